@@ -1,0 +1,44 @@
+"""Sondage: know how good a model is from as few labels as possible."""
+
+from sondage import beliefs, datasets, designs, errors, estimators, intervals, journal, measures
+from sondage.objective import EstimateAll
+from sondage.pool import Pool
+from sondage.simulate import simulate
+from sondage.study import (
+    CANNOT_TELL,
+    Cost,
+    Estimate,
+    Item,
+    LabelsSpent,
+    Study,
+    Width,
+    create_study,
+    estimate,
+    load_study,
+)
+from sondage.version import __version__
+
+__all__ = [
+    "CANNOT_TELL",
+    "Cost",
+    "Estimate",
+    "EstimateAll",
+    "Item",
+    "LabelsSpent",
+    "Pool",
+    "Study",
+    "Width",
+    "__version__",
+    "beliefs",
+    "create_study",
+    "datasets",
+    "designs",
+    "errors",
+    "estimate",
+    "estimators",
+    "intervals",
+    "journal",
+    "load_study",
+    "measures",
+    "simulate",
+]

@@ -1,0 +1,103 @@
+"""What a belief is: the current distribution over each item's unseen label."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.pool.units import Units
+from sondage.registry import Named
+from sondage.streams import Stream
+from sondage.types import Array, Floats, Ints
+
+
+class Nodes(NamedTuple):
+    """A distribution over labels: ``labels`` is (S,) for all rows or (n, S); ``weights`` is (n, S)."""
+
+    labels: Floats
+    weights: Floats
+
+
+class Seen(NamedTuple):
+    """Labels known so far, one entry per labelled item: its unit, its row and its label."""
+
+    unit: Ints
+    row: Ints
+    y: Floats
+
+
+@dataclass(frozen=True)
+class State:
+    """What a belief holds after some rounds: the label weights of every unit.
+
+    For classes ``weights`` is (U, S). For real labels it belongs to the units' representative rows.
+    ``None`` where units are single items: a static belief is then asked row by row.
+    """
+
+    nodes: Nodes | None
+    strength: Floats | None = None
+    start: Nodes | None = None
+
+
+class Belief(Named, family="sondage.beliefs"):
+    """Label distribution of the unlabelled: a fold over rounds.
+
+    Contract
+    --------
+    * ``state r+1 = step(state r, labels known at ask r+1)``; nothing else enters, so replaying the
+      journal gives the same states, and the same draws.
+    * weights are non-negative and sum to 1 in every row; a label that the oracle may give never has
+      weight 0, so that no design built on the belief can rule it out.
+    * only efficiency may depend on a belief, never the validity of an estimate by chances.
+    """
+
+    @abstractmethod
+    def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
+        """Fit to a pool and to the systems under evaluation."""
+
+    @abstractmethod
+    def items(self, rows: Rows) -> Nodes:
+        """The belief about single items before any label."""
+
+    def start(self, pool: Pool, units: Units) -> State:
+        """The state before any label: the mean of the items of each unit."""
+        if units.itemwise:
+            return State(None)
+        if not pool.labels.finite:
+            rows, _ = units.representatives()
+            nodes = self.items(pool.rows(rows))
+            return State(nodes, start=nodes)
+        mass = self.mass(pool, units.unit_of(np.arange(len(pool))), units.count)
+        labels = np.arange(pool.labels.size, dtype=np.float64)
+        nodes = Nodes(labels, mass / units.size[:, None])
+        return State(nodes, start=nodes)
+
+    def mass(self, pool: Pool, code: Array, count: int, factor: Floats | None = None) -> Floats:
+        """(K, S) expected number of items of each class in each of ``count`` cells, before any label.
+
+        ``factor`` weights the items.
+        """
+        total = np.zeros((count, pool.labels.size))
+        for piece, rows in pool.chunks():
+            weights = self.items(rows).weights
+            if factor is not None:
+                weights = weights * factor[piece, None]
+            for label in range(total.shape[1]):
+                total[:, label] += np.bincount(
+                    code[piece], weights=weights[:, label], minlength=count
+                )
+        return total
+
+    @abstractmethod
+    def step(self, state: State, seen: Seen) -> State:
+        """The next state, given all labels known now."""
+
+    @abstractmethod
+    def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
+        """``count`` draws of the units' label weights, (U, S) each, from what the belief holds."""

@@ -1,0 +1,66 @@
+"""Belief from counts: per unit, the labels seen so far added to what the scores said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import gammaincinv
+
+from sondage.beliefs.base import Belief, Nodes, Seen, State
+from sondage.beliefs.scores import ScoreBelief
+from sondage.errors import InvalidInput
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.streams import Stream
+from sondage.types import Floats
+
+
+@dataclass(frozen=True)
+class CountBelief(Belief):
+    """Independent Dirichlet per unit: ``strength`` pseudo-labels spread as the scores say, plus counts.
+
+    With two classes this is the Beta-Bernoulli model in each cell. Real labels are not counted: there
+    the belief stays what the scores say.
+    """
+
+    alias: ClassVar[str] = "counts"
+    prior: ScoreBelief = field(default_factory=ScoreBelief)
+    strength: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not self.strength > 0:
+            raise InvalidInput(f"strength= must be above 0, not {self.strength}")
+
+    def bind(self, pool: Pool, systems: tuple[str, ...]) -> CountBelief:
+        """Bind the prior."""
+        return replace(self, prior=self.prior.bind(pool, systems))
+
+    def items(self, rows: Rows) -> Nodes:
+        """Before any label: the prior."""
+        return self.prior.items(rows)
+
+    def step(self, state: State, seen: Seen) -> State:
+        """Posterior mean of each unit, and how many labels it rests on."""
+        if state.start is None or state.start.labels.ndim > 1:
+            return state
+        units, labels = state.start.weights.shape
+        flat = seen.unit * labels + seen.y.astype(np.int64)
+        counts = np.bincount(flat, minlength=units * labels).reshape(units, labels)
+        strength = self.strength + counts.sum(axis=1)
+        weights = (self.strength * state.start.weights + counts) / strength[:, None]
+        return replace(state, nodes=Nodes(state.start.labels, weights), strength=strength)
+
+    def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
+        """Draws from the units' Dirichlet distributions, as normalised gamma variables."""
+        assert state.nodes is not None
+        strength = np.full(len(state.nodes.weights), self.strength)
+        if state.strength is not None:
+            strength = state.strength
+        shape = state.nodes.weights * strength[:, None]
+        for _ in range(count):
+            gamma = gammaincinv(shape, stream.uniform(shape.size).reshape(shape.shape))
+            gamma = np.maximum(gamma, np.finfo(float).tiny)
+            yield gamma / gamma.sum(axis=1, keepdims=True)

@@ -1,0 +1,69 @@
+"""Checks of arguments: each error names the argument, the values it may take, and what came."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+import numpy as np
+from numpy.random import Generator
+
+from sondage.errors import InvalidInput
+
+
+def whole_number(name: str, value: object, *, least: int, or_zero: bool = False) -> int:
+    """A whole number of at least ``least``; zero too where zero switches something off.
+
+    >>> whole_number("ties", 0, least=2, or_zero=True)
+    0
+    """
+    if _is_whole(value):
+        number = int(value)
+        if number >= least or (or_zero and number == 0):
+            return number
+    allowed = f"a whole number >= {least}" + (", or 0 for none" if or_zero else "")
+    raise InvalidInput(f"{name} must be {allowed}, not {value!r}")
+
+
+def real_number(
+    name: str,
+    value: object,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> float:
+    """A finite number between ``low`` and ``high``; an open end excludes its bound.
+
+    >>> real_number("lost", 0.25, low=0, high=1)
+    0.25
+    """
+    if _is_whole(value) or isinstance(value, (float, np.floating)):
+        number = float(value)
+        above = number > low if open_low else number >= low
+        below = number < high if open_high else number <= high
+        if np.isfinite(number) and above and below:
+            return number
+    left = "(" if open_low or np.isinf(low) else "["
+    right = ")" if open_high or np.isinf(high) else "]"
+    raise InvalidInput(
+        f"{name} must be a finite number in {left}{low:g}, {high:g}{right}, not {value!r}"
+    )
+
+
+def generator(rng: object) -> Generator:
+    """The generator itself, or a new one from a seed.
+
+    >>> generator(3).random() == generator(3).random()
+    True
+    """
+    if isinstance(rng, Generator):
+        return rng
+    if _is_whole(rng) and rng >= 0:
+        return np.random.default_rng(int(rng))
+    raise InvalidInput(f"rng must be a whole number >= 0 or a numpy Generator, not {rng!r}")
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    # True and False are ints to Python, but never meant as a number here.
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

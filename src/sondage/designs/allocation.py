@@ -1,0 +1,72 @@
+"""Sharing out labels: water-filling for chances, largest shortfall for whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sondage.types import Floats, Ints
+
+
+class WaterLevel:
+    """Chances ``min(1, scale * size)`` for any expected number of items, from one sort.
+
+    The optimum of ``sum h**2 / b`` under ``sum b = M, b <= 1`` (Yilmaz et al., Algorithm 3, with the
+    scale that its last line misses: ``(M - J) / tail[J]``, J the items already at 1).
+
+    >>> level = WaterLevel(np.array([4.0, 1.0, 1.0]))
+    >>> np.minimum(1, level.scale(2) * np.array([4.0, 1.0, 1.0])).tolist()
+    [1.0, 0.5, 0.5]
+    """
+
+    def __init__(self, size: Floats) -> None:
+        self._sorted = np.sort(size)[::-1]
+        self._tail = np.cumsum(self._sorted[::-1])[::-1]
+        self._positive = int(np.count_nonzero(size))
+
+    def scale(self, expected: float) -> float:
+        """The scale at which ``expected`` items are included on average."""
+        if expected >= self._positive:
+            return float("inf")
+        # Item j is below 1 once sorted[j] * (M - j) <= tail[j]; this turns true once and stays true.
+        low, high = 0, int(np.ceil(expected))
+        while low < high:
+            middle = (low + high) // 2
+            if self._sorted[middle] * (expected - middle) <= self._tail[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        return float((expected - low) / self._tail[low])
+
+
+def shares(weight: Floats, size: Ints, total: int) -> Floats:
+    """Shares of ``total`` proportional to ``weight``, none above its ``size``."""
+    total = min(total, int(size[weight > 0].sum()))
+    out = np.zeros(len(weight))
+    open_ = weight > 0
+    left = float(total)
+    while left > 1e-9 and open_.any():
+        part = left * weight / weight[open_].sum()
+        full = open_ & (part >= size - 1e-12)
+        if not full.any():
+            out[open_] = part[open_]
+            break
+        out[full] = size[full]
+        left -= float(size[full].sum())
+        open_ &= ~full
+    return out
+
+
+def top_up(goal: Floats, have: Ints, size: Ints, n: int) -> Ints:
+    """Whole numbers to add, ``n`` in all: to those furthest below their goal, none above its size."""
+    room = size - have
+    n = min(n, int(room.sum()))
+    short = np.clip(goal - have, 0.0, room)
+    if short.sum() > n:
+        short *= n / short.sum()
+    add = np.floor(short + 1e-9).astype(np.int64)
+    while add.sum() < n:
+        lack = np.where(add < room, goal - have - add, -np.inf)
+        missing = int(n - add.sum())
+        best = np.argsort(-lack, kind="stable")[: min(missing, int((add < room).sum()))]
+        add[best] += 1
+    return add

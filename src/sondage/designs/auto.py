@@ -1,0 +1,18 @@
+"""The default: whichever design the benchmark shows best for the measure.
+
+``auto`` is resolved when a study is made, and the study stores what it resolved to, so that a better
+default in a later version never changes a running study.
+"""
+
+from __future__ import annotations
+
+from sondage.designs.base import Design
+from sondage.designs.importance import Importance
+from sondage.designs.stratified import Stratified
+
+AUTO_VERSION = 1
+
+
+def resolve_auto(oracle: str) -> Design:
+    """The design that ``auto`` stands for (``benchmarks/designs.py`` has the comparison)."""
+    return Stratified() if oracle == "deterministic" else Importance()

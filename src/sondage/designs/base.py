@@ -1,0 +1,161 @@
+"""What a design is: the rule that gives each item a known chance to be asked."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+
+from sondage.beliefs.base import Belief, State
+from sondage.beliefs.scores import ScoreBelief
+from sondage.measures.base import Measure
+from sondage.objective import Objective
+from sondage.pool.pool import Pool
+from sondage.pool.strata import Strata
+from sondage.pool.units import CellUnits, ItemUnits, Units
+from sondage.registry import Named
+from sondage.streams import integer_weights
+from sondage.types import Floats, Ints
+
+Kind = Literal["wr", "wor", "poisson", "fixed", "strata"]
+Centre = Literal["none", "unit", "belief"]
+Oracle = Literal["deterministic", "stochastic"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A round's rule, from which one function per kind draws.
+
+    kind ``wr``
+        ``chance`` per item and draw, with replacement.
+    kind ``wor``
+        ``chance`` per item and draw, relative to the items left.
+    kinds ``poisson``, ``fixed``
+        an item is included with chance ``min(1, scale * chance)``; ``chance`` is only its size.
+    kind ``strata``
+        ``quota`` items of each unit, at random inside it; there is no chance per item.
+    """
+
+    kind: Kind
+    chance: Floats | None = None
+    quota: Ints | None = None
+    scale: float = np.nan
+    cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What is worked out from ``chance`` alone; tables that differ in scale share it."""
+
+    def cached(self, name: str, make: Callable[[], T]) -> T:
+        """Something that follows from the chances, made the first time it is wanted."""
+        if name not in self.cache:
+            self.cache[name] = make()
+        value: T = self.cache[name]
+        return value
+
+    @property
+    def digest(self) -> str:
+        """Name of the table by its content (without the scale, which is the round's own)."""
+
+        def make() -> str:
+            body = self.quota if self.chance is None else self.chance
+            content = self.kind.encode() + np.ascontiguousarray(body).tobytes()
+            return hashlib.blake2b(content, digest_size=12).hexdigest()
+
+        return self.cached("digest", make)
+
+    @property
+    def weights(self) -> Ints:
+        """Chances of kind ``wr`` as integers: what is really drawn from, and recorded."""
+        chance = self.chance
+        assert chance is not None
+        return self.cached("weights", lambda: integer_weights(chance))
+
+    @property
+    def cumulative(self) -> Ints:
+        """Running sum of ``weights``."""
+        return self.cached("cumulative", lambda: np.cumsum(self.weights))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All that a design may look at.
+
+    ``centre`` is what the estimator subtracts (nothing, the unit's mean, the belief's prediction);
+    ``left`` is the budget left; ``expected`` the number of items that earlier rounds asked for.
+    """
+
+    pool: Pool
+    units: Units
+    measure: Measure
+    objective: Objective
+    belief: Belief
+    state: State
+    centre: Centre
+    oracle: Oracle
+    left: float
+    expected: float
+    asked_units: Ints
+    answered_units: Ints
+    memo: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def asked(self) -> Ints:
+        """(U,) items asked so far in each unit: answered, refused or open."""
+        return np.bincount(self.asked_units, minlength=self.units.count)
+
+    @cached_property
+    def answered(self) -> Ints:
+        """(U,) items with a label in each unit."""
+        return np.bincount(self.answered_units, minlength=self.units.count)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """Something static, made the first time it is wanted in this study."""
+        if name not in self.memo:
+            self.memo[name] = make()
+        value: T = self.memo[name]
+        return value
+
+
+class Design(Named, family="sondage.designs"):
+    """Whom we ask.
+
+    Contract
+    --------
+    * ``table`` returns chances or quotas and never draws: drawing is one function per kind.
+    * it looks at the ``Problem`` alone, so that a reload gives the same table;
+    * it never names a measure: influence comes from ``designs.influence``.
+    * an item whose label could matter never gets chance 0 for good without the estimate saying so.
+
+    ``strata`` is how the pool is cut into units; None makes every item its own unit, which only a
+    static design (whose table does not depend on labels) may ask for.
+    """
+
+    kind: ClassVar[Kind]
+    oracles: ClassVar[frozenset[str]] = frozenset({"deterministic"})
+    static: ClassVar[bool] = False
+    belief: Belief = ScoreBelief()
+    strata: Strata | None = None
+
+    def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
+        """The units that the design works on: items, or cells of its strata."""
+        if self.strata is None:
+            return ItemUnits(pool, seed)
+        codes = self.strata.codes(pool, measure.systems(pool), seed)
+        return CellUnits(pool, codes, measure.signature(pool), seed=seed)
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why the design cannot serve this problem, and what can; None if it can."""
+        if problem.oracle not in self.oracles:
+            return (
+                f"design {self.alias!r} asks every item at most once, which an oracle whose answers "
+                "vary does not allow: use design='importance'"
+            )
+        return None
+
+    @abstractmethod
+    def table(self, problem: Problem, n: int) -> Table:
+        """The rule for asking ``n`` more items."""

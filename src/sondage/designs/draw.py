@@ -1,0 +1,230 @@
+"""Drawing: one function per sampling kind, shared by all designs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sondage.designs.base import Table
+from sondage.pool.keyed import LazyOrder
+from sondage.pool.units import ItemUnits, Units
+from sondage.streams import Stream, integer_weights
+from sondage.types import Bools, Floats, Ints
+
+_MOST_DRAWS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Items taken in one round, in the order taken, with their chances *at that moment*.
+
+    ``times``: repeats in the round (with replacement). ``p``: chance of this item at this draw, nan if
+    its unit was chosen by rule. ``pi``: chance of being included in the round's sample, nan if there
+    is none. ``p_within``: chance given the unit. ``left``: items of the unit not asked before this
+    draw. ``new``: whether it costs a label.
+    """
+
+    row: Ints
+    unit: Ints
+    times: Ints
+    p: Floats
+    pi: Floats
+    p_within: Floats
+    left: Ints
+    new: Bools
+    scale: float = np.nan
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+@dataclass(frozen=True)
+class History:
+    """What was asked before.
+
+    ``taken`` counts per unit (empty where every item is a unit), ``asked`` is a mask of the pool (empty
+    where units are cells), ``count`` is the number of items asked. ``repeats_count``: the oracle's
+    answers vary, so that every draw needs an answer of its own.
+    """
+
+    taken: Ints
+    asked: Bools
+    count: int
+    repeats_count: bool = False
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What may be spent: a number of labels, and what they may cost together."""
+
+    labels: int
+    cost: float = np.inf
+
+    def cut(self, cost: Floats) -> int:
+        """How many of these items, in order, fit."""
+        fits = np.cumsum(cost) <= self.cost * (1 + 1e-12)
+        return min(self.labels, int(fits.sum()))
+
+
+def draw(
+    table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
+) -> Draws:
+    """Draw ``n`` new items by the table, never more than the limit allows."""
+    if table.kind == "strata":
+        return _strata(table, units, history, limit)
+    if table.kind == "wor":
+        return _without_replacement(table, units, history, n, limit, stream)
+    if not isinstance(units, ItemUnits):
+        raise AssertionError(f"kind {table.kind!r} draws single items")
+    if table.kind == "wr":
+        return _with_replacement(table, units, history, n, limit, stream)
+    return _poisson(table, units, history, n, limit)
+
+
+def _strata(table: Table, units: Units, history: History, limit: Limit) -> Draws:
+    """A quota of each unit: read on in its keyed order."""
+    assert table.quota is not None
+    unit = np.repeat(np.arange(units.count), table.quota)
+    position = history.taken[unit] + _running_index(table.quota)
+    row = np.array(
+        [units.nth(u, k) for u, k in zip(unit.tolist(), position.tolist(), strict=True)],
+        dtype=np.int64,
+    )
+    fits = limit.cut(units.cost_of(row))
+    unit, row, position = unit[:fits], row[:fits], position[:fits]
+    left = units.size[unit] - position
+    nothing = np.full(fits, np.nan)
+    return Draws(
+        row, unit, np.ones(fits, np.int64), nothing, nothing, 1.0 / left, left, np.ones(fits, bool)
+    )
+
+
+def _without_replacement(
+    table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
+) -> Draws:
+    """One after another: a unit by its chance times the items left in it, an item evenly inside."""
+    assert table.chance is not None
+    taken = history.taken.copy()
+    row, unit, p, left = [], [], [], []
+    words = stream.uniform(n)
+    spent = 0.0
+    for k in range(min(n, limit.labels)):
+        remaining = units.size - taken
+        mass = table.chance * remaining
+        if not mass.any():
+            break
+        weights = integer_weights(mass)
+        cumulative = np.cumsum(weights)
+        u = int(np.searchsorted(cumulative, np.floor(words[k] * float(cumulative[-1])), "right"))
+        item = units.nth(u, int(taken[u]))
+        spent += float(units.cost_of(np.array([item]))[0])
+        if spent > limit.cost * (1 + 1e-12):
+            break
+        row.append(item)
+        unit.append(u)
+        p.append(float(weights[u]) / float(cumulative[-1]) / float(remaining[u]))
+        left.append(int(remaining[u]))
+        taken[u] += 1
+    size = len(row)
+    remaining_then = np.array(left, dtype=np.int64)
+    return Draws(
+        np.array(row, dtype=np.int64),
+        np.array(unit, dtype=np.int64),
+        np.ones(size, np.int64),
+        np.array(p),
+        np.full(size, np.nan),
+        1.0 / remaining_then,
+        remaining_then,
+        np.ones(size, bool),
+    )
+
+
+def _with_replacement(
+    table: Table, units: ItemUnits, history: History, n: int, limit: Limit, stream: Stream
+) -> Draws:
+    """Independent draws until the n-th new item; that draw counts (a stopping time)."""
+    n = min(n, limit.labels)
+    weights, cumulative = table.weights, table.cumulative
+    if not history.repeats_count:
+        n = min(n, int(np.count_nonzero(weights[~history.asked])))
+    sequence = np.empty(0, dtype=np.int64)
+    fresh = np.empty(0, dtype=np.int64)
+    while len(fresh) < n and len(sequence) < _MOST_DRAWS:
+        more = stream.pick(cumulative, max(64, 2 * n, len(sequence)))
+        sequence = np.concatenate([sequence, more])
+        if history.repeats_count:
+            fresh = np.arange(len(sequence))
+        else:
+            first = np.sort(np.unique(sequence, return_index=True)[1])
+            fresh = first[~history.asked[sequence[first]]]
+    fresh = fresh[:n]
+    fits = limit.cut(units.cost_of(sequence[fresh]))
+    # Stop at the last item that fits; where the next would cost too much, free re-draws before it stay.
+    end = (fresh[fits] if fits < len(fresh) else fresh[-1] + 1) if len(fresh) else 0
+    sequence = sequence[:end]
+    if history.repeats_count:
+        row, times = sequence, np.ones(len(sequence), dtype=np.int64)
+        new = np.ones(len(sequence), dtype=bool)
+    else:
+        row, first, times = np.unique(sequence, return_index=True, return_counts=True)
+        order = np.argsort(first, kind="stable")
+        row, times = row[order], times[order]
+        new = ~history.asked[row]
+    return Draws(
+        row,
+        row,
+        times,
+        weights[row] / float(cumulative[-1]),
+        np.full(len(row), np.nan),
+        np.ones(len(row)),
+        new.astype(np.int64),
+        new,
+    )
+
+
+def _poisson(table: Table, units: ItemUnits, history: History, n: int, limit: Limit) -> Draws:
+    """Items whose permanent random number is at most ``scale * size``, in the order they arrive.
+
+    Reading on in that order nests the samples: a larger scale gives a superset. Where the budget cuts
+    the sample short, or the size is fixed, the scale becomes the arrival of the first item left out.
+    Given the others, an item is then included exactly if it arrives before that moment, so inverse
+    inclusion chances stay unbiased (priority sampling: Duffield, Lund and Thorup 2007).
+    """
+    assert table.chance is not None
+    order = arrival_order(table, units)
+    reachable = table.cached("reachable", lambda: int(np.count_nonzero(table.chance)))
+    before = history.count
+    most = before + (min(limit.labels, n) if table.kind == "fixed" else limit.labels)
+    arrived = reachable if table.kind == "fixed" else order.count_up_to(table.scale)
+    end = max(before, min(arrived, most, reachable))
+    rows = order.first(end)[0][before:]
+    fits = limit.cut(units.cost_of(rows))
+    cut_short = table.kind == "fixed" or fits < len(rows) or end == most
+    end = before + fits
+    scale = table.scale
+    if cut_short:
+        scale = float(order.first(end + 1)[1][end]) if end < reachable else np.inf
+    rows = rows[:fits]
+    nothing = np.full(fits, np.nan)
+    ones = np.ones(fits, np.int64)
+    with np.errstate(invalid="ignore"):
+        pi = np.minimum(1.0, scale * table.chance[rows])
+    return Draws(rows, rows, ones, nothing, pi, np.ones(fits), ones, np.ones(fits, bool), scale)
+
+
+def arrival_order(table: Table, units: ItemUnits) -> LazyOrder:
+    """Items in the order in which a growing scale reaches them: random number over size."""
+    size = table.chance
+    assert size is not None
+
+    def arrivals() -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.asarray(units.permanent() / size)
+
+    return table.cached("arrival", lambda: LazyOrder(units.count, arrivals))
+
+
+def _running_index(quota: Ints) -> Ints:
+    """0, 1, 2, ... inside each unit."""
+    return np.arange(int(quota.sum())) - np.repeat(np.cumsum(quota) - quota, quota)

@@ -1,0 +1,63 @@
+"""Importance sampling: draws with replacement, by how much an item's label could move the measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sondage.beliefs import Belief, ScoreBelief
+from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.designs.influence import item_spread
+from sondage.errors import InvalidInput
+from sondage.pool.strata import Strata
+
+
+@dataclass(frozen=True)
+class Importance(Design):
+    """Static importance sampling (Sawade 2013, Algorithm 2), for any measure, with label costs.
+
+    An item is drawn with chance proportional to the size of its influence under the belief over the
+    root of its cost (Thm 4.1 and 4.2). ``form="rms"`` is the theorem's root mean square, the best per
+    draw; ``form="mean"`` is the mean absolute influence, the better one per label where re-draws of a
+    labelled item are free (the default for a deterministic oracle). ``risk_floor`` keeps the believed
+    value away from the ends of its range; ``mix`` is the share of draws made uniformly, which bounds
+    every weight by ``1 / mix`` and lets any other measure be estimated from the sample.
+    """
+
+    alias: ClassVar[str] = "importance"
+    kind: ClassVar[Kind] = "wr"
+    oracles: ClassVar[frozenset[str]] = frozenset({"deterministic", "stochastic"})
+    static: ClassVar[bool] = True
+    belief: Belief = field(default_factory=ScoreBelief)
+    strata: Strata | None = None
+    form: Literal["auto", "mean", "rms"] = "auto"
+    risk_floor: float = 0.02
+    mix: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.form not in ("auto", "mean", "rms"):
+            raise InvalidInput(f"form= must be 'auto', 'mean' or 'rms', not {self.form!r}")
+        if not 0 <= self.mix <= 1:
+            raise InvalidInput(f"mix= must be in [0, 1], not {self.mix}")
+        if not 0 <= self.risk_floor < 0.5:
+            raise InvalidInput(f"risk_floor= must be in [0, 0.5), not {self.risk_floor}")
+
+    def table(self, problem: Problem, n: int) -> Table:
+        """The same chances in every round."""
+        return problem.once("importance", lambda: self._make(problem))
+
+    def _make(self, problem: Problem) -> Table:
+        form = self.form
+        if form == "auto":
+            form = "mean" if problem.oracle == "deterministic" else "rms"
+        size = item_spread(problem, 1 if form == "mean" else 2, self.risk_floor)
+        if form == "rms":
+            size = np.sqrt(size)
+        if problem.pool.cost is not None:
+            size = size / np.sqrt(problem.pool.cost)
+        if not size.any():  # nothing is believed to matter: then everything might
+            size = np.ones(len(size))
+        chance = size / size.sum()
+        return Table(self.kind, chance=(1 - self.mix) * chance + self.mix / len(chance))

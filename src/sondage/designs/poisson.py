@@ -1,0 +1,58 @@
+"""Poisson sampling: every item is included or not by a chance of its own, and asked at most once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from sondage.beliefs import Belief, ScoreBelief
+from sondage.designs.allocation import WaterLevel
+from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.designs.influence import item_spread
+from sondage.errors import InvalidInput
+from sondage.pool.strata import Strata
+
+
+@dataclass(frozen=True)
+class Poisson(Design):
+    """Water-filled Poisson sampling (Yilmaz et al., Algorithm 3, corrected).
+
+    Inclusion is ``min(1, scale * size)`` with size proportional to the root mean square influence over
+    the root of the cost. Every item has one permanent random number, so that asking for more gives a
+    superset. The number of items is random: ``ask(n)`` raises the *expected* size by n and returns
+    what arrives, never more than the budget allows. ``fixed_size=True`` returns exactly n, with chances
+    that are still exactly unbiased (priority sampling). ``floor`` is the share of every item's size
+    that is the same for all: without it a design for precision never looks at predicted negatives.
+    """
+
+    alias: ClassVar[str] = "poisson"
+    kind: ClassVar[Kind] = "poisson"
+    static: ClassVar[bool] = True
+    belief: Belief = field(default_factory=lambda: ScoreBelief(shrink=0.1))
+    strata: Strata | None = None
+    floor: float = 0.05
+    fixed_size: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.floor <= 1:
+            raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
+
+    def table(self, problem: Problem, n: int) -> Table:
+        """The same sizes in every round, at the scale that makes the expected sample n larger."""
+        base = problem.once("poisson", lambda: self._make(problem))
+        if self.fixed_size:
+            return base
+        assert base.chance is not None
+        level = base.cached("level", lambda: WaterLevel(base.chance))  # type: ignore[arg-type]
+        return replace(base, scale=level.scale(problem.expected + n))
+
+    def _make(self, problem: Problem) -> Table:
+        size = np.sqrt(item_spread(problem))
+        if problem.pool.cost is not None:
+            size = size / np.sqrt(problem.pool.cost)
+        mean = size.mean()
+        size = size / mean if mean > 0 else np.ones(len(size))
+        kind: Kind = "fixed" if self.fixed_size else "poisson"
+        return Table(kind, chance=(1 - self.floor) * size + self.floor)

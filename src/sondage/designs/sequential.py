@@ -1,0 +1,46 @@
+"""Sequential sampling without replacement: one cell after another, each by a recorded chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from sondage.beliefs import Belief, CountBelief
+from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.designs.influence import unit_spread
+from sondage.errors import InvalidInput
+from sondage.pool.strata import LogRank, Strata
+
+
+@dataclass(frozen=True)
+class Sequential(Design):
+    """Draws a cell by the believed spread of influence, then one of its items left, evenly.
+
+    Every item left has a positive chance at every draw, and the chance is recorded, so that estimates
+    are unbiased however the belief adapts. ``floor`` is the share of draws made without regard to the
+    belief, half of it evenly over the cells and half by their size.
+    """
+
+    alias: ClassVar[str] = "sequential"
+    kind: ClassVar[Kind] = "wor"
+    belief: Belief = field(default_factory=CountBelief)
+    strata: Strata = field(default_factory=LogRank)
+    floor: float = 0.3
+
+    def __post_init__(self) -> None:
+        if not 0 < self.floor <= 1:
+            raise InvalidInput(f"floor= must be in (0, 1], not {self.floor}")
+
+    def table(self, problem: Problem, n: int) -> Table:
+        """Chances per item for the draws of one round."""
+        size = problem.units.size
+        left = size - problem.asked
+        share = left * np.sqrt(unit_spread(problem) / problem.units.cost)
+        open_ = left > 0
+        evenly = open_ / max(int(open_.sum()), 1)
+        by_size = left / max(int(left.sum()), 1)
+        believed = share / share.sum() if share.any() else by_size
+        mass = (1 - self.floor) * believed + self.floor * 0.5 * (evenly + by_size)
+        return Table(self.kind, chance=np.where(open_, mass / np.maximum(left, 1), 0.0))

@@ -1,0 +1,60 @@
+"""Stratified sampling: a number of labels for every cell, at random inside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sondage.beliefs import Belief, ScoreBelief
+from sondage.designs.allocation import shares, top_up
+from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.designs.influence import unit_spread
+from sondage.errors import InvalidInput
+from sondage.pool.strata import LogRank, Strata
+from sondage.types import Floats
+
+
+@dataclass(frozen=True)
+class Stratified(Design):
+    """Labels shared out over cells: by size, or by size times the believed spread of influence.
+
+    ``allocation="neyman"`` (Neyman 1934) takes the spread from the belief; with the default belief,
+    which labels do not change, the allocation is fixed in advance and the estimate unbiased, where an
+    allocation that follows the labels seen is biased towards what it happened to see first.
+    ``floor`` is the share of labels spread without regard to the belief, half of it evenly over the
+    cells and half by their size. Costs enter by their root.
+    """
+
+    alias: ClassVar[str] = "stratified"
+    kind: ClassVar[Kind] = "strata"
+    allocation: Literal["neyman", "proportional"] = "neyman"
+    belief: Belief = field(default_factory=ScoreBelief)
+    strata: Strata = field(default_factory=LogRank)
+    floor: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.allocation not in ("neyman", "proportional"):
+            raise InvalidInput(
+                f"allocation= must be 'neyman' or 'proportional', not {self.allocation!r}"
+            )
+        if not 0 <= self.floor <= 1:
+            raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
+
+    def table(self, problem: Problem, n: int) -> Table:
+        """What every cell still lacks of its share."""
+        size, asked = problem.units.size, problem.asked
+        goal = shares(self._weight(problem), size, int(asked.sum()) + n)
+        return Table(self.kind, quota=top_up(goal, asked, size, n))
+
+    def _weight(self, problem: Problem) -> Floats:
+        size = problem.units.size
+        by_size = size / size.sum()
+        if self.allocation == "proportional":
+            return by_size
+        weight = size * np.sqrt(unit_spread(problem) / problem.units.cost)
+        if not weight.any():
+            return by_size
+        evenly = np.full(len(size), 1.0 / len(size))
+        return (1 - self.floor) * weight / weight.sum() + self.floor * 0.5 * (evenly + by_size)

@@ -1,0 +1,33 @@
+"""Uniform: every item alike, without replacement. The baseline that every other design must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from sondage.beliefs import Belief, ScoreBelief
+from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.measures.base import Measure
+from sondage.pool.pool import Pool
+from sondage.pool.strata import OneStratum, Strata
+from sondage.pool.units import CellUnits, Units
+
+
+@dataclass(frozen=True)
+class Uniform(Design):
+    """A simple random sample: one stratum, its items in keyed order."""
+
+    alias: ClassVar[str] = "uniform"
+    kind: ClassVar[Kind] = "strata"
+    belief: Belief = field(default_factory=ScoreBelief)
+    strata: Strata = field(default_factory=OneStratum)
+
+    def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
+        """The whole pool is one unit, whatever the measure looks at."""
+        return CellUnits(pool, np.zeros(len(pool), dtype=np.int64), seed=seed, by_cost=False)
+
+    def table(self, problem: Problem, n: int) -> Table:
+        """The next ``n`` items."""
+        return Table(self.kind, quota=np.minimum(n, problem.units.size - problem.asked))

@@ -1,0 +1,45 @@
+"""The errors Sondage raises. Each names the column, row or argument at fault, and the way out."""
+
+from __future__ import annotations
+
+
+class SondageError(Exception):
+    """Base of every error raised on purpose by Sondage."""
+
+
+class InvalidInput(SondageError, ValueError):
+    """A column, label or argument is not what it has to be."""
+
+
+class NotSupported(SondageError, ValueError):
+    """The parts do not fit together (a design, a measure, an oracle, an interval)."""
+
+
+class NothingLeft(SondageError, RuntimeError):
+    """``ask`` when the budget is spent or every item has been asked."""
+
+
+class UnknownItem(SondageError, KeyError):
+    """An id that is not in the pool, or an answer for an item that was never asked."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0])
+
+
+class AlreadyAnswered(SondageError, ValueError):
+    """A second answer where the first was not meant to be replaced."""
+
+
+class PoolMismatch(SondageError, ValueError):
+    """The pool given is not the pool the study was made with."""
+
+
+class Conflict(SondageError, RuntimeError):
+    """Another process wrote this round first; the study reloads and draws again."""
+
+
+class MissingExtra(SondageError, ImportError):
+    """An optional package is needed; the message names the extra to install."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the package {package!r}: pip install 'sondage[{extra}]'")

@@ -1,0 +1,124 @@
+"""What an estimator is: from a sample to the pool's averages and their covariance."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from sondage.beliefs.base import Belief, State
+from sondage.designs.base import Centre, Oracle, Table
+from sondage.estimators.sample import Sample
+from sondage.measures.base import Measure
+from sondage.pool.pool import Pool
+from sondage.pool.units import Units
+from sondage.registry import Named
+from sondage.types import Floats
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sample with all that gives it meaning.
+
+    ``states`` has the belief at the start of every round; ``tables`` looks up a round's table.
+    """
+
+    pool: Pool
+    units: Units
+    measure: Measure
+    sample: Sample
+    belief: Belief
+    states: Sequence[State] = ()
+    tables: Callable[[int], Table | None] = lambda number: None
+    oracle: Oracle = "deterministic"
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """Something that depends on pool, units and measure alone, made once."""
+        key = (name, self.measure)
+        if key not in self.memo:
+            self.memo[key] = make()
+        value: T = self.memo[key]
+        return value
+
+    def losses(self, sample: Sample) -> Floats:
+        """(T, d) losses of answered draws."""
+        return self.measure.loss(self.pool.rows(sample.row), sample.y[:, None])[:, 0, :]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Estimated averages of the losses over the pool.
+
+    ``parts`` are (T, d) contributions whose squares make up the covariance: ``cov = parts.T @ parts``.
+    ``prior_cov`` is the covariance that the belief expects of this design, for the guard of samples
+    that have shown too little. ``pool_cov`` estimates the covariance of the losses over the pool.
+    ``counts`` are successes and trials of a plain proportion. ``why`` says why there is no estimate.
+    """
+
+    R: Floats
+    parts: Floats
+    n_eff: float
+    df: float
+    pool_cov: Floats
+    prior_cov: Floats | None = None
+    counts: tuple[int, int] | None = None
+    exact: bool = False
+    why: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cov(self) -> Floats:
+        """(d, d) covariance of ``R`` by the draws seen."""
+        return self.parts.T @ self.parts
+
+    @classmethod
+    def undefined(cls, d: int, why: str) -> Totals:
+        """No estimate, and the reason."""
+        nothing = np.full((d, d), np.nan)
+        return cls(np.full(d, np.nan), np.zeros((0, d)), 0.0, 0.0, nothing, why=why)
+
+
+class Estimator(Named, family="sondage.estimators"):
+    """From draws to totals.
+
+    Contract
+    --------
+    * it reads the draws' recorded chances, never the design;
+    * ``kinds`` are the sampling kinds that it serves; ``centre`` says what it subtracts from a loss,
+      and is all that a design learns of it;
+    * with every label known, ``R`` is the pool's average and the covariance is zero;
+    * where the sample cannot carry the measure, ``why`` says so and ``R`` is nan.
+    """
+
+    kinds: ClassVar[frozenset[str]]
+    centre: Centre
+
+    @abstractmethod
+    def totals(self, case: Case) -> Totals:
+        """Estimated averages of the losses."""
+
+    @abstractmethod
+    def weights(self, case: Case) -> Floats:
+        """(T,) how many items of the pool each draw stands for; 0 where it has no label."""
+
+
+def kish(weight: Floats) -> float:
+    """Effective number of equally weighted draws (Kish 1965)."""
+    total = float(weight.sum())
+    return total * total / float(np.square(weight).sum()) if total > 0 else 0.0
+
+
+def bearing(measure: Measure, losses: Floats) -> Floats:
+    """(T,) how much of a draw counts below the line of a ratio; one for every other measure.
+
+    Weights of draws that cannot matter (true negatives for recall) must not count as sample size.
+    """
+    if measure.ratio is None:
+        return np.ones(len(losses))
+    return losses @ measure.ratio[1]

@@ -1,0 +1,108 @@
+"""From a case to totals: the right estimator for each kind of round, and all kinds together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sondage.errors import NotSupported
+from sondage.estimators.base import Case, Estimator, Totals
+from sondage.estimators.cells import signatures
+from sondage.estimators.counts import Counts
+from sondage.estimators.poisson import PoissonEstimator
+from sondage.estimators.sequential import SequentialEstimator
+from sondage.estimators.weighted import Weighted
+from sondage.types import Floats
+
+_DEFAULTS: tuple[type[Estimator], ...] = (
+    Counts,
+    Weighted,
+    PoissonEstimator,
+    SequentialEstimator,
+)
+
+
+def estimator_for(kind: str) -> Estimator:
+    """The estimator of a sampling kind."""
+    for one in _DEFAULTS:
+        if kind in one.kinds:
+            return one()
+    raise NotSupported(f"no estimator serves the sampling kind {kind!r}")
+
+
+def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
+    """Totals of a sample of any kinds; exact where every label that matters is known."""
+    sample = case.sample
+    if not sample.answered.any():
+        return Totals.undefined(case.measure.d, "no item has a label yet")
+    complete = _complete(case) if case.oracle == "deterministic" else None
+    if complete is not None:
+        return complete
+    if estimator is not None:
+        missing = set(sample.kinds) - set(estimator.kinds)
+        if missing:
+            raise NotSupported(
+                f"estimator {estimator.alias!r} serves {sorted(estimator.kinds)} and not the rounds of "
+                f"kind {sorted(missing)}"
+            )
+        return estimator.totals(case)
+    groups: dict[type[Estimator], Estimator] = {}
+    for kind in sample.kinds:
+        one = estimator_for(kind)
+        groups[type(one)] = one
+    if len(groups) == 1:
+        return next(iter(groups.values())).totals(case)
+    parts = []
+    for one in groups.values():
+        mine = replace(case, sample=sample.of_kinds(one.kinds))
+        expected = sum(info.expected for info in sample.rounds if info.kind in one.kinds)
+        parts.append((one.totals(mine), expected))
+    return _together([part for part in parts if part[0].why is None], case.measure.d)
+
+
+def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:
+    """Unbiased totals of several kinds, weighted by the labels that were asked for, fixed in advance.
+
+    Estimated inverse variances are never used: a lucky sample would get all the weight.
+    """
+    if not parts:
+        return Totals.undefined(d, "no kind of round has enough labels")
+    weight = np.array([expected for _, expected in parts], dtype=np.float64)
+    weight /= weight.sum()
+    totals = [one for one, _ in parts]
+    priors = [one.prior_cov for one in totals]
+    prior_cov = None
+    if all(prior is not None for prior in priors):
+        prior_cov = sum(
+            w * w * prior for w, prior in zip(weight, priors, strict=True) if prior is not None
+        )
+    return Totals(
+        sum(w * one.R for w, one in zip(weight, totals, strict=True)),
+        np.concatenate([w * one.parts for w, one in zip(weight, totals, strict=True)]),
+        sum(one.n_eff for one in totals),
+        sum(one.df for one in totals),
+        sum(w * one.pool_cov for w, one in zip(weight, totals, strict=True)),
+        prior_cov=None if prior_cov is None else np.asarray(prior_cov),
+    )
+
+
+def _complete(case: Case) -> Totals | None:
+    """The exact averages, if every item whose label could matter has one."""
+    seen = case.sample.distinct()
+    found = signatures(case)
+    N, d = len(case.pool), case.measure.d
+    if found is None:
+        if len(seen) < N:
+            return None
+        total: Floats = case.losses(seen).sum(axis=0)
+    else:
+        open_ = ~found.determined
+        matters = open_[found.code[seen.row]]
+        if int(matters.sum()) < int(found.size[open_].sum()):
+            return None
+        total = found.size[~open_] @ found.loss[~open_]
+        if matters.any():
+            total = total + case.losses(seen.where(matters)).sum(axis=0)
+    nothing = np.zeros((0, d))
+    return Totals(total / N, nothing, float(len(seen)), 1.0, np.zeros((d, d)), exact=True)

@@ -1,0 +1,69 @@
+"""From totals to the measure: value, derivative and variance by linearisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sondage.estimators.base import Totals
+from sondage.estimators.counts import root
+from sondage.measures.base import Measure
+from sondage.types import Floats
+
+GUARD = 3.0
+"""Pseudo-draws at the variance that the belief expects."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """The measure at the estimated averages: ``Cov(g(R)) = J Cov(R) J'``.
+
+    ``parts`` are (T, m) contributions of the draws; ``widening`` is (m,) variance added because too few
+    draws have moved a coordinate for its variance to be trusted.
+    """
+
+    value: Floats
+    J: Floats
+    parts: Floats
+    widening: Floats
+
+    @property
+    def cov(self) -> Floats:
+        """(m, m) covariance of the value."""
+        return self.parts.T @ self.parts + np.diag(self.widening)
+
+    @property
+    def std_error(self) -> Floats:
+        """(m,) standard errors."""
+        return np.sqrt(np.square(self.parts).sum(axis=0) + self.widening)
+
+
+def linearise(totals: Totals, measure: Measure) -> Linear:
+    """Value and variance of a measure.
+
+    Of n draws whose squared contributions are very unequal, few carry the variance: their effective
+    number is ``(sum x^2)^2 / sum x^4``. Where it is small, the variance expected by the belief counts
+    like ``GUARD`` further draws, but only ever to widen: a sample that has shown nothing never gives a
+    narrow interval.
+    """
+    with np.errstate(all="ignore"):
+        value = np.asarray(measure.g(totals.R), dtype=np.float64)
+        J = measure.jac(totals.R)
+    parts = totals.parts @ J.T
+    widening = np.zeros(measure.m)
+    if totals.prior_cov is not None and not totals.exact:
+        squares = np.square(parts)
+        seen = squares.sum(axis=0)
+        with np.errstate(all="ignore"):
+            informative = np.nan_to_num(np.square(seen) / np.square(squares).sum(axis=0))
+        expected = np.einsum("md,de,me->m", J, totals.prior_cov, J)
+        widening = GUARD / (GUARD + informative) * np.maximum(expected - seen, 0.0)
+    return Linear(value, J, parts, np.nan_to_num(widening))
+
+
+def for_population(totals: Totals, N: int) -> Totals:
+    """Totals as an estimate of the source that the pool was drawn from: the pool's own chance added."""
+    return replace(
+        totals, parts=np.concatenate([totals.parts, root(totals.pool_cov / N)]), exact=False
+    )

@@ -1,0 +1,112 @@
+"""Poisson: items included by chances of their own, each counted by the inverse of its inclusion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sondage.designs.base import Centre
+from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
+from sondage.estimators.cells import signatures
+from sondage.estimators.guard import expected_second_moment
+from sondage.estimators.response import dark_share, response_factor
+from sondage.estimators.sample import Sample
+from sondage.estimators.weighted import weighted_covariance
+from sondage.types import Floats
+
+_ENOUGH = 10
+
+
+@dataclass(frozen=True)
+class PoissonEstimator(Estimator):
+    """Ratio of inverse-inclusion sums (Yilmaz et al., eq. 18 and 28).
+
+    The rounds of one design are nested, so that the draws of all are one sample with the inclusion
+    chances of the last. ``known=True`` uses the pool's own counts of every signature by the regression
+    estimator with the variance-optimal slope, for signatures with at least ten draws left to chance.
+    """
+
+    alias: ClassVar[str] = "poisson"
+    kinds: ClassVar[frozenset[str]] = frozenset({"poisson", "fixed"})
+    centre: Centre = "none"
+    known: bool = True
+
+    def totals(self, case: Case) -> Totals:
+        """Estimated averages of the losses."""
+        measure, N = case.measure, len(case.pool)
+        mine = case.sample.of_kinds(self.kinds)
+        seen = mine.where(mine.answered)
+        if len(seen) < 2:
+            return Totals.undefined(measure.d, "fewer than two sampled items have a label")
+        dark = dark_share(case)
+        if dark:
+            return Totals.undefined(measure.d, dark)
+        pi = inclusion(seen)
+        loss = case.losses(seen)
+        weight = response_factor(case, mine) / pi
+        R = weight @ loss / N
+        # Var = sum (1 - pi) / pi^2 l l'  (eq. 27); refused items make their stand-ins uncertain too.
+        noise = np.sqrt(np.maximum(1.0 - pi, 0.0) + (weight * pi - 1.0)) / pi / N
+        parts = noise[:, None] * loss
+        if self.known:
+            R, parts = _use_known(case, seen, R, parts, weight, noise)
+        return Totals(
+            R,
+            parts,
+            kish(weight * bearing(measure, loss)),
+            max(float(len(seen)) - 1.0, 1.0),
+            weighted_covariance(loss, weight),
+            prior_cov=self._expected(case),
+            exact=bool((noise == 0).all() and len(seen) == N),
+        )
+
+    def weights(self, case: Case) -> Floats:
+        """Inverse inclusion chances."""
+        return np.where(case.sample.answered, 1.0 / inclusion(case.sample), 0.0)
+
+    def _expected(self, case: Case) -> Floats | None:
+        number = len(case.sample.rounds) - 1
+        table = case.tables(number)
+        if table is None or table.chance is None:
+            return None
+        with np.errstate(invalid="ignore"):
+            pi = np.minimum(1.0, case.sample.rounds[number].scale * table.chance)
+        factor = np.where(pi > 0, 1.0 / np.maximum(pi, 1e-300) - 1.0, 0.0)
+        return expected_second_moment(case, factor)
+
+
+def inclusion(sample: Sample) -> Floats:
+    """(T,) chance of each item to be in the whole nested sample.
+
+    An item's chance is ``min(1, scale * size)``; its size follows from the chance recorded when it was
+    drawn and the scale of that round.
+    """
+    if not len(sample):
+        return np.empty(0)
+    scale = np.array([one.scale for one in sample.rounds])
+    last = scale[-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        grown = sample.pi * (last / scale[sample.round])
+    return np.where((sample.pi >= 1.0) | np.isinf(last), 1.0, np.minimum(1.0, grown))
+
+
+def _use_known(
+    case: Case, seen: Sample, R: Floats, parts: Floats, weight: Floats, noise: Floats
+) -> tuple[Floats, Floats]:
+    """Regression on the signatures' known sizes: ``R + B (known - estimated)``, B of least variance."""
+    found = signatures(case)
+    if found is None:
+        return R, parts
+    N = len(case.pool)
+    kind = found.code[seen.row].astype(np.int64)
+    chancy = np.bincount(kind[noise > 0], minlength=len(found.size))
+    usable = np.flatnonzero(chancy >= _ENOUGH)
+    if not len(usable):
+        return R, parts
+    member = (kind[:, None] == usable).astype(np.float64)
+    estimated = weight @ member / N
+    known_parts = noise[:, None] * member
+    slope = np.linalg.lstsq(known_parts, parts, rcond=1e-10)[0].T
+    return R + slope @ (found.size[usable] / N - estimated), parts - known_parts @ slope.T

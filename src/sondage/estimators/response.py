@@ -1,0 +1,77 @@
+"""Draws without a label, and items without a chance: what stands in for them, and what does not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sondage.estimators.base import Case
+from sondage.estimators.cells import signatures
+from sondage.estimators.sample import Sample
+from sondage.types import Floats, Ints
+
+
+def response_factor(case: Case, sample: Sample) -> Floats:
+    """(answered,) by how much each answered draw counts for the unanswered ones of its kind.
+
+    Labels are taken to be missing at random among items that the measure treats alike; where a
+    signature has no answer at all, among all draws.
+    """
+    answered = sample.answered
+    if answered.all():
+        return np.ones(len(sample))
+    kind = _kind(case, sample)
+    drawn = np.bincount(kind, weights=sample.times)
+    got = np.bincount(kind[answered], weights=sample.times[answered], minlength=len(drawn))
+    unmatched = float(drawn[got == 0].sum())
+    factor = np.where(got > 0, drawn / np.maximum(got, 1), 0.0)
+    overall = 1.0 + unmatched / max(float(drawn[got > 0].sum()), 1.0)
+    return factor[kind[answered]] * overall
+
+
+def _kind(case: Case, sample: Sample) -> Ints:
+    if not case.units.itemwise:
+        return sample.unit
+    found = signatures(case)
+    if found is None:
+        return np.zeros(len(sample), dtype=np.int64)
+    return found.code[sample.row].astype(np.int64)
+
+
+def dark_share(case: Case) -> str | None:
+    """Why the chances of the rounds cannot carry the measure; None if they can.
+
+    Every item whose label could matter must have had a chance above zero in some round.
+    """
+
+    def make() -> str | None:
+        N = len(case.pool)
+        reached = np.zeros(case.units.count, dtype=bool)
+        for number in range(len(case.sample.rounds)):
+            table = case.tables(number)
+            if table is None or table.chance is None:
+                return None
+            if number and table is case.tables(number - 1):
+                continue
+            positive = table.chance > 0
+            if positive.all():
+                return None
+            reached |= positive
+        unreached = np.flatnonzero(~reached[case.units.unit_of(np.arange(N))])
+        if not case.units.itemwise:
+            # A cell all of whose items were asked has chance 0 because it is finished.
+            asked = np.bincount(case.sample.unit[case.sample.new], minlength=case.units.count)
+            finished = asked >= case.units.size
+            unreached = unreached[~finished[case.units.unit_of(unreached)]]
+        if not len(unreached):
+            return None
+        low, high = case.measure.extremes(case.pool.rows(unreached), np.eye(case.measure.d))
+        dark = int((low != high).any(axis=1).sum())
+        if not dark:
+            return None
+        return (
+            f"{dark / N:.1%} of the pool ({dark:,} items that the measure depends on) had no chance "
+            "of being asked: these labels were drawn for another measure. Use a design that mixes in "
+            "uniform draws, e.g. Importance(mix=0.1)"
+        )
+
+    return case.once(f"dark:{len(case.sample.rounds)}", make)

@@ -1,0 +1,84 @@
+"""The sample: the draws made so far with what came of them. All that an estimator sees of a study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from sondage.designs.base import Kind
+from sondage.types import Bools, Floats, Ints
+
+OPEN, ANSWERED, REFUSED = 0, 1, 2
+
+
+class RoundInfo(NamedTuple):
+    """What estimators need to know of a round."""
+
+    kind: Kind
+    scale: float
+    expected: float
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Draws in the order they were made: see ``Draws`` for the columns.
+
+    ``round`` is a position in ``rounds``; ``y`` is the label as a number (nan where there is none);
+    ``status`` is OPEN, ANSWERED or REFUSED.
+    """
+
+    round: Ints
+    row: Ints
+    unit: Ints
+    times: Ints
+    p: Floats
+    pi: Floats
+    left: Ints
+    new: Bools
+    y: Floats
+    status: Ints
+    rounds: tuple[RoundInfo, ...]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def answered(self) -> Bools:
+        """Draws with a label."""
+        return self.status == ANSWERED
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Sampling kinds of the rounds, each once."""
+        return tuple(dict.fromkeys(one.kind for one in self.rounds))
+
+    def where(self, mask: Bools) -> Sample:
+        """Some of the draws; the rounds keep their numbers."""
+        columns = ("round", "row", "unit", "times", "p", "pi", "left", "new", "y", "status")
+        return replace(self, **{name: getattr(self, name)[mask] for name in columns})
+
+    def of_kinds(self, kinds: frozenset[str]) -> Sample:
+        """Draws of rounds of some kinds."""
+        wanted = np.array([one.kind in kinds for one in self.rounds], dtype=bool)
+        return self.where(wanted[self.round])
+
+    def closed(self) -> Sample:
+        """Draws of rounds in which nothing is open.
+
+        Where chances build on earlier rounds (all kinds but ``wr`` and ``strata``) only the rounds
+        before the first open one stand for themselves.
+        """
+        is_open = np.bincount(self.round[self.status == OPEN], minlength=len(self.rounds)) > 0
+        builds = np.array([one.kind not in ("wr", "strata") for one in self.rounds], dtype=bool)
+        blocked = is_open | (builds & (np.cumsum(is_open) > 0))
+        kept = self.where(~blocked[self.round])
+        last = len(self.rounds) if not blocked.any() else int(np.argmax(blocked))
+        return replace(kept, rounds=self.rounds[:last]) if builds.all() else kept
+
+    def distinct(self) -> Sample:
+        """The answered draws, each item once (its first)."""
+        mine = self.where(self.answered)
+        _, first = np.unique(mine.row, return_index=True)
+        return mine.where(np.isin(np.arange(len(mine)), first))

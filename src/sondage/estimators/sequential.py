@@ -1,0 +1,158 @@
+"""Sequential: unbiased increments of draws without replacement, combined with fixed weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sondage.designs.base import Centre
+from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
+from sondage.estimators.response import dark_share
+from sondage.estimators.sample import Sample
+from sondage.estimators.weighted import weighted_covariance
+from sondage.types import Floats, Ints
+
+
+@dataclass(frozen=True)
+class SequentialEstimator(Estimator):
+    """Mean of the increments ``labelled + predicted rest + (l - m) / q`` over the draws.
+
+    Given the past each increment is unbiased for the pool's total, so that any weights fixed in advance
+    are too. ``weighting="lure"`` gives the levelled estimator (Farquhar, Gal and Rainforth 2021), which is
+    exact when all is labelled; ``"root"`` favours later draws by the root of their number.
+    ``control=True`` subtracts what the belief predicted at the start of the round (the difference
+    estimator): totals that need no label are then exact.
+    """
+
+    alias: ClassVar[str] = "sequential"
+    kinds: ClassVar[frozenset[str]] = frozenset({"wor"})
+    weighting: Literal["lure", "root"] = "lure"
+    control: bool = True
+
+    @property
+    def centre(self) -> Centre:  # type: ignore[override]
+        """The belief's prediction, if it is subtracted."""
+        return "belief" if self.control else "none"
+
+    def totals(self, case: Case) -> Totals:
+        """Estimated averages of the losses."""
+        measure, N = case.measure, len(case.pool)
+        mine = case.sample.of_kinds(self.kinds)
+        if int(mine.answered.sum()) < 2:
+            return Totals.undefined(measure.d, "fewer than two drawn items have a label")
+        dark = dark_share(case)
+        if dark:
+            return Totals.undefined(measure.d, dark)
+        predicted = self._predictions(case)
+        loss = self._losses(case, mine, predicted)
+        z = increments(mine, loss, predicted, case.units.size)
+        share = _shares(len(mine), N, self.weighting)
+        R = share @ z / N
+        # Increments are uncorrelated: Var = sum c_t^2 Var(Z_t), with a factor for the mean taken.
+        slack = 1.0 - float(np.square(share).sum())
+        scale = share / np.sqrt(slack) if slack > 1e-12 else 0.0 * share
+        seen = mine.answered
+        weight = 1.0 / (mine.p * mine.left.sum() / max(len(mine), 1))
+        return Totals(
+            R,
+            scale[:, None] * (z / N - R),
+            kish((weight * bearing(measure, loss))[seen]),
+            max(float(seen.sum()) - 1.0, 1.0),
+            weighted_covariance(loss[seen], share[seen] / (N * mine.p[seen])),
+            prior_cov=self._expected(case, predicted, float(np.square(share).sum())),
+            exact=len(mine) == N and bool(seen.all()),
+        )
+
+    def weights(self, case: Case) -> Floats:
+        """What each label counts in the plain form: its own increment, and all later ones' sums."""
+        sample = case.sample
+        share = _shares(len(sample), len(case.pool), self.weighting)
+        later = np.cumsum(share[::-1])[::-1] - share
+        return np.where(sample.answered, share / sample.p + later, 0.0)
+
+    def _predictions(self, case: Case) -> Floats:
+        """(rounds, U, d) losses that the belief predicted of each unit at the start of each round."""
+        rounds, units = len(case.sample.rounds), case.units
+        if not self.control:
+            return np.zeros((rounds, units.count, case.measure.d))
+        loss = case.once("unit loss", lambda: _unit_losses(case))
+        if loss.shape[1] == 1:  # real labels: the belief stays what it was
+            return np.broadcast_to(loss[None, :, 0, :], (rounds, units.count, case.measure.d))
+        weights = np.stack([_weights(state) for state in case.states[:rounds]])
+        return np.einsum("rus,usd->rud", weights, loss)
+
+    def _losses(self, case: Case, mine: Sample, predicted: Floats) -> Floats:
+        """(T, d) losses; where there is no label, the mean of the unit's labels or the prediction."""
+        answered = mine.answered
+        loss = np.empty((len(mine), case.measure.d))
+        loss[answered] = case.losses(mine.where(answered))
+        for t in np.flatnonzero(~answered):
+            same = answered & (mine.unit == mine.unit[t])
+            loss[t] = loss[same].mean(axis=0) if same.any() else predicted[-1, mine.unit[t]]
+        return loss
+
+    def _expected(self, case: Case, predicted: Floats, squared_shares: float) -> Floats | None:
+        """Covariance of the mean if every round drew like the last and the belief were right."""
+        number = len(case.sample.rounds) - 1
+        table = case.tables(number)
+        nodes = case.states[number].nodes if case.states else None
+        if table is None or table.chance is None or nodes is None or nodes.labels.ndim > 1:
+            return None
+        loss = case.once("unit loss", lambda: _unit_losses(case)) - predicted[-1][:, None, :]
+        second = np.einsum("us,usd,use->ude", nodes.weights, loss, loss)
+        asked = np.bincount(case.sample.unit[case.sample.new], minlength=case.units.count)
+        left = np.maximum(case.units.size - asked, 0)
+        chance = table.chance / max(float(table.chance @ left), 1e-300)
+        factor = np.where(chance > 0, left / np.maximum(chance, 1e-300), 0.0)
+        return squared_shares * np.einsum("u,ude->de", factor, second) / len(case.pool) ** 2
+
+
+def increments(sample: Sample, loss: Floats, predicted: Floats, size: Ints) -> Floats:
+    """(T, d) ``Z_t`` with ``E[Z_t | past] = total`` (sequences of unbiased increments, eq. 1)."""
+    T = len(sample)
+    before = np.zeros((T, len(size)))
+    before[np.arange(1, T), sample.unit[:-1]] = 1.0
+    left = size - np.cumsum(before, axis=0)
+    rest = np.empty_like(loss)
+    for number in np.unique(sample.round):  # a round has one prediction
+        mine = sample.round == number
+        rest[mine] = left[mine] @ predicted[number]
+    labelled = np.cumsum(loss, axis=0) - loss
+    expected = predicted[sample.round, sample.unit]
+    return labelled + rest + (loss - expected) / sample.p[:, None]
+
+
+def _shares(T: int, N: int, weights: str) -> Floats:
+    """Weights of the increments, adding up to 1."""
+    t = np.arange(1, T + 1, dtype=np.float64)
+    if weights == "root":
+        share = np.sqrt(t)
+        return share / share.sum()
+    if T == N:  # the last increment is the exact total
+        return np.concatenate([np.zeros(T - 1), [1.0]])
+    return N * (N - T) / (T * (N - t) * (N - t + 1))
+
+
+def _weights(state: object) -> Floats:
+    nodes = getattr(state, "nodes", None)
+    assert nodes is not None
+    return np.asarray(nodes.weights)
+
+
+def _unit_losses(case: Case) -> Floats:
+    """(U, S, d) mean loss of each unit's representatives under each class; S = 1 for real labels."""
+    rows, unit = case.units.representatives()
+    count = case.units.count
+    each = np.bincount(unit, minlength=count)[:, None, None]
+    if case.pool.labels.finite:
+        labels = np.arange(case.pool.labels.size, dtype=np.float64)
+        loss = case.measure.loss(case.pool.rows(rows), labels)
+    else:
+        nodes = case.belief.items(case.pool.rows(rows))
+        loss = case.measure.loss(case.pool.rows(rows), nodes.labels)
+        loss = np.einsum("ns,nsd->nd", nodes.weights, loss)[:, None, :]
+    total = np.zeros((count, *loss.shape[1:]))
+    np.add.at(total, unit, loss)
+    return total / each

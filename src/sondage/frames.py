@@ -1,0 +1,20 @@
+"""Frames that we hand out: pandas if installed, otherwise another library that is, otherwise arrays."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+_PREFERRED = ("pandas", "polars", "pyarrow")
+
+
+def frame_of(columns: Mapping[str, Any]) -> Any:
+    """Columns as a data frame of the library at hand, or as a mapping of arrays."""
+    for library in _PREFERRED:
+        if importlib.util.find_spec(library):
+            return nw.from_dict(dict(columns), backend=library).to_native()
+    return {name: np.asarray(values) for name, values in columns.items()}

@@ -1,0 +1,128 @@
+"""The journal: an append-only record from which a study is rebuilt exactly."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sondage.types import Floats, Id
+
+
+@dataclass(frozen=True)
+class Round:
+    """One ``ask``: its rule and its draws, fixed from then on.
+
+    ``seen`` is the last event that the draws could depend on; ``table`` names the stored table of
+    chances by its content; ``scale`` and ``expected`` are the Poisson scale and the number of items
+    asked for so far. The draw columns are lists of equal length, in the order drawn (see ``Draws``);
+    nan is written as None.
+    """
+
+    number: int
+    kind: str
+    n: int
+    seen: int
+    table: str
+    scale: float | None
+    expected: float
+    units_version: int
+    id: list[Id]
+    unit: list[int]
+    times: list[int]
+    p: list[float | None]
+    pi: list[float | None]
+    p_within: list[float | None]
+    left: list[int]
+    new: list[bool]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an annotator said of an item: a label, or that it cannot be told.
+
+    ``replace`` withdraws the annotator's earlier answer (everybody's, if no annotator is named).
+    ``part`` is a piece of an item (a document of a query); None for the item itself.
+    """
+
+    id: Id
+    label: Any
+    refused: bool = False
+    annotator: str | None = None
+    replace: bool = False
+    part: Id | None = None
+    at: float = 0.0
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Who is to answer an open item, and until when. Logistics: never read by an estimate."""
+
+    id: Id
+    annotator: str
+    until: float
+
+
+Record = Round | Answer | Lease
+RECORDS: dict[str, type[Record]] = {"round": Round, "answer": Answer, "lease": Lease}
+
+
+class Event(NamedTuple):
+    """A record with its place in the one order of all events."""
+
+    seq: int
+    record: Record
+
+
+class Journal(ABC):
+    """Where studies are kept.
+
+    Contract
+    --------
+    * ``append`` is all or nothing, and durable when it returns; events get increasing numbers, and
+      every reader sees them in that order;
+    * with ``after=k``, ``append`` raises ``Conflict`` and writes nothing unless k is the number of the
+      study's last event: of two processes that ask at once, one draws again;
+    * nothing is ever changed or removed;
+    * ``events(name, after)`` returns exactly what was appended, equal to the last bit of every float.
+    """
+
+    @abstractmethod
+    def create(self, name: str, config: dict[str, Any]) -> None:
+        """Enter a new study; ``InvalidInput`` if the name is taken."""
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Names of the studies, in the order they were made."""
+
+    @abstractmethod
+    def config(self, name: str) -> dict[str, Any]:
+        """What the study was made with; ``InvalidInput`` if there is no such study."""
+
+    @abstractmethod
+    def append(self, name: str, records: Sequence[Record], after: int | None = None) -> list[Event]:
+        """Write records in one piece, and return them with their numbers."""
+
+    @abstractmethod
+    def events(self, name: str, after: int = 0) -> list[Event]:
+        """Events of a study with a number above ``after``, in order."""
+
+    @abstractmethod
+    def put_table(self, name: str, digest: str, values: Floats) -> None:
+        """Keep a table of chances under its digest; a second time changes nothing."""
+
+    @abstractmethod
+    def table(self, name: str, digest: str) -> Floats | None:
+        """A table kept before, or None."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+def none_if_nan(values: Floats) -> list[float | None]:
+    """Floats as JSON takes them."""
+    return [None if np.isnan(value) else value for value in values.tolist()]

@@ -1,0 +1,84 @@
+"""A journal that lasts as long as the process: for notebooks, tests and simulations."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sondage.errors import Conflict, InvalidInput
+from sondage.journal.base import Event, Journal, Record
+from sondage.types import Floats
+
+
+class MemoryJournal(Journal):
+    """Lists."""
+
+    def __init__(self) -> None:
+        self._configs: dict[str, dict[str, Any]] = {}
+        self._events: dict[str, list[Event]] = {}
+        self._tables: dict[tuple[str, str], Floats] = {}
+
+    def create(self, name: str, config: dict[str, Any]) -> None:
+        """Enter a new study."""
+        if name in self._configs:
+            raise InvalidInput(
+                f"there is a study named {name!r} already: load it, or take a new name"
+            )
+        self._configs[name] = copy.deepcopy(config)
+        self._events[name] = []
+
+    def names(self) -> list[str]:
+        """Names of the studies."""
+        return list(self._configs)
+
+    def config(self, name: str) -> dict[str, Any]:
+        """What the study was made with."""
+        self._check(name)
+        return copy.deepcopy(self._configs[name])
+
+    def append(self, name: str, records: Sequence[Record], after: int | None = None) -> list[Event]:
+        """Add to the list."""
+        self._check(name)
+        events = self._events[name]
+        if after is not None and after != len(events):
+            raise Conflict(f"study {name!r} has moved on from event {after} to {len(events)}")
+        new = [Event(len(events) + 1 + k, record) for k, record in enumerate(records)]
+        events.extend(_copied(new))
+        return new
+
+    def events(self, name: str, after: int = 0) -> list[Event]:
+        """The rest of the list."""
+        self._check(name)
+        return _copied(self._events[name][max(after, 0) :])
+
+    def put_table(self, name: str, digest: str, values: Floats) -> None:
+        """Keep a copy."""
+        self._check(name)
+        if (name, digest) not in self._tables:
+            self._tables[name, digest] = np.array(values, dtype=np.float64)
+
+    def table(self, name: str, digest: str) -> Floats | None:
+        """A copy of the copy kept."""
+        self._check(name)
+        kept = self._tables.get((name, digest))
+        return None if kept is None else kept.copy()
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _check(self, name: str) -> None:
+        if name not in self._configs:
+            raise InvalidInput(f"there is no study named {name!r}; there are {self.names()}")
+
+
+def _copied(events: list[Event]) -> list[Event]:
+    """The same events with lists of their own, so that nobody's change reaches the journal."""
+    return [Event(seq, dataclasses.replace(record, **_lists(record))) for seq, record in events]
+
+
+def _lists(record: Record) -> dict[str, Any]:
+    return {name: list(value) for name, value in vars(record).items() if isinstance(value, list)}

@@ -1,0 +1,22 @@
+"""What is evaluated: items, systems, labels, and the units that a step works on."""
+
+from sondage.pool.labels import LabelSpace
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Group, Rows, System
+from sondage.pool.strata import EqualSize, LogRank, OneStratum, Strata
+from sondage.pool.units import CellUnits, ItemUnits, Units
+
+__all__ = [
+    "CellUnits",
+    "EqualSize",
+    "Group",
+    "ItemUnits",
+    "LabelSpace",
+    "LogRank",
+    "OneStratum",
+    "Pool",
+    "Rows",
+    "Strata",
+    "System",
+    "Units",
+]

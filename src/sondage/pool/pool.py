@@ -1,0 +1,270 @@
+"""The pool: all items, with what is known of each before any label."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from sondage.errors import InvalidInput, UnknownItem
+from sondage.pool.columns import Columns, read_parquet
+from sondage.pool.labels import LabelSpace
+from sondage.pool.roles import Roles, read_group, read_positive, read_systems
+from sondage.pool.rows import Group, Rows, System
+from sondage.types import Array, Id, Ints
+
+CHUNK = 1 << 16
+"""Rows looked at together in a pass over the pool."""
+
+
+class Pool:
+    """Items in the order of their ids, with scores and predictions per system.
+
+    Sorting by id on entry is what makes everything downstream independent of the row order of the
+    source. Make one with ``from_frame``, ``from_parquet`` or ``from_arrays``.
+
+    >>> pool = Pool.from_arrays(id=["b", "a"], score=[.9, .2], threshold=.5)
+    >>> pool.ids.tolist(), pool.system().prediction.tolist()
+    (['a', 'b'], [0, 1])
+    """
+
+    def __init__(self, columns: Columns, roles: Roles, source: Mapping[str, Any] | None = None):
+        if columns.length == 0:
+            raise InvalidInput("the pool is empty: there is nothing to evaluate")
+        self._columns = columns
+        self._score_ranges: dict[str, tuple[float, float]] = {}
+        self.roles = roles
+        self.source = source
+        systems, self.labels = read_systems(columns, roles)
+        groups = {name: read_group(columns, name) for name in roles.groups}
+        weight = read_positive(columns, roles.weight, "weight")
+        cost = read_positive(columns, roles.cost, "cost")
+        self.ids, self._row_in_source = _sorted_ids(columns, roles.id)
+        order = self._row_in_source
+        self.systems = {name: _reordered(system, order) for name, system in systems.items()}
+        self.groups = {
+            name: Group(_take(group.codes, order), group.levels) for name, group in groups.items()
+        }
+        self.weight = _take(weight, order)
+        self.cost = _take(cost, order)
+
+    @classmethod
+    def from_frame(cls, frame: Any, **roles: Any) -> Pool:
+        """A pool from pandas, polars, pyarrow or a duckdb relation; see ``Roles.named`` for the roles.
+
+        Parameters are names of columns: ``id``, ``score``, ``probability`` (one column, or one per
+        class), ``prediction``, ``std``, ``groups``, ``weight``, ``cost``, ``payload``; ``threshold``
+        cuts the score where there is no prediction; ``labels`` lists the classes; ``systems`` maps
+        a system's name to its own ``score``, ``probability``, ``prediction``, ``threshold``, ``std``.
+        """
+        named = Roles.named(**roles)
+        return cls(Columns.from_frame(frame, named.columns()), named)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path, **roles: Any) -> Pool:
+        """A pool from a parquet file or a glob of files; only the columns with a role are read."""
+        named = Roles.named(**roles)
+        wanted = list(dict.fromkeys(named.columns()))
+        frame = read_parquet(path, wanted)
+        return cls(Columns.from_frame(frame, wanted), named, source={"parquet": str(path)})
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        threshold: float | None = None,
+        labels: Sequence[Any] | str | None = None,
+        groups: Mapping[str, Any] | None = None,
+        payload: Mapping[str, Any] | None = None,
+        systems: Mapping[str, Mapping[str, Any]] | None = None,
+        **arrays: Any,
+    ) -> Pool:
+        """A pool from one array per role; ``groups`` and ``payload`` map names to arrays.
+
+        ``probability`` may be one array or a table with a column per class.
+        """
+        flat: dict[str, Any] = {}
+        names: dict[str, Any] = {"threshold": threshold, "labels": labels}
+
+        def add(parts: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+            added: dict[str, Any] = {}
+            for part, values in parts.items():
+                if values is None or part == "threshold":
+                    added[part] = values
+                elif part == "probability" and np.ndim(values) == 2:
+                    table = np.asarray(values)
+                    added[part] = [f"{prefix}probability[{j}]" for j in range(table.shape[1])]
+                    flat.update({name: table[:, j] for j, name in enumerate(added[part])})
+                else:
+                    added[part] = prefix + part
+                    flat[prefix + part] = values
+            return added
+
+        names.update(add(arrays, ""))
+        if systems is not None:
+            names["systems"] = {name: add(parts, f"{name}.") for name, parts in systems.items()}
+        for role, mapping in (("groups", groups), ("payload", payload)):
+            names[role] = tuple(mapping or ())
+            flat.update(mapping or {})
+        try:
+            named = Roles.named(**names)
+        except TypeError as error:
+            raise InvalidInput(f"Pool.from_arrays: {error}") from None
+        return cls(Columns.from_arrays(flat), named)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        groups = f", groups {list(self.groups)}" if self.groups else ""
+        labels = list(self.labels.values)[:6] if self.labels.values else "real"
+        return f"Pool({len(self):,} items, systems {list(self.systems)}, labels {labels}{groups})"
+
+    def system_name(self, name: str | None = None) -> str:
+        """The name of a system: the one asked for, or the first."""
+        return next(iter(self.systems)) if name is None else name
+
+    def system(self, name: str | None = None) -> System:
+        """Arrays of a system; the first where none is named."""
+        name = self.system_name(name)
+        if name not in self.systems:
+            raise InvalidInput(
+                f"system {name!r} is not in the pool, which has {list(self.systems)}"
+            )
+        return self.systems[name]
+
+    def score_range(self, name: str | None = None) -> tuple[float, float]:
+        """Least and greatest score of a system."""
+        key = self.system_name(name)
+        if key not in self._score_ranges:
+            score = self.system(key).score
+            assert score is not None
+            self._score_ranges[key] = (float(score.min()), float(score.max()))
+        return self._score_ranges[key]
+
+    def group(self, name: str) -> Group:
+        """A grouping column."""
+        if name not in self.groups:
+            raise InvalidInput(
+                f"group {name!r} is not in the pool, which has {list(self.groups)}: "
+                "pass groups=[...] when making it"
+            )
+        return self.groups[name]
+
+    def rows(self, index: Array | slice) -> Rows:
+        """What may be seen of some items."""
+        return Rows(self, index)
+
+    def chunks(self) -> Iterator[tuple[slice, Rows]]:
+        """The whole pool, piece by piece."""
+        for start in range(0, len(self), CHUNK):
+            piece = slice(start, min(start + CHUNK, len(self)))
+            yield piece, Rows(self, piece)
+
+    def row_of(self, id: Id) -> int:
+        """The row of an id."""
+        row = (
+            int(np.searchsorted(self.ids, np.asarray(id, dtype=self.ids.dtype)))
+            if _same_kind(id, self.ids)
+            else len(self)
+        )
+        if row == len(self) or self.ids[row] != id:
+            raise UnknownItem(f"id {id!r} is not in the pool of {len(self):,} items")
+        return row
+
+    def rows_of(self, ids: Sequence[Id]) -> Ints:
+        """The rows of many ids that are known to be in the pool."""
+        if not len(ids):
+            return np.empty(0, dtype=np.int64)
+        return np.searchsorted(self.ids, np.asarray(ids, dtype=self.ids.dtype)).astype(np.int64)
+
+    def id_of(self, row: int) -> Id:
+        """The id of a row, as a plain int or str."""
+        id: Id = self.ids[row].item()
+        return id
+
+    def payload_of(self, row: int) -> dict[str, Any]:
+        """What to show of an item: its payload columns."""
+        at = row if self._row_in_source is None else int(self._row_in_source[row])
+        return {name: _cell(self._columns._columns[name], at) for name in self.roles.payload}
+
+    def cost_of(self, row: int) -> float:
+        """What a label of the item costs."""
+        return 1.0 if self.cost is None else float(self.cost[row])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of ids and all that a design or measure may look at; equal for any row order."""
+        digest = hashlib.blake2b(digest_size=16)
+
+        def feed(name: str, array: Array | None) -> None:
+            if array is not None:
+                digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+                digest.update(np.ascontiguousarray(array).data.cast("B"))
+
+        digest.update(repr(self.labels).encode())
+        feed("id", self.ids)
+        for name, system in self.systems.items():
+            for part in ("score", "probability", "prediction", "std"):
+                feed(f"{name}.{part}", getattr(system, part))
+        for name, group in self.groups.items():
+            digest.update(repr(group.levels).encode())
+            feed(name, group.codes)
+        feed("weight", self.weight)
+        feed("cost", self.cost)
+        return digest.hexdigest()
+
+
+def _sorted_ids(columns: Columns, name: str | None) -> tuple[Array, Ints | None]:
+    """Ids in order, and where each row was in the source (None: where it is now)."""
+    if name is None:
+        return np.arange(columns.length), None
+    ids = columns.raw(name)
+    if ids.dtype.kind in "iub":
+        ids = ids.astype(np.int64, copy=False)
+    elif ids.dtype.kind != "U":
+        raise InvalidInput(f"column {name!r} cannot hold ids: use whole numbers or text")
+    order = None
+    if not bool((ids[:-1] < ids[1:]).all()):
+        order = np.argsort(ids, kind="stable")
+        ids = ids[order]
+        twice = np.flatnonzero(ids[:-1] == ids[1:])
+        if len(twice):
+            value, first, second = ids[twice[0]], order[twice[0]], order[twice[0] + 1]
+            raise InvalidInput(
+                f"column {name!r} has the id {value.item()!r} in rows {first} and {second}: ids must "
+                f"be different ({len(twice)} repeats in all)"
+            )
+    return ids, order
+
+
+def _reordered(system: System, order: Ints | None) -> System:
+    return System(
+        _take(system.score, order),
+        _take(system.probability, order),
+        _take(system.prediction, order),
+        _take(system.std, order),
+    )
+
+
+def _take(array: Any, order: Ints | None) -> Any:
+    return array if array is None or order is None else array[order]
+
+
+def _same_kind(id: Id, ids: Array) -> bool:
+    if ids.dtype.kind == "U":
+        # A text longer than the column's width would be cut, and then found.
+        return isinstance(id, str) and len(id) <= ids.dtype.itemsize // 4
+    return isinstance(id, (int, np.integer)) and not isinstance(id, bool) and abs(id) < 2**63
+
+
+def _cell(column: Any, row: int) -> Any:
+    if isinstance(column, nw.Series):
+        return column.item(row)
+    value = column[row]
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,269 @@
+"""Roles: which column is the id, the score, the prediction, ... of an item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.pool.columns import Columns
+from sondage.pool.labels import LabelSpace
+from sondage.pool.rows import Group, System
+from sondage.types import Array
+
+SYSTEM_PARTS = ("score", "probability", "prediction", "std", "threshold")
+ONLY_SYSTEM = "model"
+"""Name of the system of a pool that has one."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns that play a part, by name."""
+
+    id: str | None
+    systems: Mapping[str, Mapping[str, Any]]
+    labels: Sequence[Any] | str | None
+    groups: tuple[str, ...]
+    weight: str | None
+    cost: str | None
+    payload: tuple[str, ...]
+    features: tuple[str, ...] = field(default=())
+    opinions: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def named(
+        cls,
+        *,
+        id: str | None = None,
+        score: str | None = None,
+        probability: str | Sequence[str] | None = None,
+        prediction: str | None = None,
+        threshold: float | None = None,
+        labels: Sequence[Any] | str | None = None,
+        systems: Mapping[str, Mapping[str, Any]] | None = None,
+        std: str | None = None,
+        groups: str | Sequence[str] = (),
+        weight: str | None = None,
+        cost: str | None = None,
+        features: str | Sequence[str] = (),
+        opinions: str | Sequence[str] = (),
+        payload: str | Sequence[str] = (),
+    ) -> Roles:
+        """Check the arguments and put a single system under its standard name."""
+        single = {
+            "score": score,
+            "probability": probability,
+            "prediction": prediction,
+            "std": std,
+            "threshold": threshold,
+        }
+        given = [name for name, value in single.items() if value is not None]
+        if systems is None:
+            systems = {ONLY_SYSTEM: single}
+        elif given:
+            raise InvalidInput(
+                f"pass either systems= or {', '.join(name + '=' for name in given)}, not both"
+            )
+        elif not systems:
+            raise InvalidInput("systems= is empty: name at least one system")
+        for name, parts in systems.items():
+            unknown = set(parts) - set(SYSTEM_PARTS)
+            if unknown:
+                raise InvalidInput(
+                    f"systems[{name!r}] has unknown parts {sorted(unknown)}; "
+                    f"known are {list(SYSTEM_PARTS)}"
+                )
+        return cls(
+            id=id,
+            systems=systems,
+            labels=labels,
+            groups=_names(groups),
+            weight=weight,
+            cost=cost,
+            payload=_names(payload),
+            features=_names(features),
+            opinions=_names(opinions),
+        )
+
+    def columns(self) -> Iterator[str]:
+        """Every column that has to be read."""
+        for name in (self.id, self.weight, self.cost):
+            if name is not None:
+                yield name
+        yield from (*self.groups, *self.features, *self.opinions, *self.payload)
+        for parts in self.systems.values():
+            for part in ("score", "prediction", "std"):
+                if parts.get(part) is not None:
+                    yield parts[part]
+            yield from _names(parts.get("probability") or ())
+
+    def config(self) -> dict[str, Any]:
+        """The arguments of ``named`` that give these roles again."""
+        labels = self.labels
+        return {
+            "id": self.id,
+            "systems": {
+                name: {part: _plain(value) for part, value in parts.items() if value is not None}
+                for name, parts in self.systems.items()
+            },
+            "labels": labels if labels is None or isinstance(labels, str) else _plain(labels),
+            "groups": list(self.groups),
+            "weight": self.weight,
+            "cost": self.cost,
+            "features": list(self.features),
+            "opinions": list(self.opinions),
+            "payload": list(self.payload),
+        }
+
+
+def read_systems(columns: Columns, roles: Roles) -> tuple[dict[str, System], LabelSpace]:
+    """Every system's arrays, and the label space they imply."""
+    raw = {
+        name: {
+            "score": columns.numbers(parts["score"]) if parts.get("score") else None,
+            "probability": _probability(columns, parts.get("probability")),
+            "prediction": columns.raw(parts["prediction"]) if parts.get("prediction") else None,
+            "std": _std(columns, parts.get("std")),
+        }
+        for name, parts in roles.systems.items()
+    }
+    labels = _label_space(roles, raw)
+    systems = {}
+    for name, arrays in raw.items():
+        parts = roles.systems[name]
+        prediction = arrays["prediction"]
+        if prediction is not None:
+            prediction = _encode(columns, parts["prediction"], prediction, labels)
+        else:
+            prediction = _decide(name, arrays, parts.get("threshold"), labels)
+        systems[name] = System(arrays["score"], arrays["probability"], prediction, arrays["std"])
+    return systems, labels
+
+
+def read_group(columns: Columns, name: str) -> Group:
+    """A grouping column as level positions."""
+    levels, codes = np.unique(columns.raw(name), return_inverse=True)
+    small = np.min_scalar_type(max(len(levels) - 1, 1))
+    return Group(codes.astype(small), tuple(str(level) for level in levels))
+
+
+def read_positive(columns: Columns, name: str | None, what: str) -> Array | None:
+    """A column of numbers above zero (costs, weights)."""
+    if name is None:
+        return None
+    values = columns.numbers(name)
+    columns.check(name, values <= 0, f"must be above 0 to be a {what}")
+    return values
+
+
+def _probability(columns: Columns, names: str | Sequence[str] | None) -> Array | None:
+    if names is None:
+        return None
+    several = not isinstance(names, str)
+    arrays = []
+    for name in _names(names):
+        values = columns.numbers(name)
+        if values.min(initial=0.0) < 0 or values.max(initial=0.0) > 1:
+            columns.check(name, (values < 0) | (values > 1), "is not a probability in [0, 1]")
+        arrays.append(values)
+    if not several:
+        return arrays[0]
+    table = np.stack(arrays, axis=1)
+    if table.shape[1] < 2:
+        raise InvalidInput("probability= takes one column (binary) or one per class, at least two")
+    off = np.abs(table.sum(axis=1) - 1.0) > 1e-3
+    columns.check(names[0], off, f"and its fellows {list(names)} do not sum to 1")
+    return table
+
+
+def _std(columns: Columns, name: str | None) -> Array | None:
+    if name is None:
+        return None
+    values = columns.numbers(name)
+    columns.check(name, values < 0, "is not a standard deviation (it is negative)")
+    return values
+
+
+def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpace:
+    if isinstance(roles.labels, str):
+        if roles.labels != "real":
+            raise InvalidInput(
+                f"labels= takes the classes in order or 'real', not {roles.labels!r}"
+            )
+        return LabelSpace(None)
+    if roles.labels is not None:
+        values = tuple(_plain(list(roles.labels)))
+        if len(set(values)) != len(values) or len(values) < 2:
+            raise InvalidInput(f"labels= must be at least two different classes, not {values}")
+        return LabelSpace(values)
+    for arrays in raw.values():
+        if arrays["probability"] is not None and arrays["probability"].ndim == 2:
+            return LabelSpace(tuple(range(arrays["probability"].shape[1])))
+    seen = [arrays["prediction"] for arrays in raw.values() if arrays["prediction"] is not None]
+    if not seen:
+        return LabelSpace((0, 1))
+    kinds = {array.dtype.kind for array in seen}
+    if "f" in kinds and not all(np.isin(array, (0.0, 1.0)).all() for array in seen):
+        return LabelSpace(None)
+    if kinds <= set("biuf") and all(array.min() >= 0 and array.max() <= 1 for array in seen):
+        return LabelSpace((0, 1))
+    values = sorted({_plain(value) for array in seen for value in np.unique(array)})
+    if len(values) < 2:
+        raise InvalidInput(
+            f"every prediction is {values[0]!r}, so the classes are unknown: pass labels=[...]"
+        )
+    return LabelSpace(tuple(values))
+
+
+def _encode(columns: Columns, name: str, values: Array, labels: LabelSpace) -> Array:
+    if not labels.finite:
+        return columns.numbers(name)
+    assert labels.values is not None
+    if labels.values == (0, 1) and values.dtype.kind in "biuf":
+        columns.check(name, (values != 0) & (values != 1), "is not one of the classes [0, 1]")
+        return values.astype(np.int8)
+    distinct, inverse = np.unique(values, return_inverse=True)
+    codes = {value: code for code, value in enumerate(labels.values)}
+    lookup = np.array([codes.get(_plain(value), -1) for value in distinct])
+    encoded = lookup[inverse]
+    columns.check(name, encoded < 0, f"is not one of the classes {list(labels.values)[:10]}")
+    return encoded.astype(np.min_scalar_type(-len(labels.values)))
+
+
+def _decide(
+    name: str, arrays: Mapping[str, Any], threshold: float | None, labels: LabelSpace
+) -> Array | None:
+    """Predictions a user did not give: scores cut at the threshold, or the likeliest class."""
+    probability, score = arrays["probability"], arrays["score"]
+    if probability is not None and probability.ndim == 2:
+        if threshold is not None:
+            raise InvalidInput(f"system {name!r}: threshold= cuts one column, not a class table")
+        return np.argmax(probability, axis=1).astype(np.min_scalar_type(-labels.size))
+    if threshold is None and probability is not None:
+        threshold = 0.5
+    if threshold is None:
+        return None
+    if not np.isfinite(threshold):
+        raise InvalidInput(
+            f"system {name!r}: threshold= must be a finite number, not {threshold!r}"
+        )
+    if score is None and probability is None:
+        raise InvalidInput(f"system {name!r}: threshold= needs a score or a probability to cut")
+    if not labels.finite or labels.size != 2:
+        raise InvalidInput(f"system {name!r}: threshold= decides between two classes only")
+    return np.asarray((score if score is not None else probability) >= threshold).astype(np.int8)
+
+
+def _names(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist() if isinstance(value, np.ndarray) else value.item()
+    return value

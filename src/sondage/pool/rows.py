@@ -1,0 +1,98 @@
+"""Rows: what a measure or a belief may see of some items of a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.pool.labels import LabelSpace
+from sondage.types import Array, Floats
+
+if TYPE_CHECKING:
+    from sondage.pool.pool import Pool
+
+
+@dataclass(frozen=True)
+class System:
+    """What one model says of every item; a part that was not given is None."""
+
+    score: Array | None = None
+    probability: Array | None = None
+    prediction: Array | None = None
+    std: Array | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """A column that splits the pool: the level of each item, and the levels' names."""
+
+    codes: Array
+    levels: tuple[str, ...]
+
+
+class Rows:
+    """Columns of the pool at some rows. Columns are cut only when they are looked at."""
+
+    def __init__(self, pool: Pool, index: Array | slice) -> None:
+        self._pool = pool
+        self._index = index
+
+    def __len__(self) -> int:
+        return len(self._pool.ids[self._index])
+
+    @property
+    def labels(self) -> LabelSpace:
+        """The pool's label space."""
+        return self._pool.labels
+
+    @property
+    def weight(self) -> Floats:
+        """Population weight of each item (one where the pool has none)."""
+        if self._pool.weight is None:
+            return np.ones(len(self))
+        return np.asarray(self._pool.weight[self._index], dtype=np.float64)
+
+    def prediction(self, system: str | None = None) -> Floats:
+        """Predicted class position, or predicted number."""
+        return self._column("prediction", system)
+
+    def score(self, system: str | None = None) -> Floats:
+        """Raw score."""
+        return self._column("score", system)
+
+    def probability(self, system: str | None = None) -> Floats:
+        """Probability of every class, one column each."""
+        columns = self._column("probability", system)
+        if columns.ndim == 1:
+            columns = np.stack([1.0 - columns, columns], axis=1)
+        return columns
+
+    def std(self, system: str | None = None) -> Floats:
+        """Predictive standard deviation."""
+        return self._column("std", system)
+
+    def scores_are_chances(self, system: str | None = None) -> bool:
+        """Whether every score of the whole pool lies in [0, 1]; otherwise scores are margins."""
+        low, high = self._pool.score_range(system)
+        return low >= 0.0 and high <= 1.0
+
+    def group(self, name: str) -> Array:
+        """Level of a grouping column, as a position."""
+        return np.asarray(self._pool.group(name).codes[self._index])
+
+    def has(self, part: str, system: str | None = None) -> bool:
+        """Whether the pool carries this part for the system."""
+        return getattr(self._pool.system(system), part) is not None
+
+    def _column(self, part: str, system: str | None) -> Floats:
+        column = getattr(self._pool.system(system), part)
+        if column is None:
+            raise InvalidInput(
+                f"the pool has no {part} for system {self._pool.system_name(system)!r}: "
+                f"pass {part}= when making the pool"
+                + (" (or threshold= to cut the scores)" if part == "prediction" else "")
+            )
+        return np.asarray(column[self._index], dtype=np.float64)

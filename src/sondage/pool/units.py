@@ -1,0 +1,216 @@
+"""Units: the rows a step works on. A cell of like items, or one item where nothing pools."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from sondage.pool.keyed import LazyOrder, keyed_hash
+from sondage.pool.pool import Pool
+from sondage.streams import unit_interval
+from sondage.types import Array, Floats, Ints
+
+REPRESENTATIVES = 16
+"""Items that stand for a cell whose losses differ inside."""
+_FEW = 16
+
+
+class Units(Protocol):
+    """Rows a step works on. Made once per study; numbered by content, never by row order.
+
+    Contract: every item is in exactly one unit; ``nth(unit, k)`` for k < size lists the items of a
+    unit once each, in the order of a keyed hash of seed and id; ``size`` sums to the pool's size.
+    """
+
+    itemwise: bool
+
+    @property
+    def count(self) -> int:
+        """Number of units."""
+
+    @property
+    def size(self) -> Ints:
+        """(U,) items in each unit."""
+
+    @property
+    def cost(self) -> Floats:
+        """(U,) mean cost of a label in each unit."""
+
+    def cost_of(self, rows: Ints) -> Floats:
+        """What the label of each row costs."""
+
+    def unit_of(self, rows: Ints) -> Ints:
+        """The unit of each row."""
+
+    def nth(self, unit: int, k: int) -> int:
+        """The k-th row of a unit in keyed order."""
+
+    def representatives(self) -> tuple[Ints, Ints]:
+        """Rows that stand for the units, and the unit that each stands for."""
+
+
+class CellUnits:
+    """Cells: items with the same stratum, signature and cost band.
+
+    >>> pool = Pool.from_arrays(prediction=[0, 1, 0, 1])
+    >>> units = CellUnits(pool, np.zeros(4, int), pool.system().prediction, seed=1)
+    >>> units.size.tolist()
+    [2, 2]
+    """
+
+    itemwise = False
+
+    def __init__(
+        self,
+        pool: Pool,
+        strata: Ints,
+        signature: Array | None = None,
+        *,
+        seed: int,
+        by_cost: bool = True,
+    ) -> None:
+        self._pool = pool
+        self._seed = seed
+        self._exact = signature is not None
+        codes = strata.astype(np.int64)
+        for finer in (signature, cost_band(pool.cost) if by_cost else None):
+            if finer is not None:
+                codes = codes * (int(finer.max()) + 1) + finer
+        self.codes = compressed(codes)
+        self._orders: dict[int, LazyOrder] = {}
+
+    @cached_property
+    def size(self) -> Ints:
+        """(U,) items in each cell."""
+        return np.bincount(self.codes)
+
+    @property
+    def count(self) -> int:
+        """Number of cells."""
+        return len(self.size)
+
+    @cached_property
+    def cost(self) -> Floats:
+        """(U,) mean cost of a label in each cell."""
+        if self._pool.cost is None:
+            return np.ones(self.count)
+        return np.bincount(self.codes, weights=self._pool.cost) / self.size
+
+    def cost_of(self, rows: Ints) -> Floats:
+        """What the label of each row costs."""
+        return costs_at(self._pool, rows)
+
+    def unit_of(self, rows: Ints) -> Ints:
+        """The cell of each row."""
+        return self.codes[rows].astype(np.int64)
+
+    def members(self, unit: int) -> Ints:
+        """All rows of a cell, in the order of ids."""
+        begin = self._starts[unit]
+        return self._grouped[begin : begin + self.size[unit]]
+
+    def nth(self, unit: int, k: int) -> int:
+        """The k-th row of a cell in keyed order."""
+        if unit not in self._orders:
+            rows = self.members(unit)
+            self._orders[unit] = LazyOrder(
+                len(rows), lambda: keyed_hash(self._seed, self._pool.ids[rows])
+            )
+        return int(self.members(unit)[self._orders[unit][k]])
+
+    def representatives(self) -> tuple[Ints, Ints]:
+        """One row per cell if all its items have the same losses, otherwise some spread over it."""
+        each = np.minimum(self.size, 1 if self._exact else REPRESENTATIVES)
+        unit = np.repeat(np.arange(self.count), each)
+        within = np.arange(len(unit)) - np.repeat(np.cumsum(each) - each, each)
+        place = self._starts[unit] + within * self.size[unit] // each[unit]
+        return self._grouped[place].astype(np.int64), unit
+
+    @cached_property
+    def _grouped(self) -> Array:
+        order = np.argsort(self.codes, kind="stable")
+        return order.astype(np.int32) if len(order) < 2**31 else order
+
+    @cached_property
+    def _starts(self) -> Ints:
+        return np.cumsum(self.size) - self.size
+
+
+class ItemUnits:
+    """Every item is its own unit: for static designs that look at each item once."""
+
+    itemwise = True
+
+    def __init__(self, pool: Pool, seed: int) -> None:
+        self._pool = pool
+        self._seed = seed
+
+    @property
+    def count(self) -> int:
+        """Number of items."""
+        return len(self._pool)
+
+    @property
+    def size(self) -> Ints:
+        """Ones."""
+        return np.ones(self.count, dtype=np.int64)
+
+    @property
+    def cost(self) -> Floats:
+        """(N,) cost of each label."""
+        if self._pool.cost is None:
+            return np.ones(self.count)
+        return np.asarray(self._pool.cost, dtype=np.float64)
+
+    def cost_of(self, rows: Ints) -> Floats:
+        """What the label of each row costs."""
+        return costs_at(self._pool, rows)
+
+    def unit_of(self, rows: Ints) -> Ints:
+        """The row itself."""
+        return rows
+
+    def nth(self, unit: int, k: int) -> int:
+        """The row itself."""
+        if k:
+            raise IndexError("a unit of one item has no further items")
+        return unit
+
+    def representatives(self) -> tuple[Ints, Ints]:
+        """Every row, for itself."""
+        rows = np.arange(self.count)
+        return rows, rows
+
+    def permanent(self) -> Floats:
+        """A permanent random number on (0, 1] per item: the same for every sample size."""
+        return unit_interval(keyed_hash(self._seed, self._pool.ids)) + 2.0**-53
+
+
+def costs_at(pool: Pool, rows: Ints) -> Floats:
+    """Label costs of some rows; one each where the pool has none."""
+    if pool.cost is None:
+        return np.ones(len(rows))
+    return np.asarray(pool.cost[rows], dtype=np.float64)
+
+
+def compressed(codes: Array) -> Array:
+    """Codes renumbered 0, 1, 2, ... in their order, in the smallest type that holds them."""
+    if len(codes) and int(codes.max()) < max(4 * len(codes), 1 << 20):
+        used = np.bincount(codes) > 0
+        renumbered = np.cumsum(used) - 1
+        return renumbered.astype(np.min_scalar_type(int(renumbered[-1])))[codes]
+    values, inverse = np.unique(codes, return_inverse=True)
+    return inverse.astype(np.min_scalar_type(max(len(values) - 1, 0)))
+
+
+def cost_band(values: Array | None) -> Array | None:
+    """Levels of a positive column: its own values if few, otherwise one per doubling."""
+    if values is None:
+        return None
+    levels = np.unique(values)
+    if len(levels) <= _FEW:
+        return np.searchsorted(levels, values)
+    bands = np.floor(np.log2(values)).astype(np.int64)
+    return bands - bands.min()

@@ -1,0 +1,65 @@
+"""A progress bar for anything that takes more than a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+_PATIENCE = 1.0
+
+
+class Progress:
+    """A bar on standard error: rich's if it is installed, plain text otherwise; none unless a terminal.
+
+    Nothing is shown for work that is over within a second.
+    """
+
+    def __init__(self, what: str, total: int, start: int = 0) -> None:
+        self._what, self._total, self._done = what, total, start
+        self._since = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+        self._plain = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def at(self, done: int) -> None:
+        """So much is done now."""
+        self._done = done
+        if not sys.stderr.isatty():
+            return
+        if self._bar is None and not self._plain:
+            if time.monotonic() - self._since < _PATIENCE:
+                return
+            self._open()
+        if self._plain:
+            share = self._done / max(self._total, 1)
+            sys.stderr.write(f"\r{self._what} {self._done}/{self._total} ({share:.0%})")
+            sys.stderr.flush()
+        else:
+            self._bar.update(self._task, completed=self._done)
+
+    def _open(self) -> None:
+        try:
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+        except ImportError:
+            self._plain = True
+            return
+        self._bar = Bar(console=Console(stderr=True), transient=True)
+        self._bar.start()
+        self._task = self._bar.add_task(self._what, total=self._total)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        elif self._plain:
+            sys.stderr.write("\n")

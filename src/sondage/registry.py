@@ -1,0 +1,103 @@
+"""Names for parts: a class with an ``alias`` is found by it, wherever its file lies.
+
+Dropping a file into a folder of the package (``measures/``, ``designs/``, ...) is enough: the folder
+is scanned the first time a name is looked up. A class defined in a user's own module registers itself
+when that module is imported.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import pkgutil
+from typing import Any, ClassVar, Self
+
+from sondage.errors import InvalidInput
+
+
+class Named:
+    """Base of every part that has aliases. A direct subclass opens a family of its own.
+
+    >>> class Fruit(Named, family="sondage.pool"): pass
+    >>> class Pear(Fruit): alias = "pear"
+    >>> type(Fruit.from_alias("pear")).__name__
+    'Pear'
+    """
+
+    alias: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    _family: ClassVar[str] = ""
+    _known: ClassVar[dict[str, type[Named]]]
+    _families: ClassVar[dict[str, type[Named]]] = {}
+
+    def __init_subclass__(cls, family: str | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if family is not None:
+            cls._family, cls._known = family, {}
+            Named._families[family] = cls
+        for name in (cls.__dict__.get("alias", ""), *cls.__dict__.get("aliases", ())):
+            if name:
+                cls._known[name] = cls
+
+    @classmethod
+    def catalogue(cls) -> dict[str, type[Self]]:
+        """Every alias of the family, after a look through its folder."""
+        package = importlib.import_module(cls._family)
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{cls._family}.{module.name}")
+        return dict(sorted(cls._known.items()))  # type: ignore[arg-type]
+
+    @classmethod
+    def from_alias(cls, name: str, **options: Any) -> Self:
+        """The part of this name, made with these options."""
+        kind = cls._known.get(name) or cls.catalogue().get(name)
+        if kind is None:
+            family = cls._family.rsplit(".", 1)[-1].rstrip("s")
+            near = difflib.get_close_matches(name, cls.catalogue(), n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise InvalidInput(
+                f"unknown {family} {name!r}: {hint}known are {', '.join(map(repr, cls.catalogue()))}"
+            )
+        return kind(**options)  # type: ignore[return-value]
+
+    def config(self) -> dict[str, Any]:
+        """What is needed to make this part again: alias and options, as plain JSON values."""
+        options = {
+            field.name: _plain(getattr(self, field.name))
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+        }
+        alias = self.alias or type(self).__qualname__
+        return {"family": self._family, "alias": alias, "options": options}
+
+
+def from_config(config: dict[str, Any]) -> Any:
+    """The inverse of ``Named.config``."""
+    family = Named._families[config["family"]]
+    options = {name: _parts(value) for name, value in config["options"].items()}
+    return family.from_alias(config["alias"], **options)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Named):
+        return value.config()
+    if isinstance(value, (tuple, list)):
+        return [_plain(one) for one in value]
+    if isinstance(value, (str, int, float, bool, type(None))):
+        return value
+    if hasattr(value, "item"):
+        return value.item()
+    return {"code": getattr(value, "__qualname__", repr(value))}
+
+
+def _parts(value: Any) -> Any:
+    if isinstance(value, dict) and "alias" in value:
+        return from_config(value)
+    if isinstance(value, dict) and "code" in value:
+        raise InvalidInput(
+            f"the part was made with Python code ({value['code']}) that a journal cannot hold: "
+            "pass the object itself when loading"
+        )
+    if isinstance(value, list):
+        return tuple(_parts(one) for one in value)
+    return value

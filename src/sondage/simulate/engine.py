@@ -1,0 +1,206 @@
+"""Simulation: many studies on a pool whose labels are known, to see how well one would have done."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_all_start_methods, get_context
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sondage.designs.base import Design
+from sondage.errors import InvalidInput, NothingLeft
+from sondage.frames import frame_of
+from sondage.measures import Measure, pool_value, resolve
+from sondage.pool.pool import Pool
+from sondage.progress import Progress
+from sondage.streams import seed_from, stream
+from sondage.study.create import create_study
+from sondage.types import Floats, Id
+
+
+class Setting(NamedTuple):
+    """What every repeat has in common."""
+
+    pool: Pool
+    y: Floats
+    measure: Measure
+    design: str | Design
+    budgets: tuple[int, ...]
+    batch: int
+    seed: int
+    interval: str | None
+    confidence_level: float
+
+
+COLUMNS = (
+    "repeat",
+    "design",
+    "measure",
+    "budget",
+    "n_labels",
+    "n_draws",
+    "truth",
+    "value",
+    "low",
+    "high",
+    "std_error",
+    "defined",
+    "seconds",
+)
+
+
+def simulate(
+    pool: Pool,
+    labels: Mapping[Id, Any] | Sequence[Any],
+    measure: str | Measure | Sequence[str | Measure] = "f1",
+    *,
+    design: str | Design = "auto",
+    budgets: Sequence[int] = (250, 500, 1000),
+    repeats: int = 100,
+    batch: int = 25,
+    rng: int | np.random.Generator = 0,
+    workers: int | None = None,
+    interval: str | None = None,
+    confidence_level: float = 0.95,
+) -> Any:
+    """Run many studies whose answers are known, and return every estimate.
+
+    ``labels`` maps ids to labels, or lists them in the order of ``pool.ids``. Each repeat has a seed of
+    its own, derived from ``rng`` and its number, so that the result does not depend on ``workers``
+    (default: one per core). One row per repeat, coordinate and budget; an undefined estimate has value
+    nan and ``defined`` False.
+
+    >>> from sondage.datasets import synthetic_pool
+    >>> pool, labels = synthetic_pool(n=500, prevalence=.2)
+    >>> len(simulate(pool, labels, "accuracy", budgets=[20, 40], repeats=3, workers=1))
+    6
+    """
+    if repeats < 1:
+        raise InvalidInput(f"repeats= must be at least 1, not {repeats}")
+    if batch < 1:
+        raise InvalidInput(f"batch= must be at least 1, not {batch}")
+    wanted = tuple(sorted({int(budget) for budget in budgets}))
+    if not wanted or wanted[0] < 1:
+        raise InvalidInput(f"budgets= must be whole numbers above 0, not {list(budgets)}")
+    setting = Setting(
+        pool,
+        encoded_labels(pool, labels),
+        resolve(measure),
+        design,
+        wanted,
+        batch,
+        seed_from(rng),
+        interval,
+        confidence_level,
+    )
+    rows: list[tuple[Any, ...]] = []
+    workers = min(workers or os.cpu_count() or 1, repeats)
+    with Progress("studies", total=repeats) as progress:
+        if workers == 1:
+            for number in range(repeats):
+                rows.extend(one_repeat(setting, number))
+                progress.at(number + 1)
+        else:
+            method = "fork" if "fork" in get_all_start_methods() else None
+            with ProcessPoolExecutor(
+                workers, get_context(method), initializer=_remember, initargs=(setting,)
+            ) as executor:
+                chunk = max(1, min(25, repeats // (4 * workers)))
+                results = executor.map(_one_remembered, range(repeats), chunksize=chunk)
+                for number, some in enumerate(results):
+                    rows.extend(some)
+                    progress.at(number + 1)
+    return frame_of({name: [row[k] for row in rows] for k, name in enumerate(COLUMNS)})
+
+
+def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
+    """One study from the first label to the last budget."""
+    pool, measure = setting.pool, setting.measure.bind(setting.pool)
+    truth = pool_value(measure, pool, setting.y)
+    seed = int.from_bytes(stream(setting.seed, "simulate", number).words(2).tobytes(), "little")
+    most = min(setting.budgets[-1], len(pool))
+    study = create_study(
+        pool,
+        setting.measure,
+        design=setting.design,
+        rng=np.random.default_rng(seed),
+        confidence_level=setting.confidence_level,
+    )
+    rows: list[tuple[Any, ...]] = []
+    wanted, begun = 0, time.perf_counter()
+    for budget in setting.budgets:
+        goal = min(budget, most)
+        while wanted < goal:
+            n = min(setting.batch, goal - wanted)
+            wanted += n
+            try:
+                items = study.ask(n)
+            except NothingLeft:
+                break
+            study.tell(
+                {item.id: pool.labels.decode(setting.y[pool.row_of(item.id)]) for item in items}
+            )
+        seconds = time.perf_counter() - begun
+        estimate = study.estimate(interval=setting.interval)
+        columns = [
+            np.atleast_1d(one)
+            for one in (
+                truth,
+                estimate.value,
+                estimate.ci.low,
+                estimate.ci.high,
+                estimate.std_error,
+                estimate.defined,
+            )
+        ]
+        for j, name in enumerate(estimate.names):
+            true, value, low, high, error, defined = (column[j].item() for column in columns)
+            rows.append(
+                (
+                    number,
+                    study.design.alias,
+                    name,
+                    budget,
+                    estimate.n_labels,
+                    estimate.n_draws,
+                    true,
+                    value,
+                    low,
+                    high,
+                    error,
+                    defined,
+                    seconds,
+                )
+            )
+    return rows
+
+
+def encoded_labels(pool: Pool, labels: Mapping[Id, Any] | Sequence[Any]) -> Floats:
+    """Every item's label as a number, in the order of ``pool.ids``."""
+    if isinstance(labels, Mapping):
+        try:
+            ordered = [labels[id] for id in pool.ids.tolist()]
+        except KeyError as error:
+            raise InvalidInput(f"labels: id {error.args[0]!r} of the pool has no label") from None
+    else:
+        ordered = np.asarray(labels).tolist()
+        if len(ordered) != len(pool):
+            raise InvalidInput(f"labels has {len(ordered)} entries for {len(pool)} items")
+    return pool.labels.encode(ordered)
+
+
+_setting: Setting | None = None
+
+
+def _remember(setting: Setting) -> None:
+    global _setting
+    _setting = setting
+
+
+def _one_remembered(number: int) -> list[tuple[Any, ...]]:
+    assert _setting is not None
+    return one_repeat(_setting, number)

@@ -1,0 +1,120 @@
+"""An estimate from plain arrays: labels that somebody has sampled already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sondage.beliefs import ScoreBelief
+from sondage.errors import InvalidInput
+from sondage.estimators import ANSWERED, Case, RoundInfo, Sample
+from sondage.estimators.poisson import PoissonEstimator
+from sondage.measures import Measure, resolve
+from sondage.pool.pool import Pool
+from sondage.pool.units import ItemUnits
+from sondage.streams import stream
+from sondage.study.assess import Question, assess
+from sondage.study.estimate import Estimate
+from sondage.study.study import checked_level
+from sondage.types import Array, Floats
+
+
+def estimate(
+    y_true: Sequence[Any] | Array,
+    y_pred: Sequence[Any] | Array,
+    *,
+    inclusion_probability: Sequence[float] | Array | None = None,
+    weights: Sequence[float] | Array | None = None,
+    pool_size: int | None = None,
+    measure: str | Measure = "f1",
+    confidence_level: float = 0.95,
+) -> Estimate:
+    """A measure from labelled items that were sampled with known chances.
+
+    Give ``inclusion_probability`` (the chance of each item to be in the sample), or ``weights`` (its
+    inverse, up to a constant, as in a survey), or neither for a simple random sample; ``pool_size``
+    then gives the finite-population correction.
+
+    >>> e = estimate([1, 0, 1, 1], [1, 1, 1, 0], inclusion_probability=[1, .5, 1, .5])
+    >>> round(e.value, 3)
+    0.5
+    """
+    n = len(y_true)
+    if len(y_pred) != n:
+        raise InvalidInput(f"y_true has {n} items and y_pred {len(y_pred)}")
+    if n == 0:
+        raise InvalidInput("y_true is empty: there is nothing to estimate from")
+    if inclusion_probability is not None and weights is not None:
+        raise InvalidInput("pass inclusion_probability= or weights=, not both")
+    if pool_size is not None and pool_size < n:
+        raise InvalidInput(f"pool_size={pool_size} is below the {n} labelled items")
+    pi = _chances(inclusion_probability, weights, n, pool_size)
+    values = sorted(set(np.asarray(y_true).tolist()) | set(np.asarray(y_pred).tolist()))
+    real = np.asarray(y_true).dtype.kind == "f" and not set(values) <= {0.0, 1.0}
+    binary = set(values) <= {0, 1}
+    labels: Any = "real" if real else None if binary else values
+    pool = Pool.from_arrays(prediction=np.asarray(y_pred), labels=labels)
+    bound = resolve(measure).bind(pool)
+    rows = np.arange(n)
+    nothing = np.full(n, np.nan)
+    sample = Sample(
+        round=np.zeros(n, dtype=np.int64),
+        row=rows,
+        unit=rows,
+        times=np.ones(n, dtype=np.int64),
+        p=nothing,
+        pi=pi,
+        left=np.ones(n, dtype=np.int64),
+        new=np.ones(n, dtype=bool),
+        y=pool.labels.encode(np.asarray(y_true).tolist()),
+        status=np.full(n, ANSWERED),
+        rounds=(RoundInfo("poisson", 1.0, float(n)),),
+    )
+    belief = ScoreBelief().bind(pool, bound.systems(pool))
+    # The pool here is the sample itself, so "every label known" must not be taken for the truth.
+    case = Case(pool, ItemUnits(pool, 0), bound, sample, belief, oracle="stochastic")
+    question = Question(
+        level=checked_level(confidence_level),
+        target="pool",
+        rounds="all",
+        interval=None,
+        estimator=PoissonEstimator(known=False),
+        target_of_design=True,
+        design_n_eff=0.0,
+        n_labels=n,
+        n_open=0,
+        n_refused=0,
+        cost=float(n),
+    )
+    return assess(case, question, stream(0, "interval"))
+
+
+def _chances(
+    inclusion: Sequence[float] | Array | None,
+    weights: Sequence[float] | Array | None,
+    n: int,
+    pool_size: int | None,
+) -> Floats:
+    if inclusion is not None:
+        pi = np.asarray(inclusion, dtype=np.float64)
+        if pi.shape != (n,):
+            raise InvalidInput(f"inclusion_probability must have one entry for each of {n} items")
+        bad = ~((pi > 0) & (pi <= 1))
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise InvalidInput(f"inclusion_probability[{row}] = {pi[row]} is not in (0, 1]")
+        return pi
+    if weights is not None:
+        weight = np.asarray(weights, dtype=np.float64)
+        if weight.shape != (n,):
+            raise InvalidInput(f"weights must have one entry for each of {n} items")
+        bad = ~(np.isfinite(weight) & (weight > 0))
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise InvalidInput(f"weights[{row}] = {weight[row]} is not above 0")
+        # Only ratios of weights are known: scaled so that they add up to the pool, else kept small.
+        total = float(pool_size) if pool_size is not None else 1e9 * float(weight.sum())
+        return np.minimum(1.0, weight.sum() / (weight * total))
+    return np.full(n, 1.0 if pool_size == n else n / pool_size if pool_size else 1e-9)

@@ -1,0 +1,196 @@
+"""From a case to an estimate: totals, interval, and everything that has to be said about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from sondage.errors import NotSupported
+from sondage.estimators import Case, Estimator, Sample, Totals, estimate_totals
+from sondage.estimators.linear import Linear, for_population, linearise
+from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
+from sondage.intervals.base import Interval
+from sondage.measures.base import Measure
+from sondage.streams import Stream
+from sondage.study.estimate import ConfidenceInterval, Estimate
+from sondage.types import Floats
+
+_MANY_REFUSED = 0.02
+_FEW_EFFECTIVE = 10
+_BUILDS_ON_ROUNDS = ("wor", "poisson", "fixed")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a case."""
+
+    level: float
+    target: str
+    rounds: Literal["all", "closed"]
+    interval: Interval | None
+    estimator: Estimator | None
+    target_of_design: bool
+    design_n_eff: float
+    n_labels: int
+    n_open: int
+    n_refused: int
+    cost: float
+    pool_version: int = 1
+
+
+def default_interval(measure: Measure) -> Interval:
+    """Logit where every coordinate is bounded, otherwise t."""
+    low, high = measure.range
+    bounded = np.isfinite(low).all() and np.isfinite(high).all()
+    return Interval.from_alias("logit" if bounded else "t")
+
+
+def assess(case: Case, question: Question, stream: Stream) -> Estimate:
+    """The estimate of a case."""
+    case, notes = _usable(case, question.rounds)
+    totals = estimate_totals(case, question.estimator)
+    interval = question.interval or default_interval(case.measure)
+    refusal = interval.refuses(totals) if totals.why is None else None
+    if refusal:
+        raise NotSupported(refusal)
+    pool_totals = totals
+    if question.target == "population" and totals.why is None:
+        totals = for_population(totals, len(case.pool))
+    linear = linearise(totals, case.measure)
+    undefined = np.isnan(linear.value)
+    why = totals.why
+    low = high = np.full(case.measure.m, np.nan)
+    if why is None:
+        low, high = interval(totals, case.measure, question.level, stream)
+        if undefined.any():
+            names = ", ".join(np.array(case.measure.names)[undefined])
+            why = f"{names} is 0/0 with the labels so far: nothing that it divides by has been seen"
+    bounds = _refusal_bounds(case, question, pool_totals, linear)
+    warnings = _warnings(case, question, totals, linear, bounds)
+    draws = case.sample.where(case.sample.status == ANSWERED)
+    return Estimate(
+        names=case.measure.names,
+        value=_plain(linear.value),
+        std_error=_plain(np.where(undefined, np.nan, linear.std_error)),
+        ci=ConfidenceInterval(_plain(low), _plain(high)),
+        confidence_level=question.level,
+        guarantee=interval.guarantee,
+        interval=interval.alias,
+        n_labels=question.n_labels,
+        n_draws=int(draws.times.sum()),
+        n_open=question.n_open,
+        n_refused=question.n_refused,
+        n_eff=totals.n_eff,
+        n_uniform=_plain(_uniform_equivalent(totals, linear, len(case.pool), question)),
+        cost=question.cost,
+        target=question.target,
+        pool_version=question.pool_version,
+        target_of_design=question.target_of_design,
+        assumptions=(*_assumptions(case, interval), *notes),
+        warnings=warnings,
+        defined=_plain(~undefined),
+        why=why,
+        bounds=bounds,
+    )
+
+
+def _usable(case: Case, rounds: str) -> tuple[Case, tuple[str, ...]]:
+    """The draws that count: all, or those of closed rounds where the formulas need whole rounds."""
+    sample = case.sample
+    if not (sample.status == OPEN).any():
+        return case, ()
+    closed = sample.closed()
+    builds = any(kind in _BUILDS_ON_ROUNDS for kind in sample.kinds)
+    if rounds == "closed" or (builds and closed.answered.sum() >= 2):
+        note = "rounds with open items are left out"
+        return replace(case, sample=closed), (note,)
+    return case, ("when an item is answered does not depend on its label (some are still open)",)
+
+
+def _assumptions(case: Case, interval: Interval) -> tuple[str, ...]:
+    said = []
+    if interval.guarantee == "fixed-n":
+        said.append("the number of labels was not chosen by looking at the estimate")
+    if (case.sample.status == REFUSED).any():
+        said.append("items that cannot be told are like the others of their unit")
+    if case.oracle == "deterministic":
+        said.append("every item has one true label")
+    return tuple(said)
+
+
+def _warnings(
+    case: Case,
+    question: Question,
+    totals: Totals,
+    linear: Linear,
+    bounds: ConfidenceInterval | None,
+) -> tuple[str, ...]:
+    said = list(totals.notes)
+    if question.n_open:
+        said.append(
+            f"{question.n_open} asked items are still open; easy items tend to be answered first"
+        )
+    if bounds is not None:
+        low, high = np.atleast_1d(bounds.low), np.atleast_1d(bounds.high)
+        share = question.n_refused / max(question.n_refused + question.n_labels, 1)
+        ranges = ", ".join(f"[{a:.4f}, {b:.4f}]" for a, b in zip(low, high, strict=True))
+        said.append(f"{share:.1%} cannot be told: at their worst and best the value is in {ranges}")
+    if totals.why is None and not totals.exact and not np.isnan(linear.value).all():
+        if totals.n_eff < _FEW_EFFECTIVE:
+            said.append(
+                f"only about {totals.n_eff:.0f} effective labels bear on this: take the interval as rough"
+            )
+        if totals.n_eff < question.design_n_eff / 3:
+            said.append(
+                "the labels were chosen for another measure and tell little about this one "
+                f"({totals.n_eff:.0f} effective labels, {question.design_n_eff:.0f} for the other)"
+            )
+    return tuple(said)
+
+
+def _uniform_equivalent(totals: Totals, linear: Linear, N: int, question: Question) -> Floats:
+    """Labels that a uniform sample without replacement would need for the same standard error."""
+    spread = np.einsum("md,de,me->m", linear.J, totals.pool_cov, linear.J)
+    variance = np.square(linear.std_error)
+    if question.target == "population":
+        variance = np.maximum(variance - spread / N, 0.0)
+    with np.errstate(all="ignore"):
+        needed = np.where(variance + spread > 0, spread / (variance + spread / N), np.nan)
+    return np.where(np.isnan(linear.value) | totals.exact, np.nan, needed)
+
+
+def _refusal_bounds(
+    case: Case, question: Question, totals: Totals, linear: Linear
+) -> ConfidenceInterval | None:
+    """The value with every refused label at its least and greatest influence."""
+    sample = case.sample
+    refused = sample.status == REFUSED
+    closed = question.n_refused + question.n_labels
+    too_few = question.n_refused <= _MANY_REFUSED * closed
+    if too_few or totals.why is not None or not case.pool.labels.finite:
+        return None
+    labels = np.arange(case.pool.labels.size, dtype=np.float64)
+    influence = case.measure.loss(case.pool.rows(sample.row[refused]), labels) @ linear.J.T
+    ends = []
+    for best in (influence.argmin(axis=1), influence.argmax(axis=1)):
+        values = np.full(case.measure.m, np.nan)
+        for j in range(case.measure.m):
+            y = sample.y.copy()
+            y[refused] = best[:, j]
+            status = np.where(refused, ANSWERED, sample.status)
+            filled = replace(case, sample=_with(sample, y, status))
+            values[j] = linearise(estimate_totals(filled, question.estimator), case.measure).value[
+                j
+            ]
+        ends.append(values)
+    return ConfidenceInterval(_plain(ends[0]), _plain(ends[1]))
+
+
+def _with(sample: Sample, y: Floats, status: Any) -> Sample:
+    return replace(sample, y=y, status=status)
+
+
+def _plain(values: Any) -> Any:
+    return values[0].item() if len(values) == 1 else values

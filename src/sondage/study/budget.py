@@ -1,0 +1,47 @@
+"""The budget: how many labels, or how much cost, may be spent. A hard cap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A budget in the unit of the pool's cost column."""
+
+    amount: float
+
+    def __post_init__(self) -> None:
+        if not (
+            isinstance(self.amount, (int, float)) and np.isfinite(self.amount) and self.amount > 0
+        ):
+            raise InvalidInput(f"Cost(amount) takes a number above 0, not {self.amount!r}")
+
+
+Budget = int | Cost | None
+
+
+def checked(budget: Any) -> Budget:
+    """A budget that makes sense, or an error."""
+    if budget is None or isinstance(budget, Cost):
+        return budget
+    if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget < 1:
+        raise InvalidInput(
+            f"budget= takes a whole number of labels above 0 or Cost(amount), not {budget!r}"
+        )
+    return int(budget)
+
+
+def to_config(budget: Budget) -> Any:
+    """As JSON."""
+    return {"cost": budget.amount} if isinstance(budget, Cost) else budget
+
+
+def from_config(config: Any) -> Budget:
+    """The inverse."""
+    return Cost(config["cost"]) if isinstance(config, dict) else config

@@ -1,0 +1,186 @@
+"""Making a study, and taking one up again."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+import sondage.version
+from sondage.designs.auto import AUTO_VERSION, resolve_auto
+from sondage.designs.base import Design, Oracle
+from sondage.errors import InvalidInput, PoolMismatch
+from sondage.journal import Journal, open_journal
+from sondage.measures import Measure, resolve
+from sondage.objective import EstimateAll, Objective
+from sondage.pool.pool import Pool
+from sondage.registry import from_config
+from sondage.streams import seed_from
+from sondage.study import budget as budgets
+from sondage.study.study import Parts, Study, checked_level
+
+_ORACLES = ("deterministic", "stochastic")
+_TARGETS = ("pool", "population")
+
+
+def create_study(
+    pool: Pool,
+    measure: str | Measure | Sequence[str | Measure] = "f1",
+    *,
+    design: str | Design = "auto",
+    objective: Objective | None = None,
+    budget: int | budgets.Cost | None = None,
+    oracle: Oracle = "deterministic",
+    target: str = "pool",
+    storage: str | Journal | None = None,
+    name: str | None = None,
+    rng: int | Generator | None = None,
+    confidence_level: float = 0.95,
+) -> Study:
+    """A new study of ``measure`` on ``pool``.
+
+    Parameters
+    ----------
+    pool
+        The items and what the systems say of them.
+    measure
+        A name such as ``"f1"``, a measure object, or a list of either.
+    design
+        ``"auto"``, another name (see ``sondage.designs``), or a design object with options.
+    budget
+        Labels, or ``Cost(amount)``: a hard cap, never exceeded.
+    oracle
+        ``"deterministic"`` (one true label per item) or ``"stochastic"`` (answers vary).
+    target
+        ``"pool"`` (this pool's own value) or ``"population"`` (the source that it was drawn from).
+    storage
+        None for memory, or ``"sqlite:///file.db"``.
+    rng
+        A seed or a numpy Generator; the same seed gives the same draws on any machine.
+
+    >>> import sondage as sd
+    >>> pool = sd.Pool.from_arrays(score=[.1, .4, .6, .9], threshold=.5)
+    >>> study = sd.create_study(pool, "accuracy", design="uniform", rng=1)
+    >>> for item in study.ask(4):
+    ...     study.tell(item.id, int(item.id >= 1))
+    >>> study.estimate().value
+    0.75
+    """
+    if not isinstance(pool, Pool):
+        raise InvalidInput(f"pool= takes a Pool (see Pool.from_frame), not {type(pool).__name__}")
+    if oracle not in _ORACLES:
+        raise InvalidInput(f"oracle= must be one of {_ORACLES}, not {oracle!r}")
+    if target not in _TARGETS:
+        raise InvalidInput(f"target= must be one of {_TARGETS}, not {target!r}")
+    wanted = resolve(measure)
+    chosen = resolve_design(design, oracle)
+    parts = Parts(
+        pool=pool,
+        measure=wanted.bind(pool),
+        design=chosen,
+        objective=objective or EstimateAll(),
+        budget=budgets.checked(budget),
+        oracle=oracle,
+        target=target,
+        seed=seed_from(rng),
+        confidence_level=checked_level(confidence_level),
+    )
+    config = {
+        "measure": wanted.config(),
+        "design": chosen.config(),
+        "auto": AUTO_VERSION if design == "auto" else None,
+        "objective": parts.objective.config(),
+        "budget": budgets.to_config(parts.budget),
+        "oracle": oracle,
+        "target": target,
+        "seed": str(parts.seed),
+        "confidence_level": parts.confidence_level,
+        "pool": {
+            "fingerprint": pool.fingerprint,
+            "size": len(pool),
+            "source": pool.source,
+            "roles": pool.roles.config(),
+        },
+        "versions": {
+            "sondage": sondage.version.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    }
+    journal = open_journal(storage)
+    name = name or _free_name(journal)
+    study = Study.__new__(Study)
+    journal.create(name, config)
+    study.__init__(name, parts, journal)  # type: ignore[misc]
+    return study
+
+
+def load_study(
+    storage: str | Journal,
+    name: str | None = None,
+    pool: Pool | None = None,
+    *,
+    measure: Measure | None = None,
+) -> Study:
+    """Take up a study again, exactly where it was.
+
+    ``pool`` may be left out if the study's pool came from a parquet file that is still there;
+    ``measure`` is needed only for a measure made of Python functions.
+    """
+    journal = open_journal(storage)
+    names = journal.names()
+    if name is None:
+        if len(names) != 1:
+            raise InvalidInput(f"name= is needed: the storage holds {len(names)} studies: {names}")
+        name = names[0]
+    config = journal.config(name)
+    pool = pool or _pool_again(config["pool"])
+    if pool.fingerprint != config["pool"]["fingerprint"]:
+        raise PoolMismatch(
+            f"this is not the pool that study {name!r} was made with ({len(pool):,} items now, "
+            f"{config['pool']['size']:,} then, or other scores): pass the original one"
+        )
+    wanted = measure if measure is not None else from_config(config["measure"])
+    parts = Parts(
+        pool=pool,
+        measure=wanted.bind(pool),
+        design=from_config(config["design"]),
+        objective=from_config(config["objective"]),
+        budget=budgets.from_config(config["budget"]),
+        oracle=config["oracle"],
+        target=config["target"],
+        seed=int(config["seed"]),
+        confidence_level=config["confidence_level"],
+    )
+    return Study(name, parts, journal)
+
+
+def resolve_design(design: str | Design, oracle: Oracle) -> Design:
+    """A design from its name or itself; ``auto`` becomes what it stands for."""
+    if isinstance(design, Design):
+        return design
+    if design == "auto":
+        return resolve_auto(oracle)
+    if isinstance(design, str):
+        return Design.from_alias(design)
+    raise InvalidInput(f"design= takes a name or a design, not {design!r}")
+
+
+def _free_name(journal: Journal) -> str:
+    taken = set(journal.names())
+    number = 1
+    while f"study-{number}" in taken:
+        number += 1
+    return f"study-{number}"
+
+
+def _pool_again(config: dict[str, Any]) -> Pool:
+    source = config["source"]
+    if not source:
+        raise InvalidInput(
+            "pool= is needed: the study's pool did not come from a file that can be read again"
+        )
+    return Pool.from_parquet(source["parquet"], **config["roles"])

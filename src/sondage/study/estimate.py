@@ -1,0 +1,144 @@
+"""The estimate: a value with an interval, what it promises, and what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sondage.frames import frame_of
+from sondage.intervals.base import Guarantee
+from sondage.types import Floats
+
+
+class ConfidenceInterval(NamedTuple):
+    """Ends of an interval; arrays for a measure with several coordinates."""
+
+    low: Any
+    high: Any
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is known of a measure. Numbers for one coordinate, arrays for several.
+
+    ``n_eff``: equally weighted draws that would carry the same weight; ``n_uniform``: labels that a
+    uniform sample would need for the same standard error; ``bounds``: the value if every refused label
+    were at its worst and at its best.
+    """
+
+    names: tuple[str, ...]
+    value: Any
+    std_error: Any
+    ci: ConfidenceInterval
+    confidence_level: float
+    guarantee: Guarantee
+    interval: str
+    n_labels: int
+    n_draws: int
+    n_open: int
+    n_refused: int
+    n_eff: float
+    n_uniform: Any
+    cost: float
+    target: str
+    pool_version: int
+    target_of_design: bool
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    defined: Any
+    why: str | None
+    bounds: ConfidenceInterval | None = None
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<Estimate {self.summary()}>"
+
+    def summary(self) -> str:
+        """A line per coordinate, then what to know about it."""
+        level = f"{100 * self.confidence_level:g}%"
+        lines = []
+        for name, value, low, high, uniform in self._coordinates():
+            if np.isnan(value):
+                lines.append(
+                    f"{name} undefined: {self.why or 'the labels so far do not decide it'}"
+                )
+                continue
+            line = f"{name} {value:.4f}, {level} CI [{low:.4f}, {high:.4f}] ({self.guarantee})"
+            if np.isfinite(uniform) and uniform > 1.1 * self.n_labels:
+                line += f"; a uniform sample would need about {_rounded(uniform):,} labels"
+            lines.append(line)
+        used = f"{self.n_labels:,} labels"
+        if self.n_draws > self.n_labels:
+            used += f" in {self.n_draws:,} draws"
+        for count, what in ((self.n_open, "open"), (self.n_refused, "cannot tell")):
+            if count:
+                used += f", {count:,} {what}"
+        lines[0] += f"; {used}"
+        lines += [f"  ! {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        out: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, ConfidenceInterval):
+                value = {"low": _plain(value.low), "high": _plain(value.high)}
+            out[field.name] = _plain(value)
+        return out
+
+    def to_frame(self) -> Any:
+        """One row per coordinate."""
+        columns = ("name", "value", "low", "high", "n_uniform")
+        rows = list(zip(*self._coordinates(), strict=True))
+        data = {name: list(values) for name, values in zip(columns, rows, strict=True)}
+        data["std_error"] = np.atleast_1d(self.std_error).tolist()
+        for name in ("confidence_level", "guarantee", "n_labels", "n_eff"):
+            data[name] = [getattr(self, name)] * len(self.names)
+        return frame_of(data)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head = "<tr><th>measure</th><th>value</th><th>low</th><th>high</th></tr>"
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{value:.4f}</td><td>{low:.4f}</td><td>{high:.4f}</td></tr>"
+            for name, value, low, high, _ in self._coordinates()
+        )
+        notes = "".join(f"<li>{escape(note)}</li>" for note in (*self.assumptions, *self.warnings))
+        caption = (
+            f"{100 * self.confidence_level:g}% interval ({escape(self.guarantee)}), "
+            f"{self.n_labels:,} labels"
+        )
+        return f"<table><caption>{caption}</caption>{head}{rows}</table><ul>{notes}</ul>"
+
+    def _coordinates(self) -> list[tuple[str, float, float, float, float]]:
+        columns: list[Floats] = [
+            np.atleast_1d(one) for one in (self.value, self.ci.low, self.ci.high, self.n_uniform)
+        ]
+        return [
+            (name, *(float(column[j]) for column in columns))  # type: ignore[misc]
+            for j, name in enumerate(self.names)
+        ]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [_plain(one) for one in value.tolist()]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _rounded(count: float) -> int:
+    """Two significant digits: more would be a claim."""
+    digits = max(len(str(int(count))) - 2, 0)
+    return int(round(count, -digits))

@@ -1,0 +1,237 @@
+"""The ledger: what the journal's events add up to. Live and after a reload, one and the same fold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sondage.beliefs.base import Seen
+from sondage.designs.base import Oracle
+from sondage.designs.draw import History
+from sondage.estimators.sample import ANSWERED, OPEN, REFUSED, RoundInfo, Sample
+from sondage.journal import Answer, Lease, Record, Round
+from sondage.pool.pool import Pool
+from sondage.pool.units import Units
+from sondage.types import Array, Bools, Floats, Ints
+
+ADJUDICATOR = "adjudicator"
+"""The annotator whose answer overrides the majority."""
+
+
+class Growing:
+    """A numpy array that can be appended to."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._array = np.empty(64, dtype=dtype)
+        self._size = 0
+
+    def extend(self, values: Any) -> None:
+        """Add values at the end."""
+        size = self._size + len(values)
+        if size > len(self._array):
+            grown = np.empty(max(size, 2 * len(self._array)), dtype=self._array.dtype)
+            grown[: self._size] = self._array[: self._size]
+            self._array = grown
+        self._array[self._size : size] = values
+        self._size = size
+
+    @property
+    def view(self) -> Array:
+        """The values so far."""
+        return self._array[: self._size]
+
+
+@dataclass
+class Slot:
+    """Answers to one drawn item: by annotator, the label as a number or None for "cannot tell"."""
+
+    answers: dict[Any, float | None] = field(default_factory=dict)
+
+    def resolve(self) -> tuple[int, float]:
+        """Status and label: the adjudicator's answer, else the majority; a tie is open."""
+        if not self.answers:
+            return OPEN, np.nan
+        if ADJUDICATOR in self.answers:
+            final = self.answers[ADJUDICATOR]
+            return (REFUSED, np.nan) if final is None else (ANSWERED, final)
+        told = Counter(code for code in self.answers.values() if code is not None)
+        if not told:
+            return REFUSED, np.nan
+        (label, votes), *others = told.most_common()
+        if others and others[0][1] == votes:
+            return OPEN, np.nan
+        return ANSWERED, label
+
+
+class Ledger:
+    """Draws, answers and leases of one study, as arrays that grow.
+
+    A slot is a drawn item that waits for one label. With a deterministic oracle an item has one slot
+    for ever; with a stochastic one every draw has a slot of its own.
+    """
+
+    def __init__(self, pool: Pool, units: Units, oracle: Oracle) -> None:
+        self.pool, self.units, self.oracle = pool, units, oracle
+        self.seq = 0
+        self.rounds: list[RoundInfo] = []
+        self.digests: list[str] = []
+        self.leases: dict[Any, Lease] = {}
+        self.extra_answers = 0
+        self.corrections = 0
+        self._columns = {
+            name: Growing(kind)
+            for name, kind in {
+                "round": np.int64,
+                "row": np.int64,
+                "unit": np.int64,
+                "times": np.int64,
+                "p": np.float64,
+                "pi": np.float64,
+                "left": np.int64,
+                "new": np.bool_,
+                "slot": np.int64,
+            }.items()
+        }
+        self._slots: list[Slot] = []
+        self._slot_row, self._slot_unit = Growing(np.int64), Growing(np.int64)
+        self._slot_y, self._slot_status = Growing(np.float64), Growing(np.int64)
+        self._slots_of: dict[int, list[int]] = {}
+        self._asked_mask: Bools | None = None
+
+    def apply(self, seq: int, record: Record) -> None:
+        """Take in one event."""
+        if isinstance(record, Round):
+            self._apply_round(record)
+        elif isinstance(record, Answer):
+            self._apply_answer(seq, record)
+        else:
+            self.leases[record.id] = record
+        self.seq = seq
+
+    @property
+    def sample(self) -> Sample:
+        """All draws, with what came of them."""
+        column = {name: growing.view for name, growing in self._columns.items()}
+        slot = column.pop("slot")
+        return Sample(
+            **column,
+            y=self._slot_y.view[slot],
+            status=self._slot_status.view[slot],
+            rounds=tuple(self.rounds),
+        )
+
+    @property
+    def seen(self) -> Seen:
+        """Labels known now."""
+        told = self._slot_status.view == ANSWERED
+        return Seen(self._slot_unit.view[told], self._slot_row.view[told], self._slot_y.view[told])
+
+    @property
+    def history(self) -> History:
+        """What was asked before, as drawing needs it."""
+        nothing = np.empty(0, dtype=np.int64)
+        if self.units.itemwise:
+            if self._asked_mask is None:
+                self._asked_mask = np.zeros(len(self.pool), dtype=bool)
+                self._asked_mask[self._slot_row.view] = True
+            return History(nothing, self._asked_mask, self.asked, self.oracle == "stochastic")
+        taken = np.bincount(self._slot_unit.view, minlength=self.units.count)
+        return History(taken, nothing.astype(bool), self.asked)
+
+    @property
+    def asked(self) -> int:
+        """Number of slots: items, or draws where each needs an answer of its own."""
+        return len(self._slots)
+
+    @property
+    def asked_rows(self) -> Ints:
+        """The row of every slot."""
+        return self._slot_row.view
+
+    @property
+    def asked_units(self) -> Ints:
+        """The unit of every slot."""
+        return self._slot_unit.view
+
+    @property
+    def status(self) -> Ints:
+        """The status of every slot."""
+        return self._slot_status.view
+
+    @property
+    def labels(self) -> Floats:
+        """The label of every slot, nan where there is none."""
+        return self._slot_y.view
+
+    @property
+    def expected(self) -> float:
+        """Number of items that all rounds asked for."""
+        return self.rounds[-1].expected if self.rounds else 0.0
+
+    def is_asked(self, row: int) -> bool:
+        """Whether the item was ever asked."""
+        return row in self._slots_of
+
+    def answers(self, row: int) -> list[dict[Any, float | None]]:
+        """Answers to each slot of an item."""
+        return [self._slots[slot].answers for slot in self._slots_of.get(row, ())]
+
+    def _apply_round(self, record: Round) -> None:
+        number = len(self.rounds)
+        scale = np.nan if record.scale is None else record.scale
+        self.rounds.append(RoundInfo(record.kind, scale, record.expected))  # type: ignore[arg-type]
+        self.digests.append(record.table)
+        rows = self.pool.rows_of(record.id)
+        slots = []
+        for row, unit, new in zip(rows.tolist(), record.unit, record.new, strict=True):
+            if new:
+                slots.append(len(self._slots))
+                self._slots_of.setdefault(row, []).append(len(self._slots))
+                self._slots.append(Slot())
+                self._slot_row.extend((row,))
+                self._slot_unit.extend((unit,))
+                self._slot_y.extend((np.nan,))
+                self._slot_status.extend((OPEN,))
+                if self._asked_mask is not None:
+                    self._asked_mask[row] = True
+            else:
+                slots.append(self._slots_of[row][0])
+        for name, values in (
+            ("round", [number] * len(slots)),
+            ("row", rows),
+            ("unit", record.unit),
+            ("times", record.times),
+            ("p", _floats(record.p)),
+            ("pi", _floats(record.pi)),
+            ("left", record.left),
+            ("new", record.new),
+            ("slot", slots),
+        ):
+            self._columns[name].extend(values)
+
+    def _apply_answer(self, seq: int, record: Answer) -> None:
+        row = self.pool.row_of(record.id)
+        slots = self._slots_of[row]
+        # With a stochastic oracle the next unanswered draw of the item gets the answer.
+        waiting = [slot for slot in slots if not self._slots[slot].answers]
+        number = waiting[0] if waiting else slots[-1]
+        slot = self._slots[number]
+        who: Any = record.annotator
+        if record.replace:
+            if who is None:
+                slot.answers.clear()
+            self.corrections += 1
+        elif who is None and slot.answers:
+            who = seq  # another nameless opinion
+        if slot.answers and who not in slot.answers:
+            self.extra_answers += 1
+        slot.answers[who] = None if record.refused else self.pool.labels.code(record.label)
+        self._slot_status.view[number], self._slot_y.view[number] = slot.resolve()
+        self.leases.pop(record.id, None)
+
+
+def _floats(values: list[float | None]) -> Floats:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

@@ -1,0 +1,238 @@
+"""The journal in SQLite keeps the contract, with rival processes, kills and full disks too."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from sondage.errors import InvalidInput
+from sondage.journal import Answer, Journal, SqliteJournal, open_journal
+from sondage.testing.journal import JournalSuite
+
+WRITERS = Path(__file__).with_name("writers.py")
+NAME = "study"
+BATCH = 3
+
+
+class TestSqliteJournal(JournalSuite):
+    def make_journal(self, tmp_path: Path) -> SqliteJournal:
+        return SqliteJournal(tmp_path / "journal.db")
+
+    def reopen(self, journal: Journal, tmp_path: Path) -> SqliteJournal:
+        return SqliteJournal(tmp_path / "journal.db")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with one empty study."""
+    made = tmp_path / "study.db"
+    with closing(SqliteJournal(made)) as journal:
+        journal.create(NAME, {})
+    return made
+
+
+@contextmanager
+def writers(*tasks: tuple[str, ...]) -> Iterator[list[subprocess.Popen[str]]]:
+    """Processes that have imported everything and wait for ``begin``."""
+    started = [
+        subprocess.Popen(
+            [sys.executable, str(WRITERS), *task],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for task in tasks
+    ]
+    try:
+        for process in started:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n", process.communicate()[1]
+        yield started
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+
+
+def begin(processes: list[subprocess.Popen[str]]) -> None:
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+
+
+def finished(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    return out
+
+
+def read(path: Path) -> list[tuple[int, str]]:
+    """Number and id of every event, through a handle of its own."""
+    with closing(SqliteJournal(path)) as journal:
+        return [(event.seq, str(event.record.id)) for event in journal.events(NAME)]
+
+
+# Several processes
+
+
+def test_two_processes_lose_nothing_and_make_one_order(path: Path) -> None:
+    count = 200
+    tasks = [("race", str(path), who, str(count)) for who in ("a", "b")]
+    views = []
+    with writers(*tasks) as processes:
+        begin(processes)
+        while any(process.poll() is None for process in processes):
+            views.append(read(path))
+            time.sleep(0.02)
+        conflicts = sum(int(finished(process)) for process in processes)
+    events = read(path)
+    assert [seq for seq, _ in events] == list(range(1, 2 * count + 1))
+    for who in ("a", "b"):
+        own = [id for _, id in events if id.startswith(who)]
+        assert own == [f"{who}-{k}" for k in range(count)]
+    assert all(view == events[: len(view)] for view in views)  # no reader saw another order
+    assert conflicts > 0  # else they never met, and the test shows nothing
+
+
+def test_processes_may_open_a_new_file_at_once(tmp_path: Path) -> None:
+    with writers(*[("open", str(tmp_path))] * 4) as processes:
+        for attempt in range(40):
+            begin(processes)
+            for process in processes:
+                assert process.stdout is not None
+                assert process.stdout.readline() == f"{attempt}\n", process.communicate()[1]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_killed_process_leaves_what_it_acknowledged(path: Path) -> None:
+    kills, at_once = 30, 5
+    moment = random.Random(3)
+    acknowledged: Counter[str] = Counter()
+    before: list[tuple[int, str]] = []
+    for first in range(0, kills, at_once):  # started together, since starting takes longest
+        lives = [str(life) for life in range(first, first + at_once)]
+        with writers(*[("append", str(path), life) for life in lives]) as processes:
+            for life, process in zip(lives, processes, strict=True):
+                begin([process])
+                time.sleep(moment.uniform(0.0, 0.04))
+                os.kill(process.pid, signal.SIGKILL)
+                out, err = process.communicate(timeout=60)
+                assert process.returncode == -signal.SIGKILL, err
+                acknowledged[life] = out.count("\n")
+
+                events = read(path)
+                assert events[: len(before)] == before
+                new = [id for _, id in events[len(before) :]]
+                batches = len(new) // BATCH
+                assert new == [f"{life}-{b}-{k}" for b in range(batches) for k in range(BATCH)]
+                assert acknowledged[life] <= batches <= acknowledged[life] + 1
+                before = events
+    assert [seq for seq, _ in before] == list(range(1, len(before) + 1))
+    assert sum(count > 0 for count in acknowledged.values()) > kills / 2  # they did die at work
+
+
+# Durability
+
+
+def test_every_commit_is_flushed_to_a_write_ahead_log(path: Path) -> None:
+    for _ in range(2):  # a new handle and a second one on the same file
+        with closing(SqliteJournal(path)) as journal:
+            assert journal._db.execute("PRAGMA synchronous").fetchone() == (2,)
+            assert journal._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_append_is_committed_when_it_returns(path: Path) -> None:
+    with closing(SqliteJournal(path)) as journal, closing(sqlite3.connect(path)) as reader:
+        for k in range(3):
+            journal.append(NAME, [Answer(id=k, label=k)])
+            assert reader.execute("SELECT COUNT(*) FROM events").fetchone() == (k + 1,)
+
+
+def test_full_disk_writes_nothing_and_says_so(path: Path) -> None:
+    with closing(SqliteJournal(path)) as journal:
+        before = journal.append(NAME, [Answer(id=1, label="kept")])
+        (pages,) = journal._db.execute("PRAGMA page_count").fetchone()
+        journal._db.execute(f"PRAGMA max_page_count = {pages + 2}").fetchone()
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            journal.append(NAME, [Answer(id=k, label="x" * 5000) for k in range(20)])
+        assert journal.events(NAME) == before
+        journal._db.execute("PRAGMA max_page_count = 1000000").fetchone()
+        after = journal.append(NAME, [Answer(id=2, label="next")], after=before[-1].seq)
+        assert journal.events(NAME) == before + after
+
+
+# Files that will not do
+
+
+def test_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path) -> None:
+    wrong = tmp_path / "pairs.csv"
+    content = b"id,score\n" + b"1,0.5\n" * 500
+    wrong.write_bytes(content)
+    with pytest.raises(InvalidInput, match=re.escape(repr(str(wrong)))):
+        SqliteJournal(wrong)
+    assert wrong.read_bytes() == content
+    assert os.listdir(tmp_path) == ["pairs.csv"]
+
+
+def test_missing_folder_is_named_and_not_made(tmp_path: Path) -> None:
+    folder = tmp_path / "nowhere"
+    with pytest.raises(InvalidInput, match=re.escape(repr(str(folder)))):
+        SqliteJournal(folder / "study.db")
+    assert not folder.exists()
+
+
+def test_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(repr(str(tmp_path)))):
+        SqliteJournal(tmp_path)
+
+
+def test_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
+    newer = tmp_path / "newer.db"
+    with closing(sqlite3.connect(newer)) as db:
+        db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        db.execute("INSERT INTO meta VALUES ('schema', '2')")
+        db.commit()
+    with pytest.raises(InvalidInput, match="newer version") as caught:
+        SqliteJournal(newer)
+    assert repr(str(newer)) in str(caught.value)
+    with closing(sqlite3.connect(newer)) as db:
+        assert db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall() == [
+            ("meta",)
+        ]
+        assert db.execute("SELECT * FROM meta").fetchall() == [("schema", "2")]
+
+
+def test_own_schema_is_not_refused(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT * FROM meta").fetchall() == [("schema", "1")]
+    with closing(SqliteJournal(path)) as journal:
+        assert journal.names() == [NAME]
+
+
+# Addresses
+
+
+def test_address_opens_the_file(path: Path) -> None:
+    with closing(open_journal(f"sqlite:///{path}")) as journal:
+        assert journal.names() == [NAME]
+        assert open_journal(journal) is journal
+
+
+@pytest.mark.parametrize("address", ["", "study.db", "sqlite:///", "postgres://host/db"])
+def test_other_addresses_are_refused(address: str) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(repr(address))):
+        open_journal(address)

@@ -1,0 +1,42 @@
+"""What README.md and the tutorial show is true: their examples run, their commands exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/tutorial.md"])
+def test_every_python_example_runs(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All examples of a page run in order, in one namespace, in an empty folder."""
+    path = ROOT / document
+    text = path.read_text(encoding="utf-8")
+    fences = list(FENCE.finditer(text))
+    assert len(fences) == text.count("```python"), f"{document}: a python fence is not closed"
+    assert fences, f"{document} shows no python example"
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "example"}
+    for fence in fences:
+        # Blank lines in front make a traceback point at the line of the document.
+        lines_before = text.count("\n", 0, fence.start(1))
+        exec(compile("\n" * lines_before + fence[1], str(path), "exec"), namespace)
+
+
+@pytest.mark.parametrize("target", ["demo", "test"])
+def test_both_commands_are_in_readme_and_makefile(target: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(rf"^make {target}\b", readme, re.MULTILINE)
+    assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_relative_links_in_readme_lead_somewhere() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", readme) if "://" not in link]
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
