@@ -101,3 +101,11 @@ class Belief(Named, family="sondage.beliefs"):
     @abstractmethod
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
         """``count`` draws of the units' label weights, (U, S) each, from what the belief holds."""
+
+
+def at_least(weights: Floats, least: float) -> Floats:
+    """Label weights of which none is below ``least``, adding up to 1 in every row."""
+    if least <= 0:
+        return weights
+    raised = np.maximum(weights, least)
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))

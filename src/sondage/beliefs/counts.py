@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from sondage.beliefs.base import Belief, Nodes, Seen, State
+from sondage.beliefs.recalibration import Recalibration
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
@@ -20,15 +21,18 @@ from sondage.types import Floats
 
 @dataclass(frozen=True)
 class CountBelief(Belief):
-    """Independent Dirichlet per unit: ``strength`` pseudo-labels spread as the scores say, plus counts.
+    """Dirichlet per unit: ``strength`` pseudo-labels spread as the scores say, plus counts.
 
-    With two classes this is the Beta-Bernoulli model in each cell. Real labels are not counted: there
-    the belief stays what the scores say.
+    With two classes this is the Beta-Bernoulli model in each cell. With ``pooled`` the scores' level
+    and slope are first corrected by all labels of the units that expect the same class (see
+    ``Recalibration``), so that scores on a wrong scale mislead only until labels arrive. Real labels are not counted:
+    there the belief stays what the scores say.
     """
 
     alias: ClassVar[str] = "counts"
     prior: ScoreBelief = field(default_factory=ScoreBelief)
     strength: float = 2.0
+    pooled: bool = True
 
     def __post_init__(self) -> None:
         if not self.strength > 0:
@@ -50,7 +54,11 @@ class CountBelief(Belief):
         flat = seen.unit * labels + seen.y.astype(np.int64)
         counts = np.bincount(flat, minlength=units * labels).reshape(units, labels)
         strength = self.strength + counts.sum(axis=1)
-        weights = (self.strength * state.start.weights + counts) / strength[:, None]
+        prior = state.start.weights
+        if self.pooled and len(seen.y):
+            expects = prior.argmax(axis=1)
+            prior = Recalibration.fit(prior, counts, expects).apply(prior, expects)
+        weights = (self.strength * prior + counts) / strength[:, None]
         return replace(state, nodes=Nodes(state.start.labels, weights), strength=strength)
 
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:

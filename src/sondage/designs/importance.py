@@ -21,7 +21,8 @@ class Importance(Design):
     An item is drawn with chance proportional to the size of its influence under the belief over the
     root of its cost (Thm 4.1 and 4.2). ``form="rms"`` is the theorem's root mean square, the best per
     draw; ``form="mean"`` is the mean absolute influence, the better one per label where re-draws of a
-    labelled item are free (the default for a deterministic oracle). ``risk_floor`` keeps the believed
+    labelled item are free (the default for a deterministic oracle). ``probability_floor`` is the least chance of any label that the design reckons
+    with: without it a positive that the model is sure is none gets an unbounded weight. ``risk_floor`` keeps the believed
     value away from the ends of its range; ``mix`` is the share of draws made uniformly, which bounds
     every weight by ``1 / mix`` and lets any other measure be estimated from the sample.
     """
@@ -33,6 +34,7 @@ class Importance(Design):
     belief: Belief = field(default_factory=ScoreBelief)
     strata: Strata | None = None
     form: Literal["auto", "mean", "rms"] = "auto"
+    probability_floor: float = 1e-3
     risk_floor: float = 0.02
     mix: float = 0.0
 
@@ -52,7 +54,12 @@ class Importance(Design):
         form = self.form
         if form == "auto":
             form = "mean" if problem.oracle == "deterministic" else "rms"
-        size = item_spread(problem, 1 if form == "mean" else 2, self.risk_floor)
+        size = item_spread(
+            problem,
+            1 if form == "mean" else 2,
+            floor=self.probability_floor,
+            risk_floor=self.risk_floor,
+        )
         if form == "rms":
             size = np.sqrt(size)
         if problem.pool.cost is not None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from sondage.beliefs.base import Belief, Nodes
+from sondage.beliefs.base import Belief, Nodes, at_least
 from sondage.designs.base import Problem
 from sondage.measures.base import Measure, distinct_rows
 from sondage.pool.pool import Pool
@@ -38,26 +38,38 @@ def unit_expectation(problem: Problem) -> Floats:
     return _unit_mean(np.einsum("ns,nsd->nd", nodes.weights, loss), unit, problem.units.count)
 
 
-def unit_spread(problem: Problem, power: Literal[1, 2] = 2, risk_floor: float = 0.0) -> Floats:
-    """(U,) belief's mean of ``|influence| ** power`` of an item of each unit."""
+def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
+    """(U,) belief's mean squared influence of an item of each unit.
+
+    ``floor`` is the least chance of any label that the design reckons with.
+    """
     rows, unit, nodes = unit_nodes(problem)
+    if problem.pool.labels.finite:
+        nodes = Nodes(nodes.labels, at_least(nodes.weights, floor))
     expected = unit_expectation(problem)
     size = problem.units.size
-    J = target(problem, size @ expected / size.sum(), risk_floor)
+    J = target(problem, size @ expected / size.sum())
     centre = None if problem.centre == "none" else expected[unit]
-    spread = problem.measure.spread(problem.pool.rows(rows), *nodes, J, centre=centre, power=power)
+    spread = problem.measure.spread(problem.pool.rows(rows), *nodes, J, centre=centre)
     return _unit_mean(spread, unit, problem.units.count)
 
 
-def item_spread(problem: Problem, power: Literal[1, 2] = 2, risk_floor: float = 0.0) -> Floats:
-    """(N,) belief's mean of ``|influence| ** power`` of every item, in one pass."""
+def item_spread(
+    problem: Problem, power: Literal[1, 2] = 2, *, floor: float = 0.0, risk_floor: float = 0.0
+) -> Floats:
+    """(N,) belief's mean of ``|influence| ** power`` of every item, in one pass.
+
+    ``floor`` is the least chance of any label that the design reckons with.
+    """
     pool, measure, belief = problem.pool, problem.measure, problem.belief
     J = target(problem, item_expectation(pool, measure, belief), risk_floor)
     out = np.empty(len(pool))
     signature = measure.signature(pool) if pool.labels.finite else None
     if signature is None:
         for piece, rows in pool.chunks():
-            out[piece] = measure.spread(rows, *belief.items(rows), J, power=power)
+            y, weights = belief.items(rows)
+            weights = at_least(weights, floor) if pool.labels.finite else weights
+            out[piece] = measure.spread(rows, y, weights, J, power=power)
         return out
     # Equal signature means equal loss, so the norm of every (signature, label) is worked out once.
     _, first = np.unique(signature, return_index=True)
@@ -68,7 +80,8 @@ def item_spread(problem: Problem, power: Literal[1, 2] = 2, risk_floor: float = 
         axis=1,
     )
     for piece, rows in pool.chunks():
-        out[piece] = (belief.items(rows).weights * norm[signature[piece]]).sum(axis=1)
+        weights = at_least(belief.items(rows).weights, floor)
+        out[piece] = (weights * norm[signature[piece]]).sum(axis=1)
     return out
 
 

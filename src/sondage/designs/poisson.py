@@ -25,6 +25,8 @@ class Poisson(Design):
     what arrives, never more than the budget allows. ``fixed_size=True`` returns exactly n, with chances
     that are still exactly unbiased (priority sampling). ``floor`` is the share of every item's size
     that is the same for all: without it a design for precision never looks at predicted negatives.
+    ``probability_floor`` is the least chance of any label that the design reckons
+    with: without it a positive that the model is sure is none gets an unbounded weight.
     """
 
     alias: ClassVar[str] = "poisson"
@@ -33,6 +35,7 @@ class Poisson(Design):
     belief: Belief = field(default_factory=lambda: ScoreBelief(shrink=0.1))
     strata: Strata | None = None
     floor: float = 0.05
+    probability_floor: float = 1e-3
     fixed_size: bool = False
 
     def __post_init__(self) -> None:
@@ -49,7 +52,7 @@ class Poisson(Design):
         return replace(base, scale=level.scale(problem.expected + n))
 
     def _make(self, problem: Problem) -> Table:
-        size = np.sqrt(item_spread(problem))
+        size = np.sqrt(item_spread(problem, floor=self.probability_floor))
         if problem.pool.cost is not None:
             size = size / np.sqrt(problem.pool.cost)
         mean = size.mean()

@@ -20,7 +20,8 @@ class Sequential(Design):
 
     Every item left has a positive chance at every draw, and the chance is recorded, so that estimates
     are unbiased however the belief adapts. ``floor`` is the share of draws made without regard to the
-    belief, half of it evenly over the cells and half by their size.
+    belief, half of it evenly over the cells and half by their size. ``probability_floor`` is the least chance of any label that the design reckons
+    with: without it a positive that the model is sure is none gets an unbounded weight.
     """
 
     alias: ClassVar[str] = "sequential"
@@ -28,6 +29,7 @@ class Sequential(Design):
     belief: Belief = field(default_factory=CountBelief)
     strata: Strata = field(default_factory=LogRank)
     floor: float = 0.3
+    probability_floor: float = 1e-3
 
     def __post_init__(self) -> None:
         if not 0 < self.floor <= 1:
@@ -37,7 +39,7 @@ class Sequential(Design):
         """Chances per item for the draws of one round."""
         size = problem.units.size
         left = size - problem.asked
-        share = left * np.sqrt(unit_spread(problem) / problem.units.cost)
+        share = left * np.sqrt(unit_spread(problem, self.probability_floor) / problem.units.cost)
         open_ = left > 0
         evenly = open_ / max(int(open_.sum()), 1)
         by_size = left / max(int(left.sum()), 1)

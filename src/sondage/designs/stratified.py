@@ -24,7 +24,8 @@ class Stratified(Design):
     which labels do not change, the allocation is fixed in advance and the estimate unbiased, where an
     allocation that follows the labels seen is biased towards what it happened to see first.
     ``floor`` is the share of labels spread without regard to the belief, half of it evenly over the
-    cells and half by their size. Costs enter by their root.
+    cells and half by their size. Costs enter by their root. ``probability_floor`` is the least chance of any label that the design reckons
+    with: without it a positive that the model is sure is none gets an unbounded weight.
     """
 
     alias: ClassVar[str] = "stratified"
@@ -33,6 +34,7 @@ class Stratified(Design):
     belief: Belief = field(default_factory=ScoreBelief)
     strata: Strata = field(default_factory=LogRank)
     floor: float = 0.2
+    probability_floor: float = 1e-3
 
     def __post_init__(self) -> None:
         if self.allocation not in ("neyman", "proportional"):
@@ -53,7 +55,7 @@ class Stratified(Design):
         by_size = size / size.sum()
         if self.allocation == "proportional":
             return by_size
-        weight = size * np.sqrt(unit_spread(problem) / problem.units.cost)
+        weight = size * np.sqrt(unit_spread(problem, self.probability_floor) / problem.units.cost)
         if not weight.any():
             return by_size
         evenly = np.full(len(size), 1.0 / len(size))

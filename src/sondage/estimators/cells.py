@@ -26,7 +26,7 @@ class Signatures:
     row: Ints
     determined: Bools
     loss: Floats
-    """(S, d) losses of determined signatures; of the first label otherwise."""
+    """(K, S, d) losses of every signature under every class."""
 
 
 def signatures(case: Case) -> Signatures | None:
@@ -42,7 +42,7 @@ def _signatures(pool: Pool, measure: Measure) -> Signatures | None:
     labels = np.arange(pool.labels.size, dtype=np.float64)
     loss = measure.loss(pool.rows(row), labels)
     determined = (np.ptp(loss, axis=1) == 0).all(axis=1)
-    return Signatures(code, size, row, determined, loss[:, 0, :])
+    return Signatures(code, size, row, determined, loss)
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,10 @@ class PostStrata:
     unit: Ints
     signature: Ints
     determined: Bools
-    loss: Floats
-    prior: Floats
-    """(K, d, d) covariance of the losses in each cell that the belief expects before any label."""
+    loss: Floats | None
+    """(K, S, d) losses under every class; None where they differ inside a cell."""
     share: Floats | None
-    """(K, S) chance of each class in each cell by the belief before any label; None for real labels."""
+    """(K, S) chance of each class by the belief before any label; None for real labels."""
 
     @property
     def spans_signatures(self) -> bool:
@@ -73,48 +72,28 @@ def post_strata(case: Case) -> PostStrata:
 
 def _post_strata(case: Case) -> PostStrata:
     pool, units = case.pool, case.units
-    every = np.arange(len(pool))
-    unit = units.unit_of(every)
+    unit = units.unit_of(np.arange(len(pool)))
     found = signatures(case)
     if found is None:
         code = compressed(unit)
-        _, first, size = np.unique(code, return_index=True, return_counts=True)
-        determined = np.zeros(len(size), dtype=bool)
-        loss = np.zeros((len(size), case.measure.d))
-        kind = np.zeros(len(size), dtype=np.int64)
     else:
         code = compressed(found.code.astype(np.int64) * units.count + unit)
-        _, first, size = np.unique(code, return_index=True, return_counts=True)
-        kind = found.code[first].astype(np.int64)
-        determined, loss = found.determined[kind], found.loss[kind]
+    _, first, size = np.unique(code, return_index=True, return_counts=True)
+    kind = (
+        np.zeros(len(size), dtype=np.int64) if found is None else found.code[first].astype(np.int64)
+    )
     share = None
     if pool.labels.finite:
         share = case.belief.mass(pool, code, len(size)) / size[:, None]
-    prior = expected_covariance(case, code, first, share)
-    return PostStrata(code, size, unit[first], kind, determined, loss, prior, share)
-
-
-def expected_covariance(case: Case, code: Array, row: Ints, share: Floats | None) -> Floats:
-    """(K, d, d) covariance of the losses inside each cell under the belief before any label.
-
-    ``row`` stands for the cell where the measure has signatures.
-    """
-    pool, measure, belief = case.pool, case.measure, case.belief
-    if signatures(case) is not None and share is not None:
-        loss = measure.loss(pool.rows(row), np.arange(pool.labels.size, dtype=np.float64))
-        first = np.einsum("ks,ksd->kd", share, loss)
-        second = np.einsum("ks,ksd,kse->kde", share, loss, loss)
-        return second - first[:, :, None] * first[:, None, :]
-    size = np.bincount(code)
-    first = np.zeros((len(size), measure.d))
-    second = np.zeros((len(size), measure.d, measure.d))
-    for piece, rows in pool.chunks():
-        labels, weights = belief.items(rows)
-        loss = measure.loss(rows, labels)
-        np.add.at(first, code[piece], np.einsum("ns,nsd->nd", weights, loss))
-        np.add.at(second, code[piece], np.einsum("ns,nsd,nse->nde", weights, loss, loss))
-    first /= size[:, None]
-    return second / size[:, None, None] - first[:, :, None] * first[:, None, :]
+    return PostStrata(
+        code,
+        size,
+        unit[first],
+        kind,
+        np.zeros(len(size), dtype=bool) if found is None else found.determined[kind],
+        None if found is None else found.loss[kind],
+        share,
+    )
 
 
 def collapse(strata: PostStrata, count: Ints, least: int) -> Ints | None:

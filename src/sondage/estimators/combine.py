@@ -46,19 +46,20 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
                 f"estimator {estimator.alias!r} serves {sorted(estimator.kinds)} and not the rounds of "
                 f"kind {sorted(missing)}"
             )
-        return estimator.totals(case)
+        return _possible(case, estimator.totals(case))
     groups: dict[type[Estimator], Estimator] = {}
     for kind in sample.kinds:
         one = estimator_for(kind)
         groups[type(one)] = one
     if len(groups) == 1:
-        return next(iter(groups.values())).totals(case)
+        return _possible(case, next(iter(groups.values())).totals(case))
     parts = []
     for one in groups.values():
         mine = replace(case, sample=sample.of_kinds(one.kinds))
         expected = sum(info.expected for info in sample.rounds if info.kind in one.kinds)
         parts.append((one.totals(mine), expected))
-    return _together([part for part in parts if part[0].why is None], case.measure.d)
+    combined = _together([part for part in parts if part[0].why is None], case.measure.d)
+    return _possible(case, combined)
 
 
 def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:
@@ -101,8 +102,31 @@ def _complete(case: Case) -> Totals | None:
         matters = open_[found.code[seen.row]]
         if int(matters.sum()) < int(found.size[open_].sum()):
             return None
-        total = found.size[~open_] @ found.loss[~open_]
+        total = found.size[~open_] @ found.loss[~open_, 0]
         if matters.any():
             total = total + case.losses(seen.where(matters)).sum(axis=0)
     nothing = np.zeros((0, d))
     return Totals(total / N, nothing, float(len(seen)), 1.0, np.zeros((d, d)), exact=True)
+
+
+def _possible(case: Case, totals: Totals) -> Totals:
+    """Averages brought inside what the labels seen force, for instance no fewer positives than found.
+
+    A step towards a set that holds the truth, so it can only help; needed because unbiased totals of
+    few draws may be negative. Only for averages on the pool's own scale, whose weight is exact.
+    """
+    found = signatures(case)
+    if found is None or totals.why is not None or case.oracle != "deterministic":
+        return totals
+    N = len(case.pool)
+    weight = 1.0 if case.pool.weight is None else float(case.pool.weight.mean())
+    if abs(totals.R[0] - weight) > 1e-9 * weight:
+        return totals
+    seen = case.sample.distinct()
+    left = found.size - np.bincount(
+        found.code[seen.row].astype(np.int64), minlength=len(found.size)
+    )
+    told = case.losses(seen).sum(axis=0)
+    least = (told + left @ found.loss.min(axis=1)) / N
+    most = (told + left @ found.loss.max(axis=1)) / N
+    return replace(totals, R=np.clip(totals.R, least, most))

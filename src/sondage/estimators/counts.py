@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sondage.beliefs import Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.cells import PostStrata, collapse, post_strata
@@ -22,8 +23,7 @@ class Counts(Estimator):
 
     Cells that need no label are exact. Cells with fewer than two labels are joined with a neighbour
     of the same signature. A stratum in which all labels agreed is not thereby known to be pure: with
-    ``guard`` it keeps the variance that the belief expects there, by the weight ``1 / (1 + E)``, E the
-    number of dissenting labels that the belief expected in all the strata that showed none.
+    ``guard`` it has the variance that the belief expects there, recalibrated by all labels seen.
     """
 
     alias: ClassVar[str] = "counts"
@@ -65,8 +65,9 @@ class Counts(Estimator):
         fixed = np.ones(groups, dtype=bool)
         np.logical_and.at(fixed, group, strata.determined)
         mean = _by_group(loss, mine, groups) / np.maximum(n, 1)[:, None]
-        known = _by_group(strata.loss * strata.size[:, None], group, groups) / size[:, None]
-        mean = np.where(fixed[:, None], known, mean)
+        if strata.loss is not None:
+            known = _by_group(strata.loss[:, 0] * strata.size[:, None], group, groups)
+            mean = np.where(fixed[:, None], known / size[:, None], mean)
         R = size @ mean / N
         deviation = (loss - mean[mine]) * ~fixed[mine][:, None]
         # cov = sum_g (N_g / N)^2 (1 - n_g / N_g) S_g^2 / n_g   (Cochran 1977, 5.6)
@@ -74,7 +75,9 @@ class Counts(Estimator):
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
         parts = deviation * np.sqrt(factor / np.maximum(n - 1.0, 1.0))[mine][:, None]
         if self.guard:
-            parts = np.concatenate([parts, _believed(strata, seen, group, mine, factor)])
+            parts = np.concatenate(
+                [parts, _believed(strata, seen, cell, group, factor, case.measure.d)]
+            )
         spread = _by_group(_outer(deviation), mine, groups) / np.maximum(n - 1, 1)[:, None, None]
         pool_cov = np.einsum("g,gde->de", size / N, spread + _outer(mean - R))
         return Totals(
@@ -88,28 +91,26 @@ class Counts(Estimator):
         )
 
 
-def _believed(strata: PostStrata, seen: Sample, group: Ints, mine: Ints, factor: Floats) -> Floats:
+def _believed(
+    strata: PostStrata, seen: Sample, cell: Ints, group: Ints, factor: Floats, d: int
+) -> Floats:
     """(d, d) root of the variance that the belief expects in strata whose labels all agreed."""
-    groups, d = len(factor), strata.prior.shape[1]
-    if strata.share is None:
+    if strata.share is None or strata.loss is None:
         return np.zeros((0, d))
+    labels, groups = strata.share.shape[1], len(factor)
+    flat = cell * labels + seen.y.astype(np.int64)
+    counts = np.bincount(flat, minlength=strata.share.size).reshape(strata.share.shape)
+    fitted = Recalibration.fit(strata.share, counts, strata.signature)
+    # At least one dissenting label is always thought to hide somewhere in the pool.
+    share = at_least(fitted.apply(strata.share, strata.signature), 1.0 / float(strata.size.sum()))
+    kinds = (_by_group(counts, group, groups) > 0).sum(axis=1)
+    silent = (kinds == 1) & (factor > 0)
+    first = np.einsum("ks,ksd->kd", share, strata.loss)
+    second = np.einsum("ks,ksd,kse->kde", share, strata.loss, strata.loss)
+    inside = (second - _outer(first)) * strata.size[:, None, None]
     size = np.bincount(group, weights=strata.size, minlength=groups)
-    share = _by_group(strata.share * strata.size[:, None], group, groups) / size[:, None]
-    prior = _by_group(strata.prior * strata.size[:, None, None], group, groups)
-    prior /= size[:, None, None]
-    n = np.bincount(mine, minlength=groups)
-    lowest, highest = np.full(groups, np.inf), np.full(groups, -np.inf)
-    np.minimum.at(lowest, mine, seen.y)
-    np.maximum.at(highest, mine, seen.y)
-    silent = np.flatnonzero((lowest == highest) & (factor > 0))
-    if not len(silent):
-        return np.zeros((0, d))
-    signature = np.empty(groups, dtype=np.int64)
-    signature[group] = strata.signature
-    dissent = n[silent] * (1.0 - share[silent, lowest[silent].astype(np.int64)])
-    expected = np.bincount(signature[silent], weights=dissent)
-    weight = factor[silent] / (1.0 + expected[signature[silent]])
-    return root(np.einsum("g,gde->de", weight, prior[silent]))
+    expected = _by_group(inside, group, groups) / size[:, None, None]
+    return root(np.einsum("g,gde->de", np.where(silent, factor, 0.0), expected))
 
 
 def root(cov: Floats) -> Floats:

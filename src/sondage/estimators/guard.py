@@ -8,22 +8,53 @@ from __future__ import annotations
 
 import numpy as np
 
+from sondage.beliefs import Recalibration, at_least
 from sondage.estimators.base import Case
-from sondage.estimators.cells import signatures
+from sondage.estimators.cells import Signatures, signatures
 from sondage.types import Floats
 
 
 def expected_second_moment(case: Case, factor: Floats) -> Floats:
-    """(d, d) ``sum_i factor_i E[l_i l_i'] / N^2`` under the belief before any label, in one pass."""
+    """(d, d) ``sum_i factor_i E[l_i l_i'] / N^2`` under the belief, in one pass.
+
+    Where the measure has signatures the level of the belief is corrected by the labels seen.
+    """
     pool, measure = case.pool, case.measure
     found = signatures(case)
-    if found is not None:
-        mass = case.belief.mass(pool, found.code, len(found.size), factor)
-        loss = measure.loss(pool.rows(found.row), np.arange(pool.labels.size, dtype=np.float64))
-        return np.asarray(np.einsum("ks,ksd,kse->de", mass, loss, loss) / len(pool) ** 2)
-    total = np.zeros((measure.d, measure.d))
+    if found is None:
+        total = np.zeros((measure.d, measure.d))
+        for piece, rows in pool.chunks():
+            labels, weights = case.belief.items(rows)
+            loss = measure.loss(rows, labels)
+            total += np.einsum(
+                "n,ns,nsd,nse->de", factor[piece], weights, loss, loss, optimize=True
+            )
+        return total / len(pool) ** 2
+    fitted = _recalibration(case, found)
+    mass = np.zeros(found.loss.shape[:2])
     for piece, rows in pool.chunks():
-        labels, weights = case.belief.items(rows)
-        loss = measure.loss(rows, labels)
-        total += np.einsum("n,ns,nsd,nse->de", factor[piece], weights, loss, loss, optimize=True)
-    return total / len(pool) ** 2
+        kind = found.code[piece].astype(np.int64)
+        # At least one dissenting label is always thought to hide somewhere in the pool.
+        weights = at_least(fitted.apply(case.belief.items(rows).weights, kind), 1.0 / len(pool))
+        weights = weights * factor[piece, None]
+        for label in range(mass.shape[1]):
+            mass[:, label] += np.bincount(kind, weights=weights[:, label], minlength=len(mass))
+    return np.asarray(np.einsum("ks,ksd,kse->de", mass, found.loss, found.loss) / len(pool) ** 2)
+
+
+def _recalibration(case: Case, found: Signatures) -> Recalibration:
+    seen = case.sample.distinct()
+    counts = np.zeros((len(seen), case.pool.labels.size))
+    counts[np.arange(len(seen)), seen.y.astype(np.int64)] = 1.0
+    share = case.belief.items(case.pool.rows(seen.row)).weights
+    fitted = Recalibration.fit(share, counts, found.code[seen.row].astype(np.int64))
+    missing = len(found.size) - len(fitted.usual)
+    if not missing:
+        return fitted
+    # Signatures numbered beyond those seen stay as they were believed to be.
+    return Recalibration(
+        np.pad(fitted.usual, (0, missing)),
+        np.pad(fitted.centre, (0, missing)),
+        np.pad(fitted.level, (0, missing)),
+        np.pad(fitted.slope, (0, missing), constant_values=1.0),
+    )

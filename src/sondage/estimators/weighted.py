@@ -50,7 +50,7 @@ class Weighted(Estimator):
             kish(weight * bearing(measure, loss)),
             max(float(seen.times.sum()) - 1.0, 1.0),
             weighted_covariance(loss, weight),
-            prior_cov=self._expected(case, R, T),
+            prior_cov=self._expected(case, T),
         )
 
     def weights(self, case: Case) -> Floats:
@@ -59,16 +59,11 @@ class Weighted(Estimator):
         draws = np.where(sample.answered, sample.times, 0)
         return draws / sample.p / max(float(draws.sum()), 1.0)
 
-    def _expected(self, case: Case, R: Floats, T: float) -> Floats | None:
+    def _expected(self, case: Case, T: float) -> Floats | None:
         table = case.tables(len(case.sample.rounds) - 1)
         if table is None or table.chance is None:
             return None
-        chance = table.chance
-        moment = case.once(
-            "expected:" + table.digest,
-            lambda: expected_second_moment(case, 1 / np.maximum(chance, 1e-300)),
-        )
-        return moment / T
+        return expected_second_moment(case, 1.0 / np.maximum(table.chance, 1e-300)) / T
 
 
 def weighted_covariance(loss: Floats, weight: Floats) -> Floats:

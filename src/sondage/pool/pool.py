@@ -37,7 +37,6 @@ class Pool:
         if columns.length == 0:
             raise InvalidInput("the pool is empty: there is nothing to evaluate")
         self._columns = columns
-        self._score_ranges: dict[str, tuple[float, float]] = {}
         self.roles = roles
         self.source = source
         systems, self.labels = read_systems(columns, roles)
@@ -137,15 +136,6 @@ class Pool:
                 f"system {name!r} is not in the pool, which has {list(self.systems)}"
             )
         return self.systems[name]
-
-    def score_range(self, name: str | None = None) -> tuple[float, float]:
-        """Least and greatest score of a system."""
-        key = self.system_name(name)
-        if key not in self._score_ranges:
-            score = self.system(key).score
-            assert score is not None
-            self._score_ranges[key] = (float(score.min()), float(score.max()))
-        return self._score_ranges[key]
 
     def group(self, name: str) -> Group:
         """A grouping column."""

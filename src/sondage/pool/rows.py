@@ -74,11 +74,6 @@ class Rows:
         """Predictive standard deviation."""
         return self._column("std", system)
 
-    def scores_are_chances(self, system: str | None = None) -> bool:
-        """Whether every score of the whole pool lies in [0, 1]; otherwise scores are margins."""
-        low, high = self._pool.score_range(system)
-        return low >= 0.0 and high <= 1.0
-
     def group(self, name: str) -> Array:
         """Level of a grouping column, as a position."""
         return np.asarray(self._pool.group(name).codes[self._index])

@@ -40,8 +40,10 @@ class Question:
     pool_version: int = 1
 
 
-def default_interval(measure: Measure) -> Interval:
-    """Logit where every coordinate is bounded, otherwise t."""
+def default_interval(measure: Measure, totals: Totals) -> Interval:
+    """Wilson for plain counts, logit where every coordinate is bounded, otherwise t."""
+    if totals.counts is not None:
+        return Interval.from_alias("wilson")
     low, high = measure.range
     bounded = np.isfinite(low).all() and np.isfinite(high).all()
     return Interval.from_alias("logit" if bounded else "t")
@@ -51,7 +53,7 @@ def assess(case: Case, question: Question, stream: Stream) -> Estimate:
     """The estimate of a case."""
     case, notes = _usable(case, question.rounds)
     totals = estimate_totals(case, question.estimator)
-    interval = question.interval or default_interval(case.measure)
+    interval = question.interval or default_interval(case.measure, totals)
     refusal = interval.refuses(totals) if totals.why is None else None
     if refusal:
         raise NotSupported(refusal)

@@ -1,0 +1,236 @@
+"""Evaluate a real model with a few hundred labels, beside a uniform sample just as large.
+
+Two restaurant guides, 176,423 pairs of records, 112 of them the same restaurant: what is the F1 of
+a simple matcher? Needs pip install 'sondage[demo]'.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sondage.cli._types import whole_number
+from sondage.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from sondage.pool.pool import Pool
+    from sondage.progress import Progress
+    from sondage.study.estimate import Estimate
+    from sondage.types import Id
+
+_MEASURE = "f1"
+_DESIGNS = ("auto", "uniform")
+_LOOKS = 50
+_WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One design's study: what the design is, and the estimate along the way."""
+
+    design: str
+    history: Sequence[Estimate]
+
+    @property
+    def last(self) -> Estimate:
+        """The estimate from all labels."""
+        return self.history[-1]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that the demonstration shows."""
+
+    items: int
+    positives: int
+    predicted: int
+    truth: float
+    arms: Mapping[str, Arm]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What may be chosen."""
+    add = parser.add_argument
+    add("--budget", type=whole_number(1), default=500, metavar="N", help="labels for each design")
+    add("--seed", type=whole_number(0), default=0, metavar="N", help="another seed, other draws")
+    add("--output", type=Path, default=Path("sondage-demo.png"), metavar="PATH", help="the plot")
+    add("--json", action="store_true", help="print the results as JSON, with every estimate made")
+
+
+def run(args: argparse.Namespace) -> int:
+    """The demonstration."""
+    for package in ("rapidfuzz", "matplotlib"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtra(package, "demo", "the demonstration")
+    check_output(args.output)
+    outcome = evaluate(args.budget, args.seed)
+    save_plot(outcome, args.output)
+    if args.json:
+        print(json.dumps({**as_dict(outcome), "plot": str(args.output)}, indent=2))
+    else:
+        print(as_text(outcome))
+        print(f"\nThe plot is in {args.output}")
+    return 0
+
+
+def check_output(path: Path) -> None:
+    """Refuse a file that could not be written, before any work is done."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    formats = FigureCanvasAgg.get_supported_filetypes()
+    if path.suffix.lstrip(".").lower() not in formats:
+        known = ", ".join(f".{one}" for one in ("png", "pdf", "svg"))
+        raise InvalidInput(f"--output {path} does not say the kind of picture: end it in {known}")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise InvalidInput(f"--output {path} is no file in an existing folder: name one")
+
+
+def evaluate(budget: int, seed: int) -> Outcome:
+    """Run both studies on the same pool."""
+    from sondage.datasets import restaurants
+    from sondage.measures import pool_value, resolve
+    from sondage.progress import Progress
+    from sondage.simulate.engine import encoded_labels
+
+    with Progress("labels", total=len(_DESIGNS) * budget) as progress:
+        progress._since = -math.inf  # a demonstration shows its bar even where it is over at once
+        progress.at(0)
+        pool, labels = restaurants()
+        budget = min(budget, len(pool))
+        arms = {
+            design: study(pool, labels, design, budget, seed, progress, k * budget)
+            for k, design in enumerate(_DESIGNS)
+        }
+        y = encoded_labels(pool, labels)
+        truth = pool_value(resolve(_MEASURE).bind(pool), pool, y)
+    prediction = pool.system().prediction
+    assert prediction is not None
+    return Outcome(len(pool), int(y.sum()), int(prediction.sum()), float(truth.item()), arms)
+
+
+def study(
+    pool: Pool,
+    labels: Mapping[Id, Any],
+    design: str,
+    budget: int,
+    seed: int,
+    progress: Progress,
+    begun: int,
+) -> Arm:
+    """One study, looked at along the way."""
+    from sondage.errors import NothingLeft
+    from sondage.study import create_study
+
+    mine = create_study(pool, _MEASURE, design=design, budget=budget, rng=seed)
+    step = max(1, budget // _LOOKS)
+    history: list[Estimate] = []
+    while mine.n_labels < budget:
+        try:
+            items = mine.ask(min(step, budget - mine.n_labels))
+        except NothingLeft:
+            break
+        mine.tell({item.id: labels[item.id] for item in items})
+        history.append(mine.estimate())
+        progress.at(begun + mine.n_labels)
+    return Arm(mine.design.alias, history)
+
+
+def save_plot(outcome: Outcome, path: Path) -> None:
+    """Both designs in one picture; without pyplot, so that no display is looked for."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from sondage.report.plots import plot_progress
+
+    with rc_context({"font.size": 12}):
+        figure = Figure(figsize=(8, 4.8), dpi=150, layout="constrained")
+        FigureCanvasAgg(figure)
+        histories = {name: arm.history for name, arm in outcome.arms.items()}
+        plot_progress(histories, truth=outcome.truth, ax=figure.add_subplot())
+        try:
+            figure.savefig(path)
+        except OSError as error:
+            raise InvalidInput(f"--output {path} cannot be written: {error.strerror}") from error
+
+
+def as_text(outcome: Outcome) -> str:
+    """The table and what to read from it, in 80 columns."""
+    from sondage.report.text import table
+
+    rows = [["all labels (the truth)", f"{outcome.items:,}", f"{outcome.truth:.3f}", ""]]
+    notes = []
+    for name, arm in outcome.arms.items():
+        last = arm.last
+        shown = name if arm.design == name else f"{name} ({arm.design})"
+        if last.defined:
+            low, high = last.ci
+            between = f"{low:.3f} to {high:.3f}" if low <= high else "none"  # none if nan
+            rows.append([shown, f"{last.n_labels:,}", f"{last.value:.3f}", between])
+        else:
+            rows.append([shown, f"{last.n_labels:,}", "undefined", "none"])
+            notes.append(f"{name}: undefined, because {last.why}.")
+        notes += [f"{name}: {warning}." for warning in last.warnings]
+    level = f"{100 * outcome.arms[_DESIGNS[0]].last.confidence_level:g} %"
+    rarity = outcome.items / outcome.positives
+    parts = [
+        _wrapped(
+            f"Fodor's and Zagat's restaurants: {outcome.items:,} pairs of records, of which "
+            f"{outcome.positives:,} are the same place (1 in {rarity:,.0f}). "
+            f"A matcher takes {outcome.predicted:,} for the same. How good is it?"
+        ),
+        table(["F1 from", "labels", "F1", f"{level} interval"], rows),
+    ]
+    parts += [_wrapped(sentence) for sentence in (uniform_need(outcome), *notes) if sentence]
+    return "\n\n".join(parts)
+
+
+def uniform_need(outcome: Outcome) -> str:
+    """What a uniform sample would have needed for the first design's precision."""
+    import numpy as np
+
+    last = outcome.arms[_DESIGNS[0]].last
+    if not last.defined or not np.isfinite(last.n_uniform):
+        return ""
+    # Two significant digits: more would be a claim.
+    needed = int(float(f"{last.n_uniform:.2g}"))
+    return (
+        f"For the standard error that {_DESIGNS[0]} reached with {last.n_labels:,} labels, "
+        f"a uniform sample would have needed about {needed:,}."
+    )
+
+
+def as_dict(outcome: Outcome) -> dict[str, Any]:
+    """Plain values for JSON: the final estimates in full, and those along the way in short."""
+    designs = {}
+    for name, arm in outcome.arms.items():
+        steps = [one.to_dict() for one in arm.history]
+        designs[name] = {
+            "design": arm.design,
+            "estimate": steps[-1],
+            "history": [
+                {"n_labels": one["n_labels"], "value": one["value"], **one["ci"]} for one in steps
+            ],
+        }
+    return {
+        "pool": {
+            "name": "restaurants",
+            "items": outcome.items,
+            "positives": outcome.positives,
+            "predicted_positives": outcome.predicted,
+        },
+        "measure": _MEASURE,
+        "truth": outcome.truth,
+        "designs": designs,
+    }
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, _WIDTH)

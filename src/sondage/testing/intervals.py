@@ -1,0 +1,189 @@
+"""What every interval has to do, as tests that an interval's own test class inherits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sondage.designs import Design, Importance, Poisson, Sequential, Stratified, Uniform
+from sondage.estimators import Case, Totals, estimate_totals
+from sondage.intervals import GUARANTEES, Interval
+from sondage.measures import resolve
+from sondage.measures.base import Measure
+from sondage.registry import from_config
+from sondage.streams import stream
+from sondage.study.create import create_study
+from sondage.testing.designs import ask_and_tell, ask_to_the_end, small_pool
+from sondage.types import Floats
+
+DESIGNS: tuple[Design, ...] = (
+    Uniform(),
+    Importance(mix=0.2),
+    Poisson(),
+    Poisson(fixed_size=True),
+    Stratified(),
+    Sequential(),
+)
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
+_CLOSE = 1e-12
+
+
+class IntervalSuite:
+    """Conformance tests of an interval: inherit, and say how one is made."""
+
+    measures: ClassVar[tuple[str, ...]] = (
+        "accuracy",
+        "precision",
+        "recall",
+        "f1",
+        "matthews_corrcoef",
+        "brier_score_loss",
+    )
+
+    def make_interval(self) -> Interval:
+        """The interval under test."""
+        raise NotImplementedError("override make_interval")
+
+    def ends(
+        self, totals: Totals, measure: Measure, level: float = 0.95, seed: int = 3
+    ) -> tuple[Floats, Floats]:
+        """The interval, always with the same random numbers."""
+        return self.make_interval()(totals, measure, level, stream(seed, "interval"))
+
+    def samples(self) -> list[tuple[Totals, Measure]]:
+        """Totals of many samples, short of all labels, that the interval does not refuse."""
+        interval = self.make_interval()
+        found = [
+            (totals, case.measure)
+            for case, totals in sampled(self.measures)
+            if totals.why is None and not totals.exact and interval.refuses(totals) is None
+        ]
+        assert found, "the interval refuses every sample"
+        return found
+
+    def test_guarantee_is_one_of_the_known(self) -> None:
+        """What it promises is a word that stop rules understand."""
+        assert self.make_interval().guarantee in GUARANTEES
+
+    def test_config_makes_the_same_interval_again(self) -> None:
+        """As JSON and back."""
+        interval = self.make_interval()
+        assert from_config(json.loads(json.dumps(interval.config()))) == interval
+
+    def test_needs_are_parts_of_totals_and_refusal_names_another_interval(self) -> None:
+        """Totals without a needed part are refused, with the name of an interval that takes them."""
+        interval = self.make_interval()
+        assert interval.needs <= {field.name for field in fields(Totals)}
+        for totals, _ in self.samples():
+            for part in interval.needs:
+                reason = interval.refuses(replace(totals, **{part: None}))  # type: ignore[arg-type]
+                assert reason
+                others = {name for name in Interval.catalogue() if repr(name) in reason}
+                assert others - {interval.alias}
+
+    def test_reads_nothing_that_it_does_not_need(self) -> None:
+        """Parts of the totals that it does not name make no difference."""
+        interval = self.make_interval()
+        for totals, measure in self.samples():
+            other = replace(totals, n_eff=totals.n_eff + 7, pool_cov=totals.pool_cov + 1)
+            if "counts" not in interval.needs:
+                other = replace(other, counts=(1, 2))
+            np.testing.assert_array_equal(self.ends(totals, measure), self.ends(other, measure))
+
+    def test_same_random_numbers_same_interval(self) -> None:
+        """The only randomness is the stream that is passed in."""
+        for totals, measure in self.samples():
+            np.testing.assert_array_equal(self.ends(totals, measure), self.ends(totals, measure))
+
+    def test_ends_are_in_order_and_inside_the_range(self) -> None:
+        """``low <= high``, neither beyond what the measure can be."""
+        for totals, measure in self.samples():
+            low, high = self.ends(totals, measure)
+            least, most = measure.range
+            value = measure.g(totals.R)
+            assert low.shape == high.shape == (measure.m,)
+            there = ~np.isnan(value)
+            assert (low[there] <= high[there]).all()
+            assert (low[there] >= least[there]).all()
+            assert (high[there] <= most[there]).all()
+
+    def test_contains_the_value(self) -> None:
+        """The estimate lies in its own interval."""
+        for totals, measure in self.samples():
+            low, high = self.ends(totals, measure)
+            value = measure.g(totals.R)
+            there = ~np.isnan(value)
+            assert (low[there] <= value[there] + _CLOSE).all(), (low, value, high)
+            assert (value[there] <= high[there] + _CLOSE).all(), (low, value, high)
+
+    def test_grows_with_the_level(self) -> None:
+        """A higher level gives an interval that holds the lower one's."""
+        for totals, measure in self.samples():
+            if np.isnan(measure.g(totals.R)).any():
+                continue  # there is no interval to compare
+            nested = [self.ends(totals, measure, level) for level in LEVELS]
+            lows, highs = np.array(nested).transpose(1, 0, 2)
+            assert (np.diff(lows, axis=0) <= _CLOSE).all()
+            assert (np.diff(highs, axis=0) >= -_CLOSE).all()
+            assert ((highs - lows)[-1] > (highs - lows)[0]).all(), (measure.names, totals.R)
+
+    def test_is_a_point_only_if_the_totals_are_exact(self) -> None:
+        """Every sample that does not hold all labels has an interval of some width."""
+        for totals, measure in self.samples():
+            low, high = self.ends(totals, measure)
+            there = ~np.isnan(measure.g(totals.R))
+            assert (high > low)[there].all(), (measure.names, totals.R, low, high)
+
+    def test_is_a_point_if_the_totals_are_exact(self) -> None:
+        """With every label known both ends are the value, to the last bit."""
+        for design in DESIGNS:
+            for name in self.measures:
+                case = case_of(design, name, None)
+                totals = estimate_totals(case)
+                assert totals.exact
+                assert self.make_interval().refuses(totals) is None
+                low, high = self.ends(totals, case.measure)
+                value = case.measure.g(totals.R)
+                np.testing.assert_array_equal(low, value)
+                np.testing.assert_array_equal(high, value)
+
+    def test_is_nan_where_the_value_is_undefined(self) -> None:
+        """No value, no interval: both ends are nan."""
+        found = 0
+        for case, totals in sampled(("recall", "precision"), never="positive"):
+            if totals.why is None and self.make_interval().refuses(totals) is None:
+                undefined = np.isnan(case.measure.g(totals.R))
+                low, high = self.ends(totals, case.measure)
+                np.testing.assert_array_equal(np.isnan(low), undefined)
+                np.testing.assert_array_equal(np.isnan(high), undefined)
+                found += int(undefined.sum())
+        assert found, "no sample had an undefined value"
+
+
+@cache
+def sampled(measures: tuple[str, ...], never: str = "") -> tuple[tuple[Case, Totals], ...]:
+    """Cases and totals of every design and measure, for several sizes and seeds."""
+    cases = [
+        case_of(design, name, n, seed, never)
+        for design in DESIGNS
+        for name in measures
+        for n, seed in ((6, 1), (12, 2), (24, 3), (33, 4))
+    ]
+    return tuple((case, estimate_totals(case)) for case in cases)
+
+
+def case_of(design: Design, measure: str, n: int | None, seed: int = 1, never: str = "") -> Case:
+    """The case of a small study; ``never="positive"`` answers 0 to everything."""
+    pool, labels = small_pool()
+    answers: dict[Any, int] = {id: 0 if never else label for id, label in labels.items()}
+    study = create_study(pool, measure, design=design, rng=seed)
+    if n is None:
+        ask_to_the_end(study, answers, 10)
+    else:
+        ask_and_tell(study, answers, n // 2)
+        ask_and_tell(study, answers, n - n // 2)
+    return study._case(resolve(measure).bind(pool))

@@ -1,0 +1,397 @@
+"""What every measure has to do, as tests that its own test class inherits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pytest
+
+from sondage.errors import InvalidInput
+from sondage.measures.base import Measure
+from sondage.measures.compose import for_system
+from sondage.pool.pool import Pool
+from sondage.registry import from_config
+from sondage.testing.units import random_columns, taken
+from sondage.types import Floats
+
+Weights = Literal["none", "few", "many"]
+SEEDS = (1, 2, 3)
+
+
+class MeasureSuite:
+    """Conformance tests of a measure: inherit, and say how one is made.
+
+    The pools have two systems ``a`` and ``b``, each with score and prediction, and with probability
+    (classes) or std (real labels), and a grouping column ``group``. Give the measure's ``classes``, or
+    None for real labels; override ``columns`` where the measure needs something else.
+    """
+
+    classes: ClassVar[tuple[Any, ...] | None] = ("no", "yes")
+    serialisable: ClassVar[bool] = True
+
+    def make_measure(self) -> Measure:
+        """A measure that is not bound to a pool."""
+        raise NotImplementedError("override make_measure")
+
+    def columns(self, seed: int, n: int = 60) -> dict[str, Any]:
+        """Arguments of ``Pool.from_arrays``."""
+        return random_columns(seed, n, classes=self.classes)
+
+    def pool(self, seed: int, n: int = 60, weights: Weights = "none") -> Pool:
+        """A random pool."""
+        rng = np.random.default_rng(1000 + seed)
+        weight = {
+            "none": None,
+            "few": rng.choice([0.5, 1.0, 3.0], n),
+            "many": rng.uniform(0.1, 5.0, n),
+        }[weights]
+        return Pool.from_arrays(**self.columns(seed, n), weight=weight)
+
+    def cases(self, n: int = 60) -> Iterator[tuple[Pool, Measure, Floats]]:
+        """Pools without and with weights, the measure bound to each, and random labels of all items."""
+        for seed in SEEDS:
+            for weights in ("none", "few", "many"):
+                pool = self.pool(seed, n, weights)
+                yield pool, self.make_measure().bind(pool), self.labels(pool, seed)
+
+    def labels(self, pool: Pool, seed: int) -> Floats:
+        """A random label of every item, as a number."""
+        rng = np.random.default_rng(2000 + seed)
+        if pool.labels.finite:
+            return rng.integers(0, pool.labels.size, len(pool)).astype(np.float64)
+        return rng.normal(scale=2.0, size=len(pool))
+
+    def choices(self, pool: Pool) -> Floats:
+        """Every label that may be given, or some real numbers."""
+        if pool.labels.finite:
+            return np.arange(pool.labels.size, dtype=np.float64)
+        return np.array([-7.3, -0.4, 0.0, 0.1, 1.0, 12.5])
+
+    def means(self, measure: Measure, pool: Pool, y: Floats) -> Floats:
+        """(d,) pool averages of the losses under the labels ``y``."""
+        return measure.loss(pool.rows(slice(None)), y[:, None])[:, 0, :].mean(axis=0)
+
+    # The losses
+
+    def test_shapes(self) -> None:
+        """``loss`` is (n, S, d); ``names``, ``range`` and ``g`` have m coordinates."""
+        for pool, measure, y in self.cases():
+            n, options = len(pool), self.choices(pool)
+            loss = measure.loss(pool.rows(slice(None)), options)
+            assert loss.shape == (n, len(options), measure.d)
+            assert np.isfinite(loss).all()
+            assert len(measure.names) == len(set(measure.names)) == measure.m
+            assert [bound.shape for bound in measure.range] == [(measure.m,)] * 2
+            assert measure.g(self.means(measure, pool, y)).shape == (measure.m,)
+
+    def test_first_loss_is_the_weight(self) -> None:
+        """The item's weight is the first entry of its loss, whatever the label."""
+        for pool, measure, _ in self.cases():
+            loss = measure.loss(pool.rows(slice(None)), self.choices(pool))
+            weight = np.ones(len(pool)) if pool.weight is None else pool.weight
+            expected = np.repeat(weight[:, None], loss.shape[1], axis=1)
+            np.testing.assert_array_equal(loss[..., 0], expected)
+
+    def test_labels_for_all_or_for_each(self) -> None:
+        """``y`` of shape (S,) means the same labels for every row, as (n, S) with equal rows does."""
+        for pool, measure, y in self.cases():
+            rows, options = pool.rows(slice(None)), self.choices(pool)
+            for_all = measure.loss(rows, options)
+            np.testing.assert_array_equal(
+                measure.loss(rows, np.tile(options, (len(pool), 1))), for_all
+            )
+            own = measure.loss(rows, np.stack([y, y[::-1]], axis=1))
+            np.testing.assert_array_equal(own[:, :1], measure.loss(rows, y[:, None]))
+            np.testing.assert_array_equal(own[:, 1:], measure.loss(rows, y[::-1, None]))
+
+    def test_loss_of_an_item_is_its_own(self) -> None:
+        """The loss of a row does not depend on which rows it is asked together with."""
+        for pool, measure, y in self.cases():
+            index = np.random.default_rng(0).integers(0, len(pool), 25)
+            together = measure.loss(pool.rows(slice(None)), y[:, None])
+            np.testing.assert_array_equal(
+                measure.loss(pool.rows(index), y[index, None]), together[index]
+            )
+
+    def test_inputs_are_all_that_the_loss_looks_at(self) -> None:
+        """Columns that ``inputs`` does not name can change without changing the loss."""
+        for seed in SEEDS:
+            columns, other = self.columns(seed), self.columns(seed + 50)
+            pool = Pool.from_arrays(**columns)
+            inputs = self.make_measure().bind(pool).inputs(pool)
+            mixed = {**other, "id": columns["id"], "labels": columns["labels"]}
+            mixed["groups"] = dict(other["groups"])
+            mixed["systems"] = {name: dict(parts) for name, parts in other["systems"].items()}
+            for part, name in inputs:
+                if part == "group":
+                    mixed["groups"][name] = columns["groups"][name]
+                else:
+                    mixed["systems"][name][part] = columns["systems"][name][part]
+            changed = Pool.from_arrays(**mixed)
+            losses = [
+                self.make_measure().bind(one).loss(one.rows(slice(None)), self.choices(one))
+                for one in (pool, changed)
+            ]
+            np.testing.assert_array_equal(losses[0], losses[1])
+
+    # The map
+
+    def test_g_is_homogeneous(self) -> None:
+        """``g(cR) = g(R)``."""
+        defined = False
+        for pool, measure, y in self.cases():
+            R = self.means(measure, pool, y)
+            value = measure.g(R)
+            defined |= bool(np.isfinite(value).all())
+            for factor in (1e-3, 0.3, 7.0, 1e5):
+                np.testing.assert_allclose(measure.g(factor * R), value, rtol=1e-9, atol=1e-12)
+        assert defined, "no case has a value: override columns or labels"
+
+    def test_g_takes_many_at_once(self) -> None:
+        """``g`` maps (..., d) to (..., m), one by one."""
+        for pool, measure, _ in self.cases():
+            R = np.stack(
+                [self.means(measure, pool, self.labels(pool, seed)) for seed in range(6)]
+            ).reshape(2, 3, measure.d)
+            value = measure.g(R)
+            assert value.shape == (2, 3, measure.m)
+            for i, j in np.ndindex(2, 3):
+                np.testing.assert_allclose(value[i, j], measure.g(R[i, j]), rtol=1e-13)
+
+    def test_g_of_nothing_is_nan(self) -> None:
+        """Where no item counts the measure is undefined, and ``g`` is nan."""
+        pool = self.pool(1)
+        measure = self.make_measure().bind(pool)
+        assert np.isnan(measure.g(np.zeros(measure.d))).all()
+
+    def test_g_is_a_value_in_range_or_nan(self) -> None:
+        """On any labels, one-sided ones too, each coordinate is in ``range`` or nan; never infinite."""
+        for pool, measure, y in self.cases():
+            low, high = measure.range
+            assert (low < high).all()
+            trials = [y, *(np.full(len(pool), one) for one in self.choices(pool))]
+            for system in pool.systems.values():
+                assert system.prediction is not None
+                trials.append(np.asarray(system.prediction, dtype=np.float64))
+            for labels in trials:
+                value = measure.g(self.means(measure, pool, labels))
+                assert not np.isinf(value).any()
+                slack = 1e-9
+                inside = (value >= low - slack) & (value <= high + slack)
+                assert (inside | np.isnan(value)).all()
+
+    def test_jac_is_the_derivative(self) -> None:
+        """``jac`` is (m, d) and equals central differences of ``g``."""
+        for pool, measure, y in self.cases():
+            R = self.means(measure, pool, y)
+            if not np.isfinite(measure.g(R)).all():
+                continue
+            found = measure.jac(R)
+            assert found.shape == (measure.m, measure.d)
+            assert found.dtype == np.float64
+            step = 1e-5 * np.maximum(np.abs(R), 1e-2)
+            for j in range(measure.d):
+                shift = np.zeros(measure.d)
+                shift[j] = step[j]
+                expected = (measure.g(R + shift) - measure.g(R - shift)) / (2 * step[j])
+                scale = 1 + np.abs(expected).max()
+                np.testing.assert_allclose(found[:, j], expected, rtol=1e-5, atol=1e-6 * scale)
+
+    def test_jac_sends_the_means_to_zero(self) -> None:
+        """``jac(R) @ R = 0``, so that centring an influence changes nothing."""
+        for pool, measure, y in self.cases():
+            R = self.means(measure, pool, y)
+            if np.isfinite(measure.g(R)).all():
+                found = measure.jac(R)
+                size = np.abs(found) @ np.abs(R)
+                assert (np.abs(found @ R) <= 1e-10 * (1 + size)).all()
+
+    def test_ratio(self) -> None:
+        """A ``ratio`` (num, den) gives the value as num·R / den·R, with den·l >= 0."""
+        for pool, measure, y in self.cases():
+            if measure.ratio is None:
+                continue
+            num, den = measure.ratio
+            assert num.shape == den.shape == (measure.d,)
+            assert measure.m == 1
+            R = self.means(measure, pool, y)
+            if den @ R > 0:
+                np.testing.assert_allclose(measure.g(R)[0], num @ R / (den @ R), rtol=1e-12)
+            else:
+                assert np.isnan(measure.g(R)[0])
+            assert (measure.loss(pool.rows(slice(None)), self.choices(pool)) @ den >= 0).all()
+
+    # What is known before any label
+
+    def test_equal_signature_is_equal_loss(self) -> None:
+        """Items of equal ``signature`` have equal losses for every label."""
+        for pool, measure, _ in self.cases(n=150):
+            signature = measure.signature(pool)
+            if signature is None:
+                continue
+            assert signature.shape == (len(pool),)
+            assert np.issubdtype(signature.dtype, np.integer)
+            assert signature.min() >= 0
+            loss = measure.loss(pool.rows(slice(None)), self.choices(pool))
+            _, first, inverse = np.unique(signature, return_index=True, return_inverse=True)
+            np.testing.assert_array_equal(loss, loss[first[inverse]])
+
+    def test_known(self) -> None:
+        """``known`` is the pool mean of each loss that no label changes; nan only where one may."""
+        for pool, measure, y in self.cases():
+            known = measure.known(pool)
+            assert known.shape == (measure.d,)
+            loss = measure.loss(pool.rows(slice(None)), self.choices(pool))
+            fixed = (np.ptp(loss, axis=1) == 0).all(axis=0)
+            assert not np.isfinite(known[~fixed]).any()
+            assert np.isfinite(known[0])
+            if pool.labels.finite:
+                assert np.isfinite(known[fixed]).all()
+            told = np.isfinite(known)
+            np.testing.assert_allclose(
+                known[told], self.means(measure, pool, y)[told], rtol=1e-12, atol=1e-15
+            )
+
+    def test_extremes(self) -> None:
+        """``extremes`` are the least and greatest ``alpha @ l``; equal where no label is needed."""
+        for pool, measure, y in self.cases():
+            rng = np.random.default_rng(4)
+            alpha = np.vstack([np.eye(measure.d), rng.normal(size=(3, measure.d))])
+            rows = pool.rows(slice(None))
+            low, high = measure.extremes(rows, alpha)
+            assert low.shape == high.shape == (len(pool), len(alpha))
+            options = self.choices(pool)
+            values = measure.loss(rows, options) @ alpha.T
+            own = measure.loss(rows, y[:, None])[:, 0] @ alpha.T
+            slack = 1e-12 * (1 + np.abs(values).max())
+            for value in (own, values.min(axis=1), values.max(axis=1)):
+                assert (low <= value + slack).all()
+                assert (value <= high + slack).all()
+            if pool.labels.finite:
+                np.testing.assert_allclose(low, values.min(axis=1), rtol=1e-12, atol=slack)
+                np.testing.assert_allclose(high, values.max(axis=1), rtol=1e-12, atol=slack)
+
+    def test_spread(self) -> None:
+        """``spread`` is the mean of ``|J @ (l - centre)| ** power`` over the nodes."""
+        for pool, measure, y in self.cases():
+            rng = np.random.default_rng(5)
+            rows, options = pool.rows(slice(None)), self.choices(pool)
+            weights = rng.dirichlet(np.ones(len(options)), len(pool))
+            J = rng.normal(size=(2, measure.d))
+            centre = measure.loss(rows, y[:, None])[:, 0]
+            loss = measure.loss(rows, options)
+            for middle in (None, centre):
+                for power in (1, 2):
+                    found = measure.spread(rows, options, weights, J, centre=middle, power=power)
+                    away = loss if middle is None else loss - middle[:, None, :]
+                    size = np.linalg.norm(away @ J.T, axis=-1)
+                    expected = (weights * size**power).sum(axis=1)
+                    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+    # Weights, systems, pools
+
+    def test_a_whole_weight_is_as_many_items(self) -> None:
+        """An item of weight k counts as k equal items of weight 1."""
+        for seed in SEEDS:
+            columns = self.columns(seed)
+            n = len(columns["id"])
+            weight = np.random.default_rng(seed).integers(1, 5, n)
+            copies = taken(columns, np.repeat(np.arange(n), weight))
+            copies["id"] = np.arange(len(copies["id"]))
+            weighted = Pool.from_arrays(**columns, weight=weight)
+            repeated = Pool.from_arrays(**copies)
+            in_source = self.labels(weighted, seed)
+            order = np.argsort(columns["id"])
+            values = [
+                measure.g(self.means(measure, pool, y))
+                for pool, y in (
+                    (weighted, in_source[order]),
+                    (repeated, np.repeat(in_source, weight)),
+                )
+                for measure in (self.make_measure().bind(pool),)
+            ]
+            np.testing.assert_allclose(values[0], values[1], rtol=1e-11, atol=1e-13)
+
+    def test_other_system(self) -> None:
+        """Of another system, the measure is what it is where that system is the first."""
+        measure = self.make_measure()
+        try:
+            of_b, of_a = for_system(measure, "b"), for_system(measure, "a")
+        except InvalidInput:
+            pytest.skip("names its systems itself")
+        for seed in SEEDS:
+            columns = self.columns(seed)
+            systems = columns["systems"]
+            swapped = {**columns, "systems": {"a": systems["b"], "b": systems["a"]}}
+            pool, other = Pool.from_arrays(**columns), Pool.from_arrays(**swapped)
+            y = self.labels(pool, seed)
+            of_b, of_a = of_b.bind(pool), of_a.bind(other)
+            np.testing.assert_array_equal(
+                of_b.loss(pool.rows(slice(None)), y[:, None]),
+                of_a.loss(other.rows(slice(None)), y[:, None]),
+            )
+            assert of_b.systems(pool) == ("b",)
+
+    def test_bind_leaves_the_measure_as_it_is(self) -> None:
+        """A measure can be bound to one pool after another, and to the same one twice."""
+        measure = self.make_measure()
+        before = measure.config()
+        first, second = self.pool(1), self.pool(2)
+        bound = measure.bind(first)
+        y = self.labels(first, 1)
+        value = bound.g(self.means(bound, first, y))
+        measure.bind(second)
+        twice = bound.bind(first)
+        assert measure.config() == before
+        np.testing.assert_array_equal(twice.g(self.means(twice, first, y)), value)
+
+    def test_bind_refuses_a_pool_without_the_inputs(self) -> None:
+        """A pool that lacks a column the loss looks at is refused before any label is asked."""
+        columns = self.columns(1)
+        pool = Pool.from_arrays(**columns)
+        for part, name in self.make_measure().bind(pool).inputs(pool):
+            less = {**columns, "groups": dict(columns["groups"])}
+            less["systems"] = {key: dict(parts) for key, parts in columns["systems"].items()}
+            if part == "group":
+                del less["groups"][name]
+            elif part == "prediction":  # a probability would be cut at 1/2 to give one
+                less["systems"][name] = {"score": columns["systems"][name]["score"]}
+            else:
+                del less["systems"][name][part]
+            with pytest.raises(InvalidInput, match=part):
+                self.make_measure().bind(Pool.from_arrays(**less))
+
+    def test_bind_refuses_labels_of_the_other_kind(self) -> None:
+        """A measure of classes refuses real labels, and one of numbers refuses classes."""
+        measure = self.make_measure()
+        if measure.label_kind == "any":
+            pytest.skip("takes labels of either kind")
+        other = ("no", "yes") if self.classes is None else None
+        with pytest.raises(InvalidInput, match="label"):
+            measure.bind(Pool.from_arrays(**random_columns(1, classes=other)))
+
+    def test_config_round_trip(self) -> None:
+        """The configuration is plain JSON from which the same measure is made; code is refused."""
+        measure = self.make_measure()
+        config = json.loads(json.dumps(measure.config()))
+        if not self.serialisable:
+            with pytest.raises(InvalidInput, match="object"):
+                from_config(config)
+            return
+        again = from_config(config)
+        assert type(again) is type(measure)
+        assert again.config() == measure.config()
+        pool = self.pool(1)
+        y = self.labels(pool, 1)[:, None]
+        one, two = measure.bind(pool), again.bind(pool)
+        assert one.names == two.names
+        rows = pool.rows(slice(None))
+        np.testing.assert_array_equal(one.loss(rows, y), two.loss(rows, y))
+        np.testing.assert_array_equal(
+            one.g(self.means(one, pool, y[:, 0])), two.g(self.means(two, pool, y[:, 0]))
+        )
+        bound = from_config(json.loads(json.dumps(one.config()))).bind(pool)
+        assert bound.names == one.names
