@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 
-_PREFERRED = ("pandas", "polars", "pyarrow")
+_PREFERRED: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
 
 
 def frame_of(columns: Mapping[str, Any]) -> Any:

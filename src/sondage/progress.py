@@ -7,18 +7,17 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-_PATIENCE = 1.0
-
 
 class Progress:
     """A bar on standard error: rich's if it is installed, plain text otherwise; none unless a terminal.
 
-    Nothing is shown for work that is over within a second.
+    Nothing is shown for work that is over within ``patience`` seconds.
     """
 
-    def __init__(self, what: str, total: int, start: int = 0) -> None:
+    def __init__(self, what: str, total: int, start: int = 0, patience: float = 1.0) -> None:
         self._what, self._total, self._done = what, total, start
         self._since = time.monotonic()
+        self._patience = patience
         self._bar: Any = None
         self._task: Any = None
         self._plain = False
@@ -32,7 +31,7 @@ class Progress:
         if not sys.stderr.isatty():
             return
         if self._bar is None and not self._plain:
-            if time.monotonic() - self._since < _PATIENCE:
+            if time.monotonic() - self._since < self._patience:
                 return
             self._open()
         if self._plain:

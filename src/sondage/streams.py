@@ -70,7 +70,5 @@ def seed_from(rng: int | Generator | None) -> int:
     if isinstance(rng, Generator):
         return int.from_bytes(rng.bytes(16), "little")
     if isinstance(rng, (bool, float, str)) or not isinstance(rng, (int, np.integer)) or rng < 0:
-        raise InvalidInput(
-            f"rng must be a whole number >= 0, a numpy Generator or None, not {rng!r}"
-        )
+        raise InvalidInput(f"rng must be a whole number >= 0, a numpy Generator or None, not {rng!r}")
     return int.from_bytes(SeedSequence(int(rng)).generate_state(4, np.uint32).tobytes(), "little")

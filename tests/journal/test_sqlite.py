@@ -10,10 +10,10 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -119,30 +119,39 @@ def test_processes_may_open_a_new_file_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_killed_process_leaves_what_it_acknowledged(path: Path) -> None:
-    kills, at_once = 30, 5
+    kills = 30
     moment = random.Random(3)
-    acknowledged: Counter[str] = Counter()
+    at_work = 0
     before: list[tuple[int, str]] = []
-    for first in range(0, kills, at_once):  # started together, since starting takes longest
-        lives = [str(life) for life in range(first, first + at_once)]
-        with writers(*[("append", str(path), life) for life in lives]) as processes:
-            for life, process in zip(lives, processes, strict=True):
-                begin([process])
-                time.sleep(moment.uniform(0.0, 0.04))
-                os.kill(process.pid, signal.SIGKILL)
-                out, err = process.communicate(timeout=60)
-                assert process.returncode == -signal.SIGKILL, err
-                acknowledged[life] = out.count("\n")
+    with writers(("lives", str(path))) as (keeper,):
+        assert keeper.stdout is not None
+        for life in range(kills):
+            begin([keeper])
+            pid = int(keeper.stdout.readline())
+            time.sleep(moment.uniform(0.0, 0.05))
+            os.kill(pid, signal.SIGKILL)
+            *acknowledged, death = until_dead(keeper.stdout)
+            assert death == f"dead {-signal.SIGKILL}\n"
+            assert acknowledged == [f"{batch}\n" for batch in range(len(acknowledged))]
+            at_work += len(acknowledged) > 0
 
-                events = read(path)
-                assert events[: len(before)] == before
-                new = [id for _, id in events[len(before) :]]
-                batches = len(new) // BATCH
-                assert new == [f"{life}-{b}-{k}" for b in range(batches) for k in range(BATCH)]
-                assert acknowledged[life] <= batches <= acknowledged[life] + 1
-                before = events
+            events = read(path)
+            assert events[: len(before)] == before
+            new = [id for _, id in events[len(before) :]]
+            batches = len(new) // BATCH
+            assert new == [f"{life}-{b}-{k}" for b in range(batches) for k in range(BATCH)]
+            assert len(acknowledged) <= batches <= len(acknowledged) + 1
+            before = events
     assert [seq for seq, _ in before] == list(range(1, len(before) + 1))
-    assert sum(count > 0 for count in acknowledged.values()) > kills / 2  # they did die at work
+    assert at_work > kills / 2  # else most died before their first append
+
+
+def until_dead(lines: IO[str]) -> Iterator[str]:
+    """What the process said, and last the news of its death."""
+    for line in lines:
+        yield line
+        if line.startswith("dead"):
+            return
 
 
 # Durability

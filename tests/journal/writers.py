@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NoReturn
 
 from sondage.errors import Conflict
 from sondage.journal import Answer, SqliteJournal
@@ -32,8 +33,26 @@ def race(path: str, who: str, count: int) -> None:
     print(conflicts, flush=True)
 
 
-def append_until_killed(path: str, life: str) -> None:
+def lives(path: str) -> None:
+    """At every line, start a process to be killed; say so when it is dead, and of which signal.
+
+    They are forks of this one, since importing takes far longer than a life.
+    """
+    life = 0
+    while True:
+        pid = os.fork()
+        if pid == 0:
+            append_until_killed(path, life)
+        _, status = os.waitpid(pid, 0)
+        os.write(1, b"dead %d\n" % os.waitstatus_to_exitcode(status))
+        life += 1
+        if not sys.stdin.readline():
+            return
+
+
+def append_until_killed(path: str, life: int) -> NoReturn:
     """Append batches for ever, and acknowledge each after ``append`` has returned."""
+    os.write(1, b"%d\n" % os.getpid())
     journal = SqliteJournal(path)
     batch = 0
     while True:
@@ -59,7 +78,7 @@ if __name__ == "__main__":
     task, *arguments = sys.argv[1:]
     if task == "race":
         race(arguments[0], arguments[1], int(arguments[2]))
-    elif task == "append":
-        append_until_killed(arguments[0], arguments[1])
+    elif task == "lives":
+        lives(arguments[0])
     else:
         open_new_files(arguments[0])

@@ -89,9 +89,7 @@ class Belief(Named, family="sondage.beliefs"):
             if factor is not None:
                 weights = weights * factor[piece, None]
             for label in range(total.shape[1]):
-                total[:, label] += np.bincount(
-                    code[piece], weights=weights[:, label], minlength=count
-                )
+                total[:, label] += np.bincount(code[piece], weights=weights[:, label], minlength=count)
         return total
 
     @abstractmethod

@@ -25,8 +25,8 @@ class CountBelief(Belief):
 
     With two classes this is the Beta-Bernoulli model in each cell. With ``pooled`` the scores' level
     and slope are first corrected by all labels of the units that expect the same class (see
-    ``Recalibration``), so that scores on a wrong scale mislead only until labels arrive. Real labels are not counted:
-    there the belief stays what the scores say.
+    ``Recalibration``), so that scores on a wrong scale mislead only until labels arrive. Real labels
+    are not counted: there the belief stays what the scores say.
     """
 
     alias: ClassVar[str] = "counts"

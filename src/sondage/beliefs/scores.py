@@ -27,12 +27,12 @@ class ScoreBelief(Belief):
     """Label distribution from the systems' probabilities or scores, never updated.
 
     Probabilities are taken as they are, and so are scores in [0, 1] that are cut near 1/2. Scores in
-    [0, 1] cut elsewhere (similarities, say) are taken to mean 1/2 at the cut and go through a logistic
-    map a quarter of their standard deviation wide; scores outside [0, 1] are margins and go through
-    the plain logistic map. Where only a prediction is known it is held right with chance 0.9. Several systems count
-    equally. ``shrink`` moves every item towards the pool's mean (guards against over-confidence). No
-    label is ever quite impossible. Real labels: normal around the
-    prediction with the given standard deviation, by Gauss-Hermite nodes.
+    [0, 1] cut elsewhere (similarities, say) are taken to mean 1/2 at the cut and go through a
+    logistic map a quarter of their standard deviation wide; scores outside [0, 1] are margins and go
+    through the plain logistic map. Where only a prediction is known it is held right with chance 0.9.
+    Several systems count equally. ``shrink`` moves every item towards the pool's mean (guards against
+    over-confidence). No label is ever quite impossible. Real labels: normal around the prediction
+    with the given standard deviation, by Gauss-Hermite nodes.
     """
 
     alias: ClassVar[str] = "scores"
@@ -76,10 +76,7 @@ class ScoreBelief(Belief):
             yield state.nodes.weights
 
     def _raw(self, rows: Rows) -> Floats:
-        each = [
-            self._of_system(rows, name, how)
-            for name, how in zip(self.systems, self.maps, strict=True)
-        ]
+        each = [self._of_system(rows, name, how) for name, how in zip(self.systems, self.maps, strict=True)]
         return each[0] if len(each) == 1 else np.mean(each, axis=0)
 
     def _of_system(self, rows: Rows, name: str, how: tuple[float, float] | None) -> Floats:

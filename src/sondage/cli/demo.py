@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -99,8 +98,8 @@ def evaluate(budget: int, seed: int) -> Outcome:
     from sondage.progress import Progress
     from sondage.simulate.engine import encoded_labels
 
-    with Progress("labels", total=len(_DESIGNS) * budget) as progress:
-        progress._since = -math.inf  # a demonstration shows its bar even where it is over at once
+    # A demonstration shows its bar even where it is over at once.
+    with Progress("labels", total=len(_DESIGNS) * budget, patience=0.0) as progress:
         progress.at(0)
         pool, labels = restaurants()
         budget = min(budget, len(pool))
@@ -215,9 +214,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         designs[name] = {
             "design": arm.design,
             "estimate": steps[-1],
-            "history": [
-                {"n_labels": one["n_labels"], "value": one["value"], **one["ci"]} for one in steps
-            ],
+            "history": [{"n_labels": one["n_labels"], "value": one["value"], **one["ci"]} for one in steps],
         }
     return {
         "pool": {

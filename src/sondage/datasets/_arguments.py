@@ -46,9 +46,7 @@ def real_number(
             return number
     left = "(" if open_low or np.isinf(low) else "["
     right = ")" if open_high or np.isinf(high) else "]"
-    raise InvalidInput(
-        f"{name} must be a finite number in {left}{low:g}, {high:g}{right}, not {value!r}"
-    )
+    raise InvalidInput(f"{name} must be a finite number in {left}{low:g}, {high:g}{right}, not {value!r}")
 
 
 def generator(rng: object) -> Generator:

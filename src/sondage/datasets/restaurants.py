@@ -75,9 +75,7 @@ def restaurants(threshold: float = 0.8) -> tuple[Pool, dict[int | str, int]]:
     fodors, zagats = _read("fodors.csv"), _read("zagats.csv")
     score = _similarity(fodors, zagats).ravel()
     ids = _pair_ids(fodors, zagats).ravel()
-    pool = Pool.from_arrays(
-        id=ids, score=score, threshold=threshold, payload=_payload(fodors, zagats)
-    )
+    pool = Pool.from_arrays(id=ids, score=score, threshold=threshold, payload=_payload(fodors, zagats))
     truth: dict[int | str, int] = dict.fromkeys(ids.tolist(), 0)
     for match in _read("matches_fodors_zagats.csv"):
         truth[_pair_id(match["fodors_id"], match["zagats_id"])] = 1

@@ -73,9 +73,7 @@ def synthetic_pool(
     (10000, 200)
     """
     n = whole_number("n", n, least=2)
-    prevalence = real_number(
-        "prevalence", prevalence, low=0.0, high=1.0, open_low=True, open_high=True
-    )
+    prevalence = real_number("prevalence", prevalence, low=0.0, high=1.0, open_low=True, open_high=True)
     separation = real_number("separation", separation, low=0.0)
     calibration = real_number("calibration", calibration, low=0.0, open_low=True)
     ties = whole_number("ties", ties, least=2, or_zero=True)
@@ -230,9 +228,7 @@ def synthetic_regression(
     true_std = noise * np.exp(heteroscedasticity * random.standard_normal(n))
     value = prediction + bias + true_std * random.standard_normal(n)
 
-    pool = Pool.from_arrays(
-        id=np.arange(n), prediction=prediction, std=true_std / calibration, labels="real"
-    )
+    pool = Pool.from_arrays(id=np.arange(n), prediction=prediction, std=true_std / calibration, labels="real")
     return pool, dict(enumerate(value.tolist()))
 
 

@@ -43,14 +43,14 @@ class Draws:
 class History:
     """What was asked before.
 
-    ``taken`` counts per unit (empty where every item is a unit), ``asked`` is a mask of the pool (empty
-    where units are cells), ``count`` is the number of items asked. ``repeats_count``: the oracle's
-    answers vary, so that every draw needs an answer of its own.
+    ``taken`` counts per unit and ``asked`` is a mask of the pool; the first is empty where every item
+    is a unit, the second where units are cells. ``rows`` are the items asked, in order.
+    ``repeats_count``: the oracle's answers vary, so that every draw needs an answer of its own.
     """
 
     taken: Ints
     asked: Bools
-    count: int
+    rows: Ints
     repeats_count: bool = False
 
 
@@ -67,9 +67,7 @@ class Limit:
         return min(self.labels, int(fits.sum()))
 
 
-def draw(
-    table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
-) -> Draws:
+def draw(table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream) -> Draws:
     """Draw ``n`` new items by the table, never more than the limit allows."""
     if table.kind == "strata":
         return _strata(table, units, history, limit)
@@ -95,9 +93,7 @@ def _strata(table: Table, units: Units, history: History, limit: Limit) -> Draws
     unit, row, position = unit[:fits], row[:fits], position[:fits]
     left = units.size[unit] - position
     nothing = np.full(fits, np.nan)
-    return Draws(
-        row, unit, np.ones(fits, np.int64), nothing, nothing, 1.0 / left, left, np.ones(fits, bool)
-    )
+    return Draws(row, unit, np.ones(fits, np.int64), nothing, nothing, 1.0 / left, left, np.ones(fits, bool))
 
 
 def _without_replacement(
@@ -147,7 +143,8 @@ def _with_replacement(
     n = min(n, limit.labels)
     weights, cumulative = table.weights, table.cumulative
     if not history.repeats_count:
-        n = min(n, int(np.count_nonzero(weights[~history.asked])))
+        reachable = table.cached("reachable", lambda: int(np.count_nonzero(weights)))
+        n = min(n, reachable - int(np.count_nonzero(weights[history.rows])))
     sequence = np.empty(0, dtype=np.int64)
     fresh = np.empty(0, dtype=np.int64)
     while len(fresh) < n and len(sequence) < _MOST_DRAWS:
@@ -191,10 +188,11 @@ def _poisson(table: Table, units: ItemUnits, history: History, n: int, limit: Li
     Given the others, an item is then included exactly if it arrives before that moment, so inverse
     inclusion chances stay unbiased (priority sampling: Duffield, Lund and Thorup 2007).
     """
-    assert table.chance is not None
+    size = table.chance
+    assert size is not None
     order = arrival_order(table, units)
-    reachable = table.cached("reachable", lambda: int(np.count_nonzero(table.chance)))
-    before = history.count
+    reachable = table.cached("reachable", lambda: int(np.count_nonzero(size)))
+    before = len(history.rows)
     most = before + (min(limit.labels, n) if table.kind == "fixed" else limit.labels)
     arrived = reachable if table.kind == "fixed" else order.count_up_to(table.scale)
     end = max(before, min(arrived, most, reachable))
@@ -209,7 +207,7 @@ def _poisson(table: Table, units: ItemUnits, history: History, n: int, limit: Li
     nothing = np.full(fits, np.nan)
     ones = np.ones(fits, np.int64)
     with np.errstate(invalid="ignore"):
-        pi = np.minimum(1.0, scale * table.chance[rows])
+        pi = np.minimum(1.0, scale * size[rows])
     return Draws(rows, rows, ones, nothing, pi, np.ones(fits), ones, np.ones(fits, bool), scale)
 
 

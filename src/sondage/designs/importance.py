@@ -21,10 +21,11 @@ class Importance(Design):
     An item is drawn with chance proportional to the size of its influence under the belief over the
     root of its cost (Thm 4.1 and 4.2). ``form="rms"`` is the theorem's root mean square, the best per
     draw; ``form="mean"`` is the mean absolute influence, the better one per label where re-draws of a
-    labelled item are free (the default for a deterministic oracle). ``probability_floor`` is the least chance of any label that the design reckons
-    with: without it a positive that the model is sure is none gets an unbounded weight. ``risk_floor`` keeps the believed
-    value away from the ends of its range; ``mix`` is the share of draws made uniformly, which bounds
-    every weight by ``1 / mix`` and lets any other measure be estimated from the sample.
+    labelled item are free (the default for a deterministic oracle). ``probability_floor`` is the
+    least chance of any label that the design reckons with: without it a positive that the model is
+    sure is none gets an unbounded weight. ``risk_floor`` keeps the believed value away from the ends
+    of its range; ``mix`` is the share of draws made uniformly, which bounds every weight by ``1 /
+    mix`` and lets any other measure be estimated from the sample.
     """
 
     alias: ClassVar[str] = "importance"

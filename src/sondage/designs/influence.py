@@ -76,7 +76,7 @@ def item_spread(
     labels = np.arange(pool.labels.size, dtype=np.float64)
     rows = pool.rows(first)
     norm = np.stack(
-        [measure.spread(rows, y[None], np.ones((len(first), 1)), J, power=power) for y in labels],
+        [measure.spread(rows, y, np.ones((len(first), 1)), J, power=power) for y in labels[:, None]],
         axis=1,
     )
     for piece, rows in pool.chunks():

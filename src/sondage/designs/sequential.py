@@ -20,8 +20,9 @@ class Sequential(Design):
 
     Every item left has a positive chance at every draw, and the chance is recorded, so that estimates
     are unbiased however the belief adapts. ``floor`` is the share of draws made without regard to the
-    belief, half of it evenly over the cells and half by their size. ``probability_floor`` is the least chance of any label that the design reckons
-    with: without it a positive that the model is sure is none gets an unbounded weight.
+    belief, half of it evenly over the cells and half by their size. ``probability_floor`` is the
+    least chance of any label that the design reckons with: without it a positive that the model is
+    sure is none gets an unbounded weight.
     """
 
     alias: ClassVar[str] = "sequential"

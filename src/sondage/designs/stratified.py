@@ -22,10 +22,11 @@ class Stratified(Design):
 
     ``allocation="neyman"`` (Neyman 1934) takes the spread from the belief; with the default belief,
     which labels do not change, the allocation is fixed in advance and the estimate unbiased, where an
-    allocation that follows the labels seen is biased towards what it happened to see first.
-    ``floor`` is the share of labels spread without regard to the belief, half of it evenly over the
-    cells and half by their size. Costs enter by their root. ``probability_floor`` is the least chance of any label that the design reckons
-    with: without it a positive that the model is sure is none gets an unbounded weight.
+    allocation that follows the labels seen is biased towards what it happened to see first. ``floor``
+    is the share of labels spread without regard to the belief, half of it evenly over the cells and
+    half by their size. Costs enter by their root. ``probability_floor`` is the least chance of any
+    label that the design reckons with: without it a positive that the model is sure is none gets an
+    unbounded weight.
     """
 
     alias: ClassVar[str] = "stratified"
@@ -38,25 +39,28 @@ class Stratified(Design):
 
     def __post_init__(self) -> None:
         if self.allocation not in ("neyman", "proportional"):
-            raise InvalidInput(
-                f"allocation= must be 'neyman' or 'proportional', not {self.allocation!r}"
-            )
+            raise InvalidInput(f"allocation= must be 'neyman' or 'proportional', not {self.allocation!r}")
         if not 0 <= self.floor <= 1:
             raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
 
     def table(self, problem: Problem, n: int) -> Table:
         """What every cell still lacks of its share."""
         size, asked = problem.units.size, problem.asked
-        goal = shares(self._weight(problem), size, int(asked.sum()) + n)
+        total = int(asked.sum()) + n
+        goal = shares(self._weight(problem), size, total)
+        if max(total, problem.left + asked.sum()) >= 2 * len(size):
+            goal = np.maximum(goal, 1.0)  # no cell stays dark where half the labels can light them all
         return Table(self.kind, quota=top_up(goal, asked, size, n))
 
     def _weight(self, problem: Problem) -> Floats:
         size = problem.units.size
-        by_size = size / size.sum()
+        by_size = np.asarray(size / size.sum())
         if self.allocation == "proportional":
             return by_size
-        weight = size * np.sqrt(unit_spread(problem, self.probability_floor) / problem.units.cost)
+        weight = np.asarray(size, dtype=np.float64) * np.sqrt(
+            unit_spread(problem, self.probability_floor) / problem.units.cost
+        )
         if not weight.any():
             return by_size
         evenly = np.full(len(size), 1.0 / len(size))
-        return (1 - self.floor) * weight / weight.sum() + self.floor * 0.5 * (evenly + by_size)
+        return np.asarray((1 - self.floor) * weight / weight.sum() + self.floor * 0.5 * (evenly + by_size))

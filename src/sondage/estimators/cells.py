@@ -13,7 +13,7 @@ import numpy as np
 from sondage.estimators.base import Case
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
-from sondage.pool.units import compressed
+from sondage.pool.units import compressed, crossed
 from sondage.types import Array, Bools, Floats, Ints
 
 
@@ -74,14 +74,9 @@ def _post_strata(case: Case) -> PostStrata:
     pool, units = case.pool, case.units
     unit = units.unit_of(np.arange(len(pool)))
     found = signatures(case)
-    if found is None:
-        code = compressed(unit)
-    else:
-        code = compressed(found.code.astype(np.int64) * units.count + unit)
+    code = compressed(unit if found is None else crossed([found.code, unit]))
     _, first, size = np.unique(code, return_index=True, return_counts=True)
-    kind = (
-        np.zeros(len(size), dtype=np.int64) if found is None else found.code[first].astype(np.int64)
-    )
+    kind = np.zeros(len(size), dtype=np.int64) if found is None else found.code[first].astype(np.int64)
     share = None
     if pool.labels.finite:
         share = case.belief.mass(pool, code, len(size)) / size[:, None]

@@ -75,9 +75,7 @@ def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:
     priors = [one.prior_cov for one in totals]
     prior_cov = None
     if all(prior is not None for prior in priors):
-        prior_cov = sum(
-            w * w * prior for w, prior in zip(weight, priors, strict=True) if prior is not None
-        )
+        prior_cov = sum(w * w * prior for w, prior in zip(weight, priors, strict=True) if prior is not None)
     return Totals(
         sum(w * one.R for w, one in zip(weight, totals, strict=True)),
         np.concatenate([w * one.parts for w, one in zip(weight, totals, strict=True)]),
@@ -113,19 +111,19 @@ def _possible(case: Case, totals: Totals) -> Totals:
     """Averages brought inside what the labels seen force, for instance no fewer positives than found.
 
     A step towards a set that holds the truth, so it can only help; needed because unbiased totals of
-    few draws may be negative. Only for averages on the pool's own scale, whose weight is exact.
+    few draws may be negative. Only for averages on the pool's own scale, whose weight is exact; means
+    of strata are possible anyway.
     """
     found = signatures(case)
-    if found is None or totals.why is not None or case.oracle != "deterministic":
+    means = "strata" in case.sample.kinds
+    if found is None or means or totals.why is not None or case.oracle != "deterministic":
         return totals
     N = len(case.pool)
     weight = 1.0 if case.pool.weight is None else float(case.pool.weight.mean())
     if abs(totals.R[0] - weight) > 1e-9 * weight:
         return totals
     seen = case.sample.distinct()
-    left = found.size - np.bincount(
-        found.code[seen.row].astype(np.int64), minlength=len(found.size)
-    )
+    left = found.size - np.bincount(found.code[seen.row].astype(np.int64), minlength=len(found.size))
     told = case.losses(seen).sum(axis=0)
     least = (told + left @ found.loss.min(axis=1)) / N
     most = (told + left @ found.loss.max(axis=1)) / N

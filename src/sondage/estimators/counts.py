@@ -54,9 +54,7 @@ class Counts(Estimator):
         weight = case.units.size / np.maximum(n, 1)
         return np.where(answered, weight[sample.unit], 0.0)
 
-    def _combine(
-        self, case: Case, seen: Sample, strata: PostStrata, cell: Ints, group: Ints
-    ) -> Totals:
+    def _combine(self, case: Case, seen: Sample, strata: PostStrata, cell: Ints, group: Ints) -> Totals:
         N, loss = len(case.pool), case.losses(seen)
         groups = int(group.max()) + 1
         size = np.bincount(group, weights=strata.size, minlength=groups)
@@ -75,9 +73,7 @@ class Counts(Estimator):
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
         parts = deviation * np.sqrt(factor / np.maximum(n - 1.0, 1.0))[mine][:, None]
         if self.guard:
-            parts = np.concatenate(
-                [parts, _believed(strata, seen, cell, group, factor, case.measure.d)]
-            )
+            parts = np.concatenate([parts, _believed(strata, seen, cell, group, factor, case.measure.d)])
         spread = _by_group(_outer(deviation), mine, groups) / np.maximum(n - 1, 1)[:, None, None]
         pool_cov = np.einsum("g,gde->de", size / N, spread + _outer(mean - R))
         return Totals(
@@ -86,20 +82,18 @@ class Counts(Estimator):
             kish(size[mine] / n[mine] * bearing(case.measure, loss)),
             max(float((n[~fixed] - 1).sum()), 1.0),
             pool_cov,
-            counts=_plain_counts(case, loss),
+            counts=_plain_counts(case, strata, loss),
             exact=bool((unlabelled <= 0).all()),
         )
 
 
-def _believed(
-    strata: PostStrata, seen: Sample, cell: Ints, group: Ints, factor: Floats, d: int
-) -> Floats:
+def _believed(strata: PostStrata, seen: Sample, cell: Ints, group: Ints, factor: Floats, d: int) -> Floats:
     """(d, d) root of the variance that the belief expects in strata whose labels all agreed."""
     if strata.share is None or strata.loss is None:
         return np.zeros((0, d))
     labels, groups = strata.share.shape[1], len(factor)
     flat = cell * labels + seen.y.astype(np.int64)
-    counts = np.bincount(flat, minlength=strata.share.size).reshape(strata.share.shape)
+    counts = np.bincount(flat, minlength=strata.share.size).astype(np.float64).reshape(-1, labels)
     fitted = Recalibration.fit(strata.share, counts, strata.signature)
     # At least one dissenting label is always thought to hide somewhere in the pool.
     share = at_least(fitted.apply(strata.share, strata.signature), 1.0 / float(strata.size.sum()))
@@ -129,17 +123,17 @@ def _outer(rows: Floats) -> Floats:
     return rows[:, :, None] * rows[:, None, :]
 
 
-def _plain_counts(case: Case, loss: Floats) -> tuple[int, int] | None:
+def _plain_counts(case: Case, strata: PostStrata, loss: Floats) -> tuple[int, int] | None:
     """Successes and trials, where the sample is one plain random sample and the measure a share."""
-    if case.units.count > 1 or case.measure.ratio is None or case.pool.weight is not None:
+    ratio = case.measure.ratio
+    if case.units.count > 1 or ratio is None or strata.loss is None or case.pool.weight is not None:
         return None
-    num, den = case.measure.ratio
-    success, trial = loss @ num, loss @ den
+    success, trial = strata.loss @ ratio[0], strata.loss @ ratio[1]
     if not (np.isin(success, (0, 1)).all() and np.isin(trial, (0, 1)).all()):
         return None
     if (success > trial).any():
         return None
-    return int(success.sum()), int(trial.sum())
+    return int((loss @ ratio[0]).sum()), int((loss @ ratio[1]).sum())
 
 
 def _too_few(strata: PostStrata, count: Ints, N: int) -> str:

@@ -26,18 +26,16 @@ def expected_second_moment(case: Case, factor: Floats) -> Floats:
         for piece, rows in pool.chunks():
             labels, weights = case.belief.items(rows)
             loss = measure.loss(rows, labels)
-            total += np.einsum(
-                "n,ns,nsd,nse->de", factor[piece], weights, loss, loss, optimize=True
-            )
+            total += np.einsum("n,ns,nsd,nse->de", factor[piece], weights, loss, loss, optimize=True)
         return total / len(pool) ** 2
     fitted = _recalibration(case, found)
-    mass = np.zeros(found.loss.shape[:2])
+    mass: Floats = np.zeros(found.loss.shape[:2])
     for piece, rows in pool.chunks():
         kind = found.code[piece].astype(np.int64)
         # At least one dissenting label is always thought to hide somewhere in the pool.
         weights = at_least(fitted.apply(case.belief.items(rows).weights, kind), 1.0 / len(pool))
         weights = weights * factor[piece, None]
-        for label in range(mass.shape[1]):
+        for label in range(pool.labels.size):
             mass[:, label] += np.bincount(kind, weights=weights[:, label], minlength=len(mass))
     return np.asarray(np.einsum("ks,ksd,kse->de", mass, found.loss, found.loss) / len(pool) ** 2)
 

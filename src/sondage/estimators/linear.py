@@ -36,7 +36,7 @@ class Linear:
     @property
     def std_error(self) -> Floats:
         """(m,) standard errors."""
-        return np.sqrt(np.square(self.parts).sum(axis=0) + self.widening)
+        return np.asarray(np.sqrt(np.square(self.parts).sum(axis=0) + self.widening))
 
 
 def linearise(totals: Totals, measure: Measure) -> Linear:
@@ -64,6 +64,4 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
 
 def for_population(totals: Totals, N: int) -> Totals:
     """Totals as an estimate of the source that the pool was drawn from: the pool's own chance added."""
-    return replace(
-        totals, parts=np.concatenate([totals.parts, root(totals.pool_cov / N)]), exact=False
-    )
+    return replace(totals, parts=np.concatenate([totals.parts, root(totals.pool_cov / N)]), exact=False)

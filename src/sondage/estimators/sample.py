@@ -47,7 +47,7 @@ class Sample:
     @property
     def answered(self) -> Bools:
         """Draws with a label."""
-        return self.status == ANSWERED
+        return np.asarray(self.status == ANSWERED)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

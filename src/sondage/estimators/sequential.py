@@ -81,7 +81,7 @@ class SequentialEstimator(Estimator):
         if loss.shape[1] == 1:  # real labels: the belief stays what it was
             return np.broadcast_to(loss[None, :, 0, :], (rounds, units.count, case.measure.d))
         weights = np.stack([_weights(state) for state in case.states[:rounds]])
-        return np.einsum("rus,usd->rud", weights, loss)
+        return np.asarray(np.einsum("rus,usd->rud", weights, loss))
 
     def _losses(self, case: Case, mine: Sample, predicted: Floats) -> Floats:
         """(T, d) losses; where there is no label, the mean of the unit's labels or the prediction."""
@@ -106,7 +106,7 @@ class SequentialEstimator(Estimator):
         left = np.maximum(case.units.size - asked, 0)
         chance = table.chance / max(float(table.chance @ left), 1e-300)
         factor = np.where(chance > 0, left / np.maximum(chance, 1e-300), 0.0)
-        return squared_shares * np.einsum("u,ude->de", factor, second) / len(case.pool) ** 2
+        return np.asarray(squared_shares * np.einsum("u,ude->de", factor, second) / len(case.pool) ** 2)
 
 
 def increments(sample: Sample, loss: Floats, predicted: Floats, size: Ints) -> Floats:
@@ -129,7 +129,7 @@ def _shares(T: int, N: int, weights: str) -> Floats:
     t = np.arange(1, T + 1, dtype=np.float64)
     if weights == "root":
         share = np.sqrt(t)
-        return share / share.sum()
+        return np.asarray(share / share.sum())
     if T == N:  # the last increment is the exact total
         return np.concatenate([np.zeros(T - 1), [1.0]])
     return N * (N - T) / (T * (N - t) * (N - t + 1))

@@ -55,9 +55,7 @@ class Interval(Named, family="sondage.intervals"):
         """Ends of the interval of each coordinate at this confidence level."""
 
 
-def within_range(
-    low: Floats, high: Floats, value: Floats, measure: Measure
-) -> tuple[Floats, Floats]:
+def within_range(low: Floats, high: Floats, value: Floats, measure: Measure) -> tuple[Floats, Floats]:
     """Ends cut to the measure's range, and nan where there is no value."""
     least, most = measure.range
     low = np.where(np.isnan(value), np.nan, np.clip(low, least, most))

@@ -71,7 +71,5 @@ class ClopperPearson(Wilson):
         """Interval of ``successes`` in ``trials``."""
         tail = (1 - level) / 2
         low = betaincinv(successes, trials - successes + 1, tail) if successes else 0.0
-        high = (
-            betaincinv(successes + 1, trials - successes, 1 - tail) if successes < trials else 1.0
-        )
+        high = betaincinv(successes + 1, trials - successes, 1 - tail) if successes < trials else 1.0
         return float(low), float(high)

@@ -25,9 +25,7 @@ class MemoryJournal(Journal):
     def create(self, name: str, config: dict[str, Any]) -> None:
         """Enter a new study."""
         if name in self._configs:
-            raise InvalidInput(
-                f"there is a study named {name!r} already: load it, or take a new name"
-            )
+            raise InvalidInput(f"there is a study named {name!r} already: load it, or take a new name")
         self._configs[name] = copy.deepcopy(config)
         self._events[name] = []
 

@@ -59,9 +59,7 @@ class SqliteJournal(Journal):
             self._prepare()
         except sqlite3.DatabaseError as error:
             self._db.close()
-            raise InvalidInput(
-                f"storage: {str(path)!r} cannot be used as a journal ({error})"
-            ) from error
+            raise InvalidInput(f"storage: {str(path)!r} cannot be used as a journal ({error})") from error
         except InvalidInput:
             self._db.close()
             raise
@@ -152,9 +150,7 @@ class SqliteJournal(Journal):
                 )
             for statement in _SCHEMA.split(";"):
                 self._db.execute(statement)
-            self._db.execute(
-                "INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(_SCHEMA_VERSION),)
-            )
+            self._db.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(_SCHEMA_VERSION),))
 
     def _use_log(self) -> None:
         """Turn the write-ahead log on; here SQLite does not wait for others who open the file."""

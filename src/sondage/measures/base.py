@@ -10,12 +10,14 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.pool.units import compressed
+from sondage.pool.units import compressed, crossed
 from sondage.registry import Named
-from sondage.types import Array, Floats, Ints
+from sondage.types import Array, Floats
 
 _STEP = 1e-30
 _FEW_WEIGHTS = 16
+_PROBES = np.array([-1.0, 0.37, 2.0])
+"""Real labels at which a loss is tried to see whether it depends on the label at all."""
 
 
 class Input(NamedTuple):
@@ -106,7 +108,7 @@ class Measure(Named, family="sondage.measures"):
         named = (pool.system_name(name) for part, name in self.inputs(pool) if part != "group")
         return tuple(dict.fromkeys(named)) or (pool.system_name(),)
 
-    def signature(self, pool: Pool) -> Ints | None:
+    def signature(self, pool: Pool) -> Array | None:
         """(N,) small numbers: equal means equal loss for every label. None: nothing pools."""
         codes: list[Array] = []
         for part, name in self.inputs(pool):
@@ -123,18 +125,15 @@ class Measure(Named, family="sondage.measures"):
             if len(levels) > _FEW_WEIGHTS:
                 return None
             codes.append(np.searchsorted(levels, pool.weight))
-        total = np.zeros(len(pool), dtype=np.int64)
-        for code in codes:
-            total = total * (int(code.max()) + 1) + code
-        return compressed(total)
+        if not codes:
+            return np.zeros(len(pool), dtype=np.int8)
+        return compressed(crossed(codes))
 
     def known(self, pool: Pool) -> Floats:
         """(d,) pool means that need no label; nan where they do."""
-        if not pool.labels.finite:
-            known = np.full(self.d, np.nan)
-            known[0] = 1.0 if pool.weight is None else float(pool.weight.mean())
-            return known
-        labels = np.arange(pool.labels.size, dtype=np.float64)
+        labels = _PROBES
+        if pool.labels.finite:
+            labels = np.arange(pool.labels.size, dtype=np.float64)
         total, fixed = np.zeros(self.d), np.ones(self.d, dtype=bool)
         for rows, count in distinct_rows(self, pool):
             loss = self.loss(rows, labels)

@@ -23,7 +23,9 @@ class _OneClass(Averages):
     def _indicators(self, rows: Rows, y: Floats) -> tuple[Floats, Floats]:
         positive = rows.labels.positive(self.pos_label)
         predicted = (rows.prediction(self.system) == positive).astype(np.float64)[:, None]
-        return np.broadcast_arrays(predicted, (y == positive).astype(np.float64))
+        actual = (y == positive).astype(np.float64)
+        shape = (len(rows), y.shape[1])
+        return np.broadcast_to(predicted, shape), np.broadcast_to(actual, shape)
 
 
 @dataclass(frozen=True)

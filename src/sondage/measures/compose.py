@@ -116,7 +116,7 @@ class Difference(Measure):
     def g(self, R: Array) -> Array:
         """One less the other."""
         a, b = np.split(self._both.g(R), 2, axis=-1)
-        return a - b
+        return np.asarray(a - b)
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,7 @@ class PerGroup(Measure):
     @property
     def names(self) -> tuple[str, ...]:
         """``recall[region=north]``."""
-        return tuple(
-            f"{name}[{self.by}={level}]" for level in self.levels for name in self.measure.names
-        )
+        return tuple(f"{name}[{self.by}={level}]" for level in self.levels for name in self.measure.names)
 
     @property
     def d(self) -> int:
@@ -160,7 +158,7 @@ class PerGroup(Measure):
         inner = self.measure.loss(rows, y)
         member = rows.group(self.by)[:, None] == np.arange(len(self.levels))
         blocks = inner[:, :, None, :] * member[:, None, :, None]
-        return blocks.reshape(*inner.shape[:2], self.d)
+        return np.asarray(blocks.reshape(*inner.shape[:2], self.d))
 
     def g(self, R: Array) -> Array:
         """The measure of every level: homogeneity makes the level's size cancel."""
@@ -177,4 +175,5 @@ def for_system(measure: Measure, system: str | None) -> Measure:
     if not hasattr(measure, "system"):
         raise InvalidInput(f"measure {measure.names[0]!r} names its systems itself")
     changed: Any = measure
-    return replace(changed, system=system)
+    other: Measure = replace(changed, system=system)
+    return other

@@ -31,4 +31,5 @@ class Accuracy(Averages):
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
         """Right."""
-        return (rows.prediction(self.system)[:, None] == y).astype(np.float64)[..., None]
+        right = rows.prediction(self.system)[:, None] == y
+        return np.asarray(right[..., None], dtype=np.float64)

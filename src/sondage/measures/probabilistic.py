@@ -33,4 +33,4 @@ class BrierScoreLoss(Averages):
         """Squared distance."""
         positive = rows.labels.positive(self.pos_label)
         probability = rows.probability(self.system)[:, positive]
-        return np.square(probability[:, None] - (y == positive))[..., None]
+        return np.asarray(np.square(probability[:, None] - (y == positive))[..., None])

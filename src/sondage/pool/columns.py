@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import glob
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,17 @@ import narwhals as nw
 import numpy as np
 
 from sondage.errors import InvalidInput, MissingExtra
-from sondage.types import Array, Bools
+from sondage.types import Array, Bools, Ints
 
 
 class Columns:
     """Named columns of one source, read once, each checked for gaps when it is taken."""
 
-    def __init__(self, columns: Mapping[str, Any], frame: Any = None) -> None:
+    def __init__(self, columns: Mapping[str, Any], length: int) -> None:
         self._columns = columns
-        self.frame = frame
-        self.length = len(next(iter(columns.values()))) if columns else 0
+        self.length = length
+        self.order: Ints | None = None
+        """Where each row of what is handed out is in the source; None: in the same place."""
 
     @classmethod
     def from_frame(cls, frame: Any, wanted: Iterable[str]) -> Columns:
@@ -41,7 +43,16 @@ class Columns:
         eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
         if not names:  # a pool of bare rows still has a length
             names = have[:1]
-        return cls({name: eager[name] for name in names}, frame=eager)
+        return cls({name: eager[name] for name in names}, len(eager))
+
+    @classmethod
+    def from_parquet(cls, path: str | Path, wanted: Iterable[str]) -> Columns:
+        """Columns of a parquet file or a glob of files."""
+        columns = ParquetColumns(path)
+        for name in wanted:
+            if name not in columns:
+                raise InvalidInput(f"column {name!r} is not in {str(path)!r}, which has {list(columns)}")
+        return cls(columns, columns.length)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Columns:
@@ -50,22 +61,30 @@ class Columns:
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             raise InvalidInput(f"the arrays have different lengths: {lengths}")
-        return cls(columns)
+        return cls(columns, next(iter(lengths.values()), 0))
+
+    def keep(self, names: Iterable[str]) -> Mapping[str, Any]:
+        """The columns still needed once the rest has become arrays."""
+        return {name: self._columns[name] for name in names}
 
     def raw(self, name: str) -> Array:
-        """The column as numpy, any type, without gaps."""
+        """The column as numpy, any type, without gaps, in ``order``."""
+        values = self._read(name)
+        return values if self.order is None else values[self.order]
+
+    def _read(self, name: str) -> Array:
         column = self._columns[name]
         if isinstance(column, nw.Series):
             if column.dtype in (nw.Categorical, nw.Enum):
                 column = column.cast(nw.String)
             if column.null_count():
-                self._refuse(name, column.is_null().to_numpy(), "is missing")
+                self._refuse(name, column.is_null().to_numpy(), "is missing", sourced=True)
             values = column.to_numpy()
         else:
             values = column
         if values.dtype == object:
             gaps = np.array([value is None or value != value for value in values], dtype=bool)
-            self._refuse(name, gaps, "is missing")
+            self._refuse(name, gaps, "is missing", sourced=True)
             if all(isinstance(value, str) for value in values):
                 values = values.astype(np.str_)
             else:
@@ -94,8 +113,13 @@ class Columns:
         """Refuse the column where ``bad``."""
         self._refuse(name, bad, fault)
 
-    def _refuse(self, name: str, bad: Bools, fault: str) -> None:
+    def _refuse(self, name: str, bad: Bools, fault: str, sourced: bool = False) -> None:
+        """Name the first row at fault, as the source numbers it."""
         if bad.any():
+            if self.order is not None and not sourced:
+                back = np.empty_like(bad)
+                back[self.order] = bad
+                bad = back
             row = int(np.argmax(bad))
             column = self._columns[name]
             value = column[row] if not isinstance(column, nw.Series) else column.item(row)
@@ -105,38 +129,48 @@ class Columns:
             )
 
 
-def read_parquet(path: str | Path, columns: Sequence[str]) -> Any:
-    """Some columns of a parquet file or glob, with whichever engine is installed."""
-    location = str(path)
+class ParquetColumns(Mapping[str, Any]):
+    """Columns of a parquet file or glob, each read when it is taken and let go of again.
+
+    Reading one column at a time keeps the peak near the size of the columns used.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._load, self._names, self.length = _parquet_engine(str(path))
+
+    def __getitem__(self, name: str) -> Any:
+        return self._load(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _parquet_engine(location: str) -> tuple[Callable[[str], Any], list[str], int]:
+    """A function that reads one column, the names of all, and the number of rows."""
+    files = sorted(glob.glob(location)) if any(mark in location for mark in "*?[") else [location]
+    if not files or not Path(files[0]).exists():
+        raise InvalidInput(f"there is no file {location!r}")
     try:
         import pyarrow.dataset
     except ImportError:
         pass
     else:
-        if any(mark in location for mark in "*?["):
-            import glob
+        source = pyarrow.dataset.dataset(files, format="parquet")
 
-            files = sorted(glob.glob(location))
-            if not files:
-                raise InvalidInput(f"no file matches {location!r}")
-            source = pyarrow.dataset.dataset(files, format="parquet")
-        else:
-            if not Path(location).exists():
-                raise InvalidInput(f"there is no file {location!r}")
-            source = pyarrow.dataset.dataset(location, format="parquet")
-        have = source.schema.names
-        for name in columns:
-            if name not in have:
-                raise InvalidInput(f"column {name!r} is not in {location!r}, which has {have}")
-        return source.to_table(columns=list(columns) or have[:1])
+        def load(name: str) -> Any:
+            return nw.from_native(source.to_table(columns=[name]))[name]
+
+        return load, list(source.schema.names), source.count_rows()
     try:
         import polars
     except ImportError:
-        pass
-    else:
-        return polars.scan_parquet(location)
-    try:
-        import duckdb
-    except ImportError:
         raise MissingExtra("pyarrow", "parquet", "reading parquet") from None
-    return duckdb.read_parquet(location)
+    frame = polars.scan_parquet(files)
+
+    def load_polars(name: str) -> Any:
+        return nw.from_native(frame.select(name).collect())[name]
+
+    return load_polars, frame.collect_schema().names(), frame.select(polars.len()).collect().item()

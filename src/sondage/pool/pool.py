@@ -12,8 +12,7 @@ import narwhals as nw
 import numpy as np
 
 from sondage.errors import InvalidInput, UnknownItem
-from sondage.pool.columns import Columns, read_parquet
-from sondage.pool.labels import LabelSpace
+from sondage.pool.columns import Columns
 from sondage.pool.roles import Roles, read_group, read_positive, read_systems
 from sondage.pool.rows import Group, Rows, System
 from sondage.types import Array, Id, Ints
@@ -36,21 +35,15 @@ class Pool:
     def __init__(self, columns: Columns, roles: Roles, source: Mapping[str, Any] | None = None):
         if columns.length == 0:
             raise InvalidInput("the pool is empty: there is nothing to evaluate")
-        self._columns = columns
         self.roles = roles
         self.source = source
-        systems, self.labels = read_systems(columns, roles)
-        groups = {name: read_group(columns, name) for name in roles.groups}
-        weight = read_positive(columns, roles.weight, "weight")
-        cost = read_positive(columns, roles.cost, "cost")
-        self.ids, self._row_in_source = _sorted_ids(columns, roles.id)
-        order = self._row_in_source
-        self.systems = {name: _reordered(system, order) for name, system in systems.items()}
-        self.groups = {
-            name: Group(_take(group.codes, order), group.levels) for name, group in groups.items()
-        }
-        self.weight = _take(weight, order)
-        self.cost = _take(cost, order)
+        self.ids, columns.order = _sorted_ids(columns, roles.id)
+        self._row_in_source = columns.order
+        self.systems, self.labels = read_systems(columns, roles)
+        self.groups = {name: read_group(columns, name) for name in roles.groups}
+        self.weight = read_positive(columns, roles.weight, "weight")
+        self.cost = read_positive(columns, roles.cost, "cost")
+        self._payload = columns.keep(roles.payload)
 
     @classmethod
     def from_frame(cls, frame: Any, **roles: Any) -> Pool:
@@ -68,9 +61,8 @@ class Pool:
     def from_parquet(cls, path: str | Path, **roles: Any) -> Pool:
         """A pool from a parquet file or a glob of files; only the columns with a role are read."""
         named = Roles.named(**roles)
-        wanted = list(dict.fromkeys(named.columns()))
-        frame = read_parquet(path, wanted)
-        return cls(Columns.from_frame(frame, wanted), named, source={"parquet": str(path)})
+        columns = Columns.from_parquet(path, named.columns())
+        return cls(columns, named, source={"parquet": str(path)})
 
     @classmethod
     def from_arrays(
@@ -132,9 +124,7 @@ class Pool:
         """Arrays of a system; the first where none is named."""
         name = self.system_name(name)
         if name not in self.systems:
-            raise InvalidInput(
-                f"system {name!r} is not in the pool, which has {list(self.systems)}"
-            )
+            raise InvalidInput(f"system {name!r} is not in the pool, which has {list(self.systems)}")
         return self.systems[name]
 
     def group(self, name: str) -> Group:
@@ -181,7 +171,7 @@ class Pool:
     def payload_of(self, row: int) -> dict[str, Any]:
         """What to show of an item: its payload columns."""
         at = row if self._row_in_source is None else int(self._row_in_source[row])
-        return {name: _cell(self._columns._columns[name], at) for name in self.roles.payload}
+        return {name: _cell(self._payload[name], at) for name in self.roles.payload}
 
     def cost_of(self, row: int) -> float:
         """What a label of the item costs."""
@@ -231,19 +221,6 @@ def _sorted_ids(columns: Columns, name: str | None) -> tuple[Array, Ints | None]
                 f"be different ({len(twice)} repeats in all)"
             )
     return ids, order
-
-
-def _reordered(system: System, order: Ints | None) -> System:
-    return System(
-        _take(system.score, order),
-        _take(system.probability, order),
-        _take(system.prediction, order),
-        _take(system.std, order),
-    )
-
-
-def _take(array: Any, order: Ints | None) -> Any:
-    return array if array is None or order is None else array[order]
 
 
 def _same_kind(id: Id, ids: Array) -> bool:

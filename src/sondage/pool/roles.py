@@ -64,17 +64,14 @@ class Roles:
         if systems is None:
             systems = {ONLY_SYSTEM: single}
         elif given:
-            raise InvalidInput(
-                f"pass either systems= or {', '.join(name + '=' for name in given)}, not both"
-            )
+            raise InvalidInput(f"pass either systems= or {', '.join(name + '=' for name in given)}, not both")
         elif not systems:
             raise InvalidInput("systems= is empty: name at least one system")
         for name, parts in systems.items():
             unknown = set(parts) - set(SYSTEM_PARTS)
             if unknown:
                 raise InvalidInput(
-                    f"systems[{name!r}] has unknown parts {sorted(unknown)}; "
-                    f"known are {list(SYSTEM_PARTS)}"
+                    f"systems[{name!r}] has unknown parts {sorted(unknown)}; known are {list(SYSTEM_PARTS)}"
                 )
         return cls(
             id=id,
@@ -190,9 +187,7 @@ def _std(columns: Columns, name: str | None) -> Array | None:
 def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpace:
     if isinstance(roles.labels, str):
         if roles.labels != "real":
-            raise InvalidInput(
-                f"labels= takes the classes in order or 'real', not {roles.labels!r}"
-            )
+            raise InvalidInput(f"labels= takes the classes in order or 'real', not {roles.labels!r}")
         return LabelSpace(None)
     if roles.labels is not None:
         values = tuple(_plain(list(roles.labels)))
@@ -210,12 +205,10 @@ def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpa
         return LabelSpace(None)
     if kinds <= set("biuf") and all(array.min() >= 0 and array.max() <= 1 for array in seen):
         return LabelSpace((0, 1))
-    values = sorted({_plain(value) for array in seen for value in np.unique(array)})
-    if len(values) < 2:
-        raise InvalidInput(
-            f"every prediction is {values[0]!r}, so the classes are unknown: pass labels=[...]"
-        )
-    return LabelSpace(tuple(values))
+    found = sorted({_plain(value) for array in seen for value in np.unique(array)})
+    if len(found) < 2:
+        raise InvalidInput(f"every prediction is {found[0]!r}, so the classes are unknown: pass labels=[...]")
+    return LabelSpace(tuple(found))
 
 
 def _encode(columns: Columns, name: str, values: Array, labels: LabelSpace) -> Array:
@@ -241,15 +234,13 @@ def _decide(
     if probability is not None and probability.ndim == 2:
         if threshold is not None:
             raise InvalidInput(f"system {name!r}: threshold= cuts one column, not a class table")
-        return np.argmax(probability, axis=1).astype(np.min_scalar_type(-labels.size))
+        return np.asarray(np.argmax(probability, axis=1), dtype=np.min_scalar_type(-labels.size))
     if threshold is None and probability is not None:
         threshold = 0.5
     if threshold is None:
         return None
     if not np.isfinite(threshold):
-        raise InvalidInput(
-            f"system {name!r}: threshold= must be a finite number, not {threshold!r}"
-        )
+        raise InvalidInput(f"system {name!r}: threshold= must be a finite number, not {threshold!r}")
     if score is None and probability is None:
         raise InvalidInput(f"system {name!r}: threshold= needs a score or a probability to cut")
     if not labels.finite or labels.size != 2:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.pool.keyed import keyed_hash
-from sondage.pool.pool import Pool
+from sondage.pool.pool import CHUNK, Pool
 from sondage.registry import Named
 from sondage.types import Array, Floats, Ints
 
@@ -20,7 +20,7 @@ class Strata(Named, family="sondage.pool"):
     """A rule that puts every item into one band, the same for any row order of the source."""
 
     @abstractmethod
-    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Ints:
+    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """The band of every item, numbered from 0; neighbouring numbers are neighbouring bands."""
 
 
@@ -30,9 +30,9 @@ class OneStratum(Strata):
 
     alias: ClassVar[str] = "none"
 
-    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Ints:
+    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """Zero for every item."""
-        return np.zeros(len(pool), dtype=np.int64)
+        return np.zeros(len(pool), dtype=np.int8)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class EqualSize(Strata):
         if self.count < 1:
             raise InvalidInput(f"count= must be at least 1, not {self.count}")
 
-    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Ints:
+    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """Bands in the order of the score."""
         order = _order_by(pool, systems)
         cuts = np.unique(np.rint(np.linspace(0, len(pool), self.count + 1)).astype(np.int64))
@@ -72,19 +72,21 @@ class LogRank(Strata):
         if not 0 < self.largest <= 1:
             raise InvalidInput(f"largest= must be in (0, 1], not {self.largest}")
 
-    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Ints:
+    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """Bands numbered by predicted class, then outwards from the boundary."""
         if not pool.labels.finite:
             return EqualSize(10).codes(pool, systems, seed)
         classes = predicted_pattern(pool, systems)
-        distance = _distance(pool, systems)
-        codes = np.empty(len(pool), dtype=np.int64)
+        codes = np.empty(len(pool), dtype=np.int32)
         begin = 0
         for one in np.unique(classes):
             members = np.flatnonzero(classes == one)
-            cuts = self._cuts(len(members)) if distance is not None else np.array([0, len(members)])
-            by = distance[members] if distance is not None else np.zeros(len(members))
-            codes[members] = begin + _bands(by, members, cuts, pool, seed)
+            distance = _distance(pool, systems, members)
+            if distance is None:
+                cuts, distance = np.array([0, len(members)]), np.zeros(len(members))
+            else:
+                cuts = self._cuts(len(members))
+            codes[members] = begin + _bands(distance, members, cuts, pool, seed)
             begin += len(cuts) - 1
         return codes
 
@@ -104,41 +106,41 @@ class ByGroup(Strata):
     alias: ClassVar[str] = "group"
     name: str = ""
 
-    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Ints:
+    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """The level of every item."""
-        return pool.group(self.name).codes.astype(np.int64)
+        return pool.group(self.name).codes
 
 
-def predicted_pattern(pool: Pool, systems: tuple[str, ...]) -> Ints:
+def predicted_pattern(pool: Pool, systems: tuple[str, ...]) -> Array:
     """What the systems together predict, as one number per item."""
-    pattern = np.zeros(len(pool), dtype=np.int64)
-    for name in systems:
-        prediction = pool.system(name).prediction
-        if prediction is not None and pool.labels.finite:
-            pattern = pattern * pool.labels.size + prediction
+    known = [pool.system(name).prediction for name in systems] if pool.labels.finite else []
+    columns = [column for column in known if column is not None]
+    if not columns:
+        return np.zeros(len(pool), dtype=np.int8)
+    pattern = columns[0]
+    for column in columns[1:]:
+        pattern = pattern.astype(np.int64) * pool.labels.size + column
     return pattern
 
 
-def _distance(pool: Pool, systems: tuple[str, ...]) -> Floats | None:
-    """How far each item is from its systems' decision boundaries; only the ranking matters."""
+def _distance(pool: Pool, systems: tuple[str, ...], members: Ints) -> Floats | None:
+    """How far items of one predicted pattern are from the decision boundary; only ranks matter."""
     total = None
     for name in systems:
         system = pool.system(name)
         if system.probability is not None and system.probability.ndim == 2:
-            one: Array = system.probability.max(axis=1)
+            one: Array = system.probability[members].max(axis=1)
         else:
             score = system.score if system.score is not None else system.probability
             if score is None:
                 continue
-            one = (
-                score
-                if system.prediction is None
-                else np.where(system.prediction > 0, score, -score)
-            )
+            one = score[members]
+            if system.prediction is not None and not system.prediction[members[0]] > 0:
+                np.negative(one, out=one)
         if len(systems) > 1:  # scores of different systems share no scale
             one = (one - one.mean()) / (one.std() or 1.0)
         total = one if total is None else total + one
-    return None if total is None else np.asarray(total, dtype=np.float64)
+    return total
 
 
 def _order_by(pool: Pool, systems: tuple[str, ...]) -> Array:
@@ -148,29 +150,26 @@ def _order_by(pool: Pool, systems: tuple[str, ...]) -> Array:
         if column is not None:
             return column
     if system.probability is not None:
-        return (
-            system.probability if system.probability.ndim == 1 else system.probability.max(axis=1)
-        )
+        return system.probability if system.probability.ndim == 1 else system.probability.max(axis=1)
     if system.prediction is not None:
         return system.prediction
     return np.zeros(len(pool))
 
 
-def _bands(by: Array, members: Ints, cuts: Ints, pool: Pool, seed: int) -> Ints:
-    """Cut the sorted members; a run of equal values that straddles a cut is split in keyed order."""
-    order = np.argsort(by, kind="stable")
-    ranked = by[order]
-    done = 0
-    for cut in cuts[1:-1]:
-        if cut >= done and ranked[cut - 1] == ranked[cut]:
-            run = slice(
-                int(np.searchsorted(ranked, ranked[cut], side="left")),
-                int(np.searchsorted(ranked, ranked[cut], side="right")),
-            )
-            tied = order[run]
-            keys = keyed_hash(seed, pool.ids[members[tied]])
-            order[run] = tied[np.argsort(keys, kind="stable")]
-            done = run.stop
-    codes = np.empty(len(by), dtype=np.int64)
-    codes[order] = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
+def _bands(by: Array, members: Ints, cuts: Ints, pool: Pool, seed: int) -> Array:
+    """Bands between the cuts of the sorted values; a run of equal values is cut in keyed order.
+
+    Only the values at the cuts are sorted out, so that no permutation of the pool is held.
+    """
+    inner = cuts[1:-1]
+    edges = np.partition(by, inner)[inner] if len(inner) else by[:0]
+    codes = np.empty(len(by), dtype=np.int32)
+    for start in range(0, len(by), CHUNK):
+        codes[start : start + CHUNK] = np.searchsorted(edges, by[start : start + CHUNK], "right")
+    reached = np.cumsum(np.bincount(codes, minlength=len(cuts) - 1))[:-1]
+    for value in np.unique(edges[reached != inner]):  # ties: fewer or more items than the cut wants
+        tied = np.flatnonzero(by == value)
+        tied = tied[np.argsort(keyed_hash(seed, pool.ids[members[tied]]), kind="stable")]
+        place = int(np.count_nonzero(by < value)) + np.arange(len(tied))
+        codes[tied] = np.searchsorted(cuts, place, "right") - 1
     return codes

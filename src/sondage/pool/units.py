@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -65,7 +66,7 @@ class CellUnits:
     def __init__(
         self,
         pool: Pool,
-        strata: Ints,
+        strata: Array,
         signature: Array | None = None,
         *,
         seed: int,
@@ -74,11 +75,8 @@ class CellUnits:
         self._pool = pool
         self._seed = seed
         self._exact = signature is not None
-        codes = strata.astype(np.int64)
-        for finer in (signature, cost_band(pool.cost) if by_cost else None):
-            if finer is not None:
-                codes = codes * (int(finer.max()) + 1) + finer
-        self.codes = compressed(codes)
+        levels = [strata, signature, cost_band(pool.cost) if by_cost else None]
+        self.codes = compressed(crossed([one for one in levels if one is not None]))
         self._orders: dict[int, LazyOrder] = {}
 
     @cached_property
@@ -115,9 +113,7 @@ class CellUnits:
         """The k-th row of a cell in keyed order."""
         if unit not in self._orders:
             rows = self.members(unit)
-            self._orders[unit] = LazyOrder(
-                len(rows), lambda: keyed_hash(self._seed, self._pool.ids[rows])
-            )
+            self._orders[unit] = LazyOrder(len(rows), lambda: keyed_hash(self._seed, self._pool.ids[rows]))
         return int(self.members(unit)[self._orders[unit][k]])
 
     def representatives(self) -> tuple[Ints, Ints]:
@@ -195,10 +191,22 @@ def costs_at(pool: Pool, rows: Ints) -> Floats:
     return np.asarray(pool.cost[rows], dtype=np.float64)
 
 
+def crossed(levels: Sequence[Array]) -> Array:
+    """One code per item for the combination of its levels, ordered by the first, then the second, ..."""
+    codes = levels[0]
+    for finer in levels[1:]:
+        span = int(finer.max()) + 1
+        wide = np.min_scalar_type(-(int(codes.max()) + 1) * span)
+        codes = codes.astype(wide) * wide.type(span) + finer.astype(wide)
+    return codes
+
+
 def compressed(codes: Array) -> Array:
     """Codes renumbered 0, 1, 2, ... in their order, in the smallest type that holds them."""
     if len(codes) and int(codes.max()) < max(4 * len(codes), 1 << 20):
         used = np.bincount(codes) > 0
+        if used.all():
+            return codes.astype(np.min_scalar_type(len(used) - 1), copy=False)
         renumbered = np.cumsum(used) - 1
         return renumbered.astype(np.min_scalar_type(int(renumbered[-1])))[codes]
     values, inverse = np.unique(codes, return_inverse=True)
@@ -213,4 +221,4 @@ def cost_band(values: Array | None) -> Array | None:
     if len(levels) <= _FEW:
         return np.searchsorted(levels, values)
     bands = np.floor(np.log2(values)).astype(np.int64)
-    return bands - bands.min()
+    return np.asarray(bands - bands.min())

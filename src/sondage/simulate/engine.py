@@ -141,9 +141,7 @@ def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
                 items = study.ask(n)
             except NothingLeft:
                 break
-            study.tell(
-                {item.id: pool.labels.decode(setting.y[pool.row_of(item.id)]) for item in items}
-            )
+            study.tell({item.id: pool.labels.decode(setting.y[pool.row_of(item.id)]) for item in items})
         seconds = time.perf_counter() - begun
         estimate = study.estimate(interval=setting.interval)
         columns = [

@@ -39,9 +39,7 @@ def summarise(frame: Any) -> Any:
                 "undefined": float(1 - defined.mean()),
                 "bias": float(error.sum() / count),
                 "mse": float(np.square(error).sum() / count),
-                "mse_error": float(np.square(error).std() / np.sqrt(count))
-                if len(error)
-                else np.nan,
+                "mse_error": float(np.square(error).std() / np.sqrt(count)) if len(error) else np.nan,
                 "coverage": float(covered.mean()),
                 "width": float((high - low)[defined].sum() / count),
             }

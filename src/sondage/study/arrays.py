@@ -116,5 +116,5 @@ def _chances(
             raise InvalidInput(f"weights[{row}] = {weight[row]} is not above 0")
         # Only ratios of weights are known: scaled so that they add up to the pool, else kept small.
         total = float(pool_size) if pool_size is not None else 1e9 * float(weight.sum())
-        return np.minimum(1.0, weight.sum() / (weight * total))
+        return np.asarray(np.minimum(1.0, weight.sum() / (weight * total)))
     return np.full(n, 1.0 if pool_size == n else n / pool_size if pool_size else 1e-9)

@@ -131,9 +131,7 @@ def _warnings(
 ) -> tuple[str, ...]:
     said = list(totals.notes)
     if question.n_open:
-        said.append(
-            f"{question.n_open} asked items are still open; easy items tend to be answered first"
-        )
+        said.append(f"{question.n_open} asked items are still open; easy items tend to be answered first")
     if bounds is not None:
         low, high = np.atleast_1d(bounds.low), np.atleast_1d(bounds.high)
         share = question.n_refused / max(question.n_refused + question.n_labels, 1)
@@ -183,9 +181,7 @@ def _refusal_bounds(
             y[refused] = best[:, j]
             status = np.where(refused, ANSWERED, sample.status)
             filled = replace(case, sample=_with(sample, y, status))
-            values[j] = linearise(estimate_totals(filled, question.estimator), case.measure).value[
-                j
-            ]
+            values[j] = linearise(estimate_totals(filled, question.estimator), case.measure).value[j]
         ends.append(values)
     return ConfidenceInterval(_plain(ends[0]), _plain(ends[1]))
 

@@ -17,9 +17,7 @@ class Cost:
     amount: float
 
     def __post_init__(self) -> None:
-        if not (
-            isinstance(self.amount, (int, float)) and np.isfinite(self.amount) and self.amount > 0
-        ):
+        if not (isinstance(self.amount, (int, float)) and np.isfinite(self.amount) and self.amount > 0):
             raise InvalidInput(f"Cost(amount) takes a number above 0, not {self.amount!r}")
 
 
@@ -31,9 +29,7 @@ def checked(budget: Any) -> Budget:
     if budget is None or isinstance(budget, Cost):
         return budget
     if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget < 1:
-        raise InvalidInput(
-            f"budget= takes a whole number of labels above 0 or Cost(amount), not {budget!r}"
-        )
+        raise InvalidInput(f"budget= takes a whole number of labels above 0 or Cost(amount), not {budget!r}")
     return int(budget)
 
 

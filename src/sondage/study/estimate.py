@@ -63,9 +63,7 @@ class Estimate:
         lines = []
         for name, value, low, high, uniform in self._coordinates():
             if np.isnan(value):
-                lines.append(
-                    f"{name} undefined: {self.why or 'the labels so far do not decide it'}"
-                )
+                lines.append(f"{name} undefined: {self.why or 'the labels so far do not decide it'}")
                 continue
             line = f"{name} {value:.4f}, {level} CI [{low:.4f}, {high:.4f}] ({self.guarantee})"
             if np.isfinite(uniform) and uniform > 1.1 * self.n_labels:
@@ -111,8 +109,7 @@ class Estimate:
         )
         notes = "".join(f"<li>{escape(note)}</li>" for note in (*self.assumptions, *self.warnings))
         caption = (
-            f"{100 * self.confidence_level:g}% interval ({escape(self.guarantee)}), "
-            f"{self.n_labels:,} labels"
+            f"{100 * self.confidence_level:g}% interval ({escape(self.guarantee)}), {self.n_labels:,} labels"
         )
         return f"<table><caption>{caption}</caption>{head}{rows}</table><ul>{notes}</ul>"
 

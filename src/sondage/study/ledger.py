@@ -137,9 +137,9 @@ class Ledger:
             if self._asked_mask is None:
                 self._asked_mask = np.zeros(len(self.pool), dtype=bool)
                 self._asked_mask[self._slot_row.view] = True
-            return History(nothing, self._asked_mask, self.asked, self.oracle == "stochastic")
-        taken = np.bincount(self._slot_unit.view, minlength=self.units.count)
-        return History(taken, nothing.astype(bool), self.asked)
+            return History(nothing, self._asked_mask, self.asked_rows, self.oracle == "stochastic")
+        taken = np.bincount(self.asked_units, minlength=self.units.count)
+        return History(taken, nothing.astype(bool), self.asked_rows)
 
     @property
     def asked(self) -> int:

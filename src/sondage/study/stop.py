@@ -99,13 +99,7 @@ class Either(StopRule):
     def check(self, history: Sequence[Estimate]) -> Decision:
         """One or the other."""
         a, b = self.first.check(history), self.second.check(history)
-        why = (
-            a.why
-            if a.stop and not b.stop
-            else b.why
-            if b.stop and not a.stop
-            else f"{a.why}; {b.why}"
-        )
+        why = a.why if a.stop and not b.stop else b.why if b.stop and not a.stop else f"{a.why}; {b.why}"
         return Decision(a.stop or b.stop, why, weaker(a.guarantee, b.guarantee))
 
 

@@ -16,8 +16,8 @@ from sondage.errors import (
     AlreadyAnswered,
     Conflict,
     InvalidInput,
-    NotSupported,
     NothingLeft,
+    NotSupported,
     UnknownItem,
 )
 from sondage.estimators import Case, estimate_totals, estimator_for
@@ -165,9 +165,7 @@ class Study:
         if answers:
             self._append(answers)
 
-    def _answer(
-        self, id: Id, label: Any, annotator: str | None, replace: bool, now: float
-    ) -> Answer:
+    def _answer(self, id: Id, label: Any, annotator: str | None, replace: bool, now: float) -> Answer:
         row = self.pool.row_of(id)
         if not self._ledger.is_asked(row):
             raise UnknownItem(
@@ -408,9 +406,7 @@ class Study:
 
     def _limit(self) -> Limit:
         left = self._left()
-        items = (
-            len(self.pool) - self._ledger.asked if self.parts.oracle == "deterministic" else 10**9
-        )
+        items = len(self.pool) - self._ledger.asked if self.parts.oracle == "deterministic" else 10**9
         if left <= 0 or items <= 0:
             raise NothingLeft(self._why_nothing())
         if isinstance(self.parts.budget, Cost):
@@ -418,9 +414,7 @@ class Study:
         return Limit(int(min(left, items)))
 
     def _why_nothing(self) -> str:
-        open_ = (
-            f"; {self.n_open} asked items are still open: see open_items()" if self.n_open else ""
-        )
+        open_ = f"; {self.n_open} asked items are still open: see open_items()" if self.n_open else ""
         if isinstance(self.parts.budget, int) and self._left() <= 0:
             return f"the budget of {self.parts.budget} labels is spent{open_}"
         if isinstance(self.parts.budget, Cost):

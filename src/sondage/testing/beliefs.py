@@ -254,9 +254,7 @@ class BeliefSuite:
             state = self.states(belief, pool, units)[-1]
             assert state.nodes is not None
             before = state.nodes.weights.copy()
-            one, two = (
-                np.array(list(belief.replicate(state, stream(5, "belief", 2), 3))) for _ in range(2)
-            )
+            one, two = (np.array(list(belief.replicate(state, stream(5, "belief", 2), 3))) for _ in range(2))
             np.testing.assert_array_equal(one, two)
             np.testing.assert_array_equal(state.nodes.weights, before)
 
@@ -294,7 +292,5 @@ class BeliefSuite:
             pool = Pool.from_arrays(**self.columns(1, classes))
             units = self.units(pool)
             one, two = belief.bind(pool, ("a", "b")), again.bind(pool, ("a", "b"))
-            for left, right in zip(
-                self.states(one, pool, units), self.states(two, pool, units), strict=True
-            ):
+            for left, right in zip(self.states(one, pool, units), self.states(two, pool, units), strict=True):
                 self.assert_same(left, right)

@@ -245,7 +245,7 @@ class DesignSuite:
             assert outcomes[0] == outcomes[1]
 
     def test_reload_after_every_round_gives_the_same_next_draw(self) -> None:
-        """A study taken up again draws what it would have drawn, to the last bit of every chance."""
+        """A study taken up again draws what it would have drawn, to the last bit."""
         pool, labels = small_pool()
         for measure in self.measures:
             journal = MemoryJournal()
@@ -272,7 +272,7 @@ class DesignSuite:
             assert estimate.ci.low == estimate.value == estimate.ci.high
 
     def test_items_that_never_had_a_chance_are_spoken_of(self) -> None:
-        """Another measure is estimated from all that matters to it, or not at all, with a reason."""
+        """Another measure is estimated from all that matters to it, or not, with a reason."""
         for measure in ("precision", "recall"):
             pool, labels = small_pool()
             study = self.study(pool, measure)
@@ -299,7 +299,7 @@ class DesignSuite:
         pool = Pool.from_arrays(prediction=[0, 1] * 10)
         study = self.study(pool, "accuracy")
         asked = ask_to_the_end(study, {k: k % 2 for k in range(20)}, 3)
-        assert sorted(asked) == list(range(20))  # type: ignore[type-var]
+        assert sorted(asked) == list(range(20))
         assert study.estimate().value == 1.0
 
     # ---- oracles ---------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ class EstimatorSuite:
         assert from_config(json.loads(json.dumps(estimator.config()))) == estimator
 
     def test_totals_have_their_shapes_and_signs(self) -> None:
-        """Averages, contributions and covariances of the right shape; covariances are covariances."""
+        """Averages, contributions and covariances are what they should be."""
         for case in self.cases():
             totals, d = self.make_estimator().totals(case), case.measure.d
             assert totals.why is None
@@ -87,7 +87,7 @@ class EstimatorSuite:
                 np.testing.assert_array_equal(getattr(kept, name), getattr(case.sample, name))
 
     def test_reads_the_recorded_chances_and_never_the_design(self) -> None:
-        """Without the design's tables value and contributions are the same; other chances change them."""
+        """Without the design's tables nothing changes; other chances change the value."""
         for case in self.cases():
             estimator = self.make_estimator()
             totals = estimator.totals(case)

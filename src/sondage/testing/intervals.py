@@ -75,7 +75,7 @@ class IntervalSuite:
         assert from_config(json.loads(json.dumps(interval.config()))) == interval
 
     def test_needs_are_parts_of_totals_and_refusal_names_another_interval(self) -> None:
-        """Totals without a needed part are refused, with the name of an interval that takes them."""
+        """Totals without a needed part are refused, naming an interval that takes them."""
         interval = self.make_interval()
         assert interval.needs <= {field.name for field in fields(Totals)}
         for totals, _ in self.samples():

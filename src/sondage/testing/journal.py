@@ -300,9 +300,7 @@ class JournalSuite:
         ]
 
     @pytest.mark.parametrize("records", [answers("x", "y"), []], ids=["two", "none"])
-    def test_after_another_event_is_a_conflict(
-        self, journal: Journal, records: list[Record]
-    ) -> None:
+    def test_after_another_event_is_a_conflict(self, journal: Journal, records: list[Record]) -> None:
         """``after=`` with any other number raises and writes nothing."""
         with pytest.raises(Conflict):
             journal.append(NAME, records, after=1)
@@ -366,9 +364,7 @@ class JournalSuite:
     def test_every_field_round_trips(self, journal: Journal) -> None:
         """Every field of every record, away from its default."""
         made: list[Record] = [
-            Answer(
-                id="q", label="no", refused=True, annotator="Zoë", replace=True, part=3, at=1.7e9
-            ),
+            Answer(id="q", label="no", refused=True, annotator="Zoë", replace=True, part=3, at=1.7e9),
             Answer(id="q", label=None),
             Lease(id=4, annotator="Zoë", until=1.7e9 + 0.1),
             Round(**vars(round_of(12, seen=11)) | {"kind": "poisson", "n": 40, "scale": 1 / 7}),

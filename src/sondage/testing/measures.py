@@ -25,8 +25,8 @@ class MeasureSuite:
     """Conformance tests of a measure: inherit, and say how one is made.
 
     The pools have two systems ``a`` and ``b``, each with score and prediction, and with probability
-    (classes) or std (real labels), and a grouping column ``group``. Give the measure's ``classes``, or
-    None for real labels; override ``columns`` where the measure needs something else.
+    (classes) or std (real labels), and a grouping column ``group``. Set ``classes``, None for real
+    labels; override ``columns`` where the measure needs something else.
     """
 
     classes: ClassVar[tuple[Any, ...] | None] = ("no", "yes")
@@ -51,7 +51,7 @@ class MeasureSuite:
         return Pool.from_arrays(**self.columns(seed, n), weight=weight)
 
     def cases(self, n: int = 60) -> Iterator[tuple[Pool, Measure, Floats]]:
-        """Pools without and with weights, the measure bound to each, and random labels of all items."""
+        """Pools without and with weights, the measure bound to each, and random labels."""
         for seed in SEEDS:
             for weights in ("none", "few", "many"):
                 pool = self.pool(seed, n, weights)
@@ -72,7 +72,8 @@ class MeasureSuite:
 
     def means(self, measure: Measure, pool: Pool, y: Floats) -> Floats:
         """(d,) pool averages of the losses under the labels ``y``."""
-        return measure.loss(pool.rows(slice(None)), y[:, None])[:, 0, :].mean(axis=0)
+        loss = measure.loss(pool.rows(slice(None)), y[:, None])
+        return np.asarray(loss[:, 0, :].mean(axis=0), dtype=np.float64)
 
     # The losses
 
@@ -96,13 +97,11 @@ class MeasureSuite:
             np.testing.assert_array_equal(loss[..., 0], expected)
 
     def test_labels_for_all_or_for_each(self) -> None:
-        """``y`` of shape (S,) means the same labels for every row, as (n, S) with equal rows does."""
+        """``y`` of shape (S,) means the same labels for every row, as equal rows of (n, S) do."""
         for pool, measure, y in self.cases():
             rows, options = pool.rows(slice(None)), self.choices(pool)
             for_all = measure.loss(rows, options)
-            np.testing.assert_array_equal(
-                measure.loss(rows, np.tile(options, (len(pool), 1))), for_all
-            )
+            np.testing.assert_array_equal(measure.loss(rows, np.tile(options, (len(pool), 1))), for_all)
             own = measure.loss(rows, np.stack([y, y[::-1]], axis=1))
             np.testing.assert_array_equal(own[:, :1], measure.loss(rows, y[:, None]))
             np.testing.assert_array_equal(own[:, 1:], measure.loss(rows, y[::-1, None]))
@@ -112,9 +111,7 @@ class MeasureSuite:
         for pool, measure, y in self.cases():
             index = np.random.default_rng(0).integers(0, len(pool), 25)
             together = measure.loss(pool.rows(slice(None)), y[:, None])
-            np.testing.assert_array_equal(
-                measure.loss(pool.rows(index), y[index, None]), together[index]
-            )
+            np.testing.assert_array_equal(measure.loss(pool.rows(index), y[index, None]), together[index])
 
     def test_inputs_are_all_that_the_loss_looks_at(self) -> None:
         """Columns that ``inputs`` does not name can change without changing the loss."""
@@ -153,9 +150,9 @@ class MeasureSuite:
     def test_g_takes_many_at_once(self) -> None:
         """``g`` maps (..., d) to (..., m), one by one."""
         for pool, measure, _ in self.cases():
-            R = np.stack(
-                [self.means(measure, pool, self.labels(pool, seed)) for seed in range(6)]
-            ).reshape(2, 3, measure.d)
+            R = np.stack([self.means(measure, pool, self.labels(pool, seed)) for seed in range(6)]).reshape(
+                2, 3, measure.d
+            )
             value = measure.g(R)
             assert value.shape == (2, 3, measure.m)
             for i, j in np.ndindex(2, 3):
@@ -168,7 +165,7 @@ class MeasureSuite:
         assert np.isnan(measure.g(np.zeros(measure.d))).all()
 
     def test_g_is_a_value_in_range_or_nan(self) -> None:
-        """On any labels, one-sided ones too, each coordinate is in ``range`` or nan; never infinite."""
+        """On any labels, even one-sided ones, each coordinate is in ``range`` or nan."""
         for pool, measure, y in self.cases():
             low, high = measure.range
             assert (low < high).all()

@@ -63,9 +63,7 @@ class ObjectiveSuite:
             for level in (0.0, 0.5, 1.0):
                 value = np.full(m, level)
                 self.assert_weights(self.make_objective(m).weight(value), m)
-                self.assert_weights(
-                    self.make_objective(m).weight(value, value + np.zeros((9, m))), m
-                )
+                self.assert_weights(self.make_objective(m).weight(value, value + np.zeros((9, m))), m)
 
     def test_weight_is_a_pure_function(self) -> None:
         """The same arguments give the same weights, and are left as they were."""
@@ -90,6 +88,4 @@ class ObjectiveSuite:
             assert type(again) is type(objective)
             assert again.config() == objective.config()
             value, draws = self.values(m, 3)
-            np.testing.assert_array_equal(
-                again.weight(value, draws), objective.weight(value, draws)
-            )
+            np.testing.assert_array_equal(again.weight(value, draws), objective.weight(value, draws))

@@ -120,7 +120,7 @@ class StopRuleSuite:
     def test_combines_with_others_and_keeps_the_weaker_guarantee(
         self, other: bool, guarantee: Guarantee
     ) -> None:
-        """``|`` stops if one does, ``&`` if both do; the promise is the weaker, peeking the union."""
+        """``|`` stops if one does, ``&`` if both do; the promise is the weaker."""
         rule, fixed = self.make_rule(), Always(other, guarantee)
         for mine in GUARANTEES:
             for history in (self.enough(), self.not_enough()):
@@ -138,9 +138,7 @@ class StopRuleSuite:
         assert (rule | rule).peeks == (rule & rule).peeks == rule.peeks
 
     @pytest.mark.parametrize("guarantee", GUARANTEES)
-    def test_peeking_at_intervals_that_do_not_hold_needs_consent(
-        self, guarantee: Guarantee
-    ) -> None:
+    def test_peeking_at_intervals_that_do_not_hold_needs_consent(self, guarantee: Guarantee) -> None:
         """A rule that peeks is refused on any but safe intervals, unless the user allows it."""
         rule, estimate = self.make_rule(), make_estimate(10, 0.1, guarantee=guarantee)
         check_safety(rule, estimate, allow_unsafe=True)

@@ -19,7 +19,7 @@ SEED = 2**127 + 12345
 def random_columns(
     seed: int, n: int = 60, *, classes: tuple[Any, ...] | None = ("no", "yes"), text: bool = False
 ) -> dict[str, Any]:
-    """Arguments of ``Pool.from_arrays``: two systems, a group and costs; real labels for no classes."""
+    """Arguments of ``Pool.from_arrays``: two systems, a group, costs; no classes: real labels."""
     rng = np.random.default_rng(seed)
     ids = rng.permutation(10 * n)[:n]
     columns: dict[str, Any] = {
@@ -32,9 +32,7 @@ def random_columns(
     return columns
 
 
-def _random_system(
-    rng: np.random.Generator, n: int, classes: tuple[Any, ...] | None
-) -> dict[str, Array]:
+def _random_system(rng: np.random.Generator, n: int, classes: tuple[Any, ...] | None) -> dict[str, Array]:
     if classes is None:
         score = np.round(rng.normal(size=n), 1)
         return {"score": score, "prediction": score + 0.25, "std": rng.uniform(0.1, 2.0, n)}

@@ -1,0 +1,413 @@
+"""Bad input is refused with a message that names the column, the first bad row, and the way out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sondage.errors import InvalidInput
+from sondage.measures import MeanSquaredError, Measure, Precision, resolve
+from sondage.pool import Pool
+
+NAN, INF = float("nan"), float("inf")
+
+
+def as_duckdb(data: dict[str, list[Any]]) -> Any:
+    return duckdb.connect().from_arrow(pa.table(data))
+
+
+FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "polars lazy": pl.LazyFrame,
+    "pyarrow": pa.table,
+    "duckdb": as_duckdb,
+}
+
+GOOD: dict[str, list[Any]] = {
+    "key": ["d", "c", "b", "a"],
+    "s": [0.1, 0.2, 0.3, 0.4],
+    "p": [0.1, 0.2, 0.3, 0.4],
+    "q": [0.9, 0.8, 0.7, 0.6],
+    "f": ["x", "y", "x", "y"],
+    "g": ["u", "u", "v", "v"],
+    "cost": [1.0, 2.0, 3.0, 4.0],
+    "sd": [1.0, 1.0, 1.0, 1.0],
+    "r": [0.5, 1.5, 2.5, 3.5],
+}
+WAY_OUT = "Mend or drop"
+
+# What is wrong: the roles, the column, its values, the first bad row of the source, what is said.
+BAD: dict[str, tuple[dict[str, Any], str, list[Any], int, str]] = {
+    "missing score": ({"score": "s"}, "s", [0.1, None, 0.3, None], 1, "missing"),
+    "nan score": ({"score": "s"}, "s", [0.1, 0.2, NAN, 0.4], 2, "missing"),
+    "infinite score": ({"score": "s"}, "s", [0.1, INF, 0.3, -INF], 1, "infinite"),
+    "minus infinite score": ({"score": "s"}, "s", [0.1, 0.2, 0.3, -INF], 3, "infinite"),
+    "missing id": ({"id": "key"}, "key", ["a", "b", None, "c"], 2, "missing"),
+    "probability above 1": (
+        {"probability": "p"},
+        "p",
+        [0.1, 0.2, 1.5, 2.0],
+        2,
+        r"probability in \[0, 1\]",
+    ),
+    "probability below 0": (
+        {"probability": "p"},
+        "p",
+        [0.1, -0.01, 0.5, 0.2],
+        1,
+        r"probability in \[0, 1\]",
+    ),
+    "missing probability": ({"probability": "p"}, "p", [0.1, None, 0.5, 0.2], 1, "missing"),
+    "class probability above 1": (
+        {"probability": ["q", "p"]},
+        "p",
+        [0.1, 0.2, 0.3, 1.4],
+        3,
+        r"probability in \[0, 1\]",
+    ),
+    "probabilities do not sum to 1": (
+        {"probability": ["p", "q"]},
+        "p",
+        [0.1, 0.2, 0.4, 0.5],
+        2,
+        r"\['p', 'q'\] do not sum to 1",
+    ),
+    "prediction outside the labels": (
+        {"prediction": "f", "labels": ["x", "y"]},
+        "f",
+        ["x", "y", "z", "w"],
+        2,
+        r"not one of the classes \['x', 'y'\]",
+    ),
+    "prediction outside 0 and 1": (
+        {"prediction": "f", "labels": [0, 1]},
+        "f",
+        [0, 1, 1, 2],
+        3,
+        r"not one of the classes \[0, 1\]",
+    ),
+    "missing prediction": ({"prediction": "f"}, "f", ["x", None, "y", "x"], 1, "missing"),
+    "cost of 0": ({"cost": "cost"}, "cost", [1.0, 0.0, 2.0, -1.0], 1, "above 0 to be a cost"),
+    "negative cost": ({"cost": "cost"}, "cost", [1.0, 2.0, 2.0, -1.0], 3, "above 0 to be a cost"),
+    "infinite cost": ({"cost": "cost"}, "cost", [1.0, 2.0, INF, 1.0], 2, "infinite"),
+    "missing cost": ({"cost": "cost"}, "cost", [1.0, 2.0, None, 1.0], 2, "missing"),
+    "weight of 0": ({"weight": "cost"}, "cost", [0.0, 2.0, 2.0, 1.0], 0, "above 0 to be a weight"),
+    "negative std": (
+        {"prediction": "r", "std": "sd"},
+        "sd",
+        [1.0, 1.0, -0.5, 1.0],
+        2,
+        "standard deviation",
+    ),
+    "missing group": ({"groups": "g"}, "g", ["u", "v", None, "u"], 2, "missing"),
+    "nan group": ({"groups": "g"}, "g", [1.0, NAN, 2.0, 1.0], 1, "missing"),
+    "infinite number predicted": (
+        {"prediction": "r", "labels": "real"},
+        "r",
+        [0.5, 1.5, INF, 1.0],
+        2,
+        "infinite",
+    ),
+}
+
+
+@pytest.mark.parametrize("source", FRAMES)
+@pytest.mark.parametrize("fault", BAD)
+def test_column_row_fault_and_way_out(source: str, fault: str) -> None:
+    """The row is that of the source, although the pool is sorted by id."""
+    roles, column, values, row, said = BAD[fault]
+    frame = FRAMES[source]({**GOOD, column: values})
+    with pytest.raises(InvalidInput) as caught:
+        Pool.from_frame(frame, **{"id": "key", **roles})
+    message = str(caught.value)
+    assert f"column {column!r}, row {row} " in message
+    assert re.search(said, message)
+    assert WAY_OUT in message
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_the_same_in_arrays(fault: str) -> None:
+    roles, column, values, row, said = BAD[fault]
+    data = {**GOOD, column: values}
+    role = next(name for name, value in roles.items() if value == column or column in list(value))
+    arrays: dict[str, Any] = {}
+    for name, value in roles.items():
+        if name == "labels":
+            arrays[name] = value
+        elif name == "groups":
+            arrays[name] = {value: data[value]}
+        elif isinstance(value, list):
+            arrays[name] = np.array([data[one] for one in value]).T
+        else:
+            arrays[name] = data[value]
+    called = {"groups": column}.get(role, role)
+    if isinstance(roles[role], list):
+        called = f"{role}[{roles[role].index(column)}]"
+        said = "sum to 1" if "sum" in said else said
+    with pytest.raises(InvalidInput) as caught:
+        Pool.from_arrays(**arrays)
+    message = str(caught.value)
+    assert f"column {called!r}, row {row} " in message
+    assert re.search(said, message)
+    assert WAY_OUT in message
+
+
+def test_the_value_is_shown_as_people_write_it() -> None:
+    for make in (
+        lambda: Pool.from_arrays(probability=[0.5, 1.25]),
+        lambda: Pool.from_frame(pd.DataFrame({"p": [0.5, 1.25]}), probability="p"),
+        lambda: Pool.from_frame(pl.DataFrame({"p": [0.5, 1.25]}), probability="p"),
+        lambda: Pool.from_frame(pa.table({"p": [0.5, 1.25]}), probability="p"),
+    ):
+        with pytest.raises(InvalidInput, match=r"\(value 1\.25\)"):
+            make()
+
+
+def test_how_many_rows_are_bad() -> None:
+    with pytest.raises(InvalidInput, match="2 of 4 rows"):
+        Pool.from_arrays(probability=[0.5, -1.0, 0.5, 7.0])
+
+
+@pytest.mark.parametrize("source", FRAMES)
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (["d", "b", "c", "b"], r"column 'key' has the id 'b' in rows 1 and 3"),
+        ([7, 3, 7, 7], r"column 'key' has the id 7 in rows 0 and 2.*2 repeats"),
+    ],
+)
+def test_duplicate_ids(source: str, ids: list[Any], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        Pool.from_frame(FRAMES[source]({**GOOD, "key": ids}), id="key")
+
+
+@pytest.mark.parametrize("ids", [[0.5, 1.5], [1.0, 2.0], [True, "a"], [1, "a"], [1, "1"]])
+def test_ids_that_are_neither_whole_numbers_nor_text(ids: list[Any]) -> None:
+    """A mixture is refused too: turned into text, its numbers would not be found again."""
+    with pytest.raises(InvalidInput, match="column 'id'"):
+        Pool.from_arrays(id=np.array(ids, dtype=object))
+
+
+def test_ids_beyond_64_bits() -> None:
+    """Refused, or found again; never turned into other numbers."""
+    ids = np.array([2**63 + 5, 3], dtype=np.uint64)
+    try:
+        pool = Pool.from_arrays(id=ids)
+    except InvalidInput as error:
+        assert "'id'" in str(error)  # noqa: PT017
+    else:
+        assert sorted(pool.ids.tolist()) == sorted(ids.tolist())
+
+
+@pytest.mark.parametrize("source", FRAMES)
+@pytest.mark.parametrize(
+    "roles",
+    [
+        {"score": "scor"},
+        {"id": "scor"},
+        {"probability": ["p", "scor"]},
+        {"groups": ["g", "scor"]},
+        {"payload": "scor"},
+        {"systems": {"a": {"score": "s"}, "b": {"prediction": "scor"}}},
+    ],
+    ids=str,
+)
+def test_unknown_column(source: str, roles: dict[str, Any]) -> None:
+    """Names the column, and lists those that there are."""
+    with pytest.raises(InvalidInput, match=r"column 'scor' is not in.*'cost'"):
+        Pool.from_frame(FRAMES[source](GOOD), **roles)
+
+
+@pytest.mark.parametrize("source", FRAMES)
+def test_empty_pool(source: str) -> None:
+    empty = pa.table({"k": pa.array([], pa.string()), "s": pa.array([], pa.float64())})
+    convert: dict[str, Callable[[], Any]] = {
+        "pandas": empty.to_pandas,
+        "polars": lambda: pl.from_arrow(empty),
+        "polars lazy": lambda: pl.from_arrow(empty).lazy(),  # type: ignore[union-attr]
+        "pyarrow": lambda: empty,
+        "duckdb": lambda: duckdb.connect().from_arrow(empty),
+    }
+    for roles in ({"id": "k", "score": "s"}, {"score": "s", "threshold": 0.5}, {"prediction": "k"}):
+        with pytest.raises(InvalidInput, match="the pool is empty"):
+            Pool.from_frame(convert[source](), **roles)
+
+
+def test_empty_arrays() -> None:
+    for arrays in ({}, {"score": []}, {"id": [], "prediction": []}, {"probability": []}):
+        with pytest.raises(InvalidInput, match="the pool is empty"):
+            Pool.from_arrays(**arrays)
+
+
+@pytest.mark.parametrize("column", ["score", "probability", "cost", "weight", "std"])
+def test_text_where_numbers_are_needed(column: str) -> None:
+    with pytest.raises(InvalidInput, match=f"column '{column}' must be numeric"):
+        Pool.from_arrays(**{column: ["1", "many"]})
+
+
+def test_text_predicted_where_labels_are_numbers() -> None:
+    with pytest.raises(InvalidInput, match="column 'prediction' must be numeric"):
+        Pool.from_arrays(prediction=["a", "b"], labels="real")
+
+
+def test_systems_with_predictions_of_different_types() -> None:
+    """Text from one and numbers from another: the message names the way out."""
+    with pytest.raises(InvalidInput, match=r"labels=|prediction"):
+        Pool.from_arrays(systems={"a": {"prediction": ["x", "y"]}, "b": {"prediction": [0, 5]}})
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"probability": np.eye(3), "labels": ["x", "y"]},
+        {"probability": np.eye(2), "labels": ["x", "y", "z"]},
+        {
+            "systems": {
+                "a": {"probability": np.eye(3)},
+                "b": {"probability": np.eye(3)[:, :2] + 0.0},
+            }
+        },
+    ],
+    ids=["more columns", "fewer columns", "systems differ"],
+)
+def test_as_many_probabilities_as_classes(arrays: dict[str, Any]) -> None:
+    if "systems" in arrays:
+        arrays["systems"]["b"]["probability"][2] = 0.5
+    with pytest.raises(InvalidInput, match=r"probability.*(classes|labels)"):
+        Pool.from_arrays(**arrays)
+
+
+def test_one_probability_is_for_two_classes() -> None:
+    arrays: dict[str, Any] = {"prediction": ["x", "y"], "labels": ["x", "y", "z"]}
+    with pytest.raises(InvalidInput, match=r"probability|two classes"):
+        Pool.from_arrays(probability=[0.1, 0.9], **arrays)
+
+
+def test_a_table_where_a_column_is_needed() -> None:
+    for column in ("score", "cost", "prediction", "id"):
+        with pytest.raises(InvalidInput, match=f"'{column}'"):
+            Pool.from_arrays(**{column: np.ones((3, 2))})
+
+
+def test_a_number_where_a_column_is_needed() -> None:
+    with pytest.raises(InvalidInput, match="'score'"):
+        Pool.from_arrays(score=0.5)
+
+
+def test_a_missing_value_of_pandas_in_an_array() -> None:
+    with pytest.raises(InvalidInput, match=r"column 'score', row 1 .*missing"):
+        Pool.from_arrays(score=pd.Series([0.5, pd.NA], dtype=object))
+
+
+def test_different_lengths() -> None:
+    with pytest.raises(InvalidInput, match=r"different lengths.*'score': 2.*'cost': 3"):
+        Pool.from_arrays(score=[0.1, 0.2], cost=[1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("roles", "said"),
+    [
+        ({"threshold": 0.5}, "threshold= needs a score"),
+        ({"score": "s", "threshold": NAN}, "threshold= must be a finite number"),
+        ({"score": "s", "threshold": "0.5"}, "threshold= must be a finite number"),
+        ({"score": "s", "threshold": 0.5, "labels": ["x", "y", "z"]}, "two classes only"),
+        ({"probability": ["p", "q"], "threshold": 0.5}, "threshold= cuts one column"),
+        ({"probability": ["p"]}, "at least two"),
+        ({"score": "s", "systems": {"a": {"score": "s"}}}, "either systems= or score="),
+        ({"systems": {}}, "systems= is empty"),
+        ({"systems": {"a": {"scores": "s"}}}, r"'a'.*'scores'.*known are"),
+        ({"labels": ["x"]}, "labels= must be at least two"),
+        ({"labels": ["x", "y", "x"]}, "different classes"),
+        ({"labels": "binary"}, "labels= takes"),
+    ],
+    ids=str,
+)
+def test_arguments_that_do_not_fit(roles: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        Pool.from_frame(pd.DataFrame(GOOD), **roles)
+
+
+def test_one_predicted_class_says_nothing_of_the_others() -> None:
+    with pytest.raises(InvalidInput, match=r"'x'.*pass labels="):
+        Pool.from_arrays(prediction=["x", "x"])
+
+
+@pytest.mark.parametrize("argument", ["scores", "predictions"])
+def test_unknown_argument(argument: str) -> None:
+    with pytest.raises((InvalidInput, TypeError), match=argument):
+        Pool.from_arrays(**{argument: [1, 2]})
+    with pytest.raises((InvalidInput, TypeError), match=argument):
+        Pool.from_frame(pd.DataFrame(GOOD), **{argument: "s"})
+
+
+@pytest.mark.parametrize("frame", [{"s": [1.0]}, [1, 2], "pool.csv", None, np.ones((2, 2))])
+def test_not_a_frame(frame: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"as a data frame.*Pool\.from_arrays"):
+        Pool.from_frame(frame, score="s")
+
+
+def test_parquet_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"there is no file.*none\.parquet"):
+        Pool.from_parquet(tmp_path / "none.parquet", score="s")
+    with pytest.raises(InvalidInput, match=r"there is no file.*none-\*"):
+        Pool.from_parquet(tmp_path / "none-*.parquet", score="s")
+
+
+def test_parquet_without_the_column(tmp_path: Path) -> None:
+    pq.write_table(pa.table(GOOD), tmp_path / "pool.parquet")
+    with pytest.raises(InvalidInput, match=r"column 'scor' is not in.*pool\.parquet.*'cost'"):
+        Pool.from_parquet(tmp_path / "pool.parquet", score="scor")
+
+
+def test_unknown_system_and_group() -> None:
+    pool = Pool.from_arrays(score=[0.1, 0.2])
+    with pytest.raises(InvalidInput, match=r"system 'b'.*\['model'\]"):
+        pool.system("b")
+    with pytest.raises(InvalidInput, match=r"group 'g'.*groups="):
+        pool.group("g")
+
+
+# A measure that the pool cannot serve
+
+
+def test_measure_without_its_column() -> None:
+    scores = Pool.from_arrays(score=[0.1, 0.2])
+    with pytest.raises(InvalidInput, match=r"no prediction.*prediction=.*threshold="):
+        resolve("f1").bind(scores)
+    with pytest.raises(InvalidInput, match=r"no probability.*probability="):
+        resolve("brier_score_loss").bind(scores)
+
+
+def test_measure_of_the_other_kind_of_label() -> None:
+    with pytest.raises(InvalidInput, match=r"'mean_squared_error'.*real.*classes"):
+        MeanSquaredError().bind(Pool.from_arrays(prediction=[0, 1]))
+    with pytest.raises(InvalidInput, match=r"'precision'.*classes.*real"):
+        Precision().bind(Pool.from_arrays(prediction=[0.5, 1.5]))
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "f1", "matthews_corrcoef"])
+def test_positive_class_that_is_unclear_or_unknown(name: str) -> None:
+    """Refused when bound, before any label is asked."""
+    three = Pool.from_arrays(prediction=["a", "b", "c"])
+    with pytest.raises(InvalidInput, match="pos_label="):
+        Measure.from_alias(name).bind(three)
+    with pytest.raises(InvalidInput, match="'z'"):
+        Measure.from_alias(name, pos_label="z").bind(three)
+    Measure.from_alias(name, pos_label="b").bind(three)
+
+
+@pytest.mark.parametrize("beta", [0.0, -1.0, NAN, INF])
+def test_bad_beta(beta: float) -> None:
+    with pytest.raises(InvalidInput, match="beta="):
+        Measure.from_alias("fbeta", beta=beta)

@@ -1,0 +1,209 @@
+"""Simulated studies: what every repeat does, whatever the number of workers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+import sondage as sd
+from sondage.datasets import synthetic_pool
+from sondage.designs import Design, Stratified
+from sondage.errors import InvalidInput
+from sondage.pool import Pool
+from sondage.simulate.engine import COLUMNS
+from sondage.streams import seed_from, stream
+
+DESIGNS = sorted(Design.catalogue())
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[Pool, dict[int, int]]:
+    return synthetic_pool(n=300, prevalence=0.3, rng=5)
+
+
+def without_time(frame: Any) -> Any:
+    return frame.drop(columns="seconds")
+
+
+def test_one_row_per_repeat_budget_and_coordinate(made: tuple[Pool, dict[int, int]]) -> None:
+    pool, labels = made
+    frame = sd.simulate(
+        pool, labels, ["f1", "accuracy"], design="uniform", budgets=[40, 20], repeats=3, workers=1
+    )
+    assert list(frame.columns) == list(COLUMNS)
+    assert list(zip(frame["repeat"], frame["budget"], frame["measure"], strict=True)) == [
+        (repeat, budget, measure)
+        for repeat in range(3)
+        for budget in (20, 40)
+        for measure in ("f1", "accuracy")
+    ]
+    assert set(frame["design"]) == {"uniform"}
+    assert (frame["n_labels"] == frame["budget"]).all()
+    assert frame["defined"].all()
+    assert (frame["seconds"] > 0).all()
+    y = np.array([labels[id] for id in pool.ids.tolist()])
+    truth = f1_score(y, pool.system().prediction)
+    assert frame["truth"][frame["measure"] == "f1"].to_numpy() == pytest.approx(truth, abs=1e-12)
+    assert ((frame["low"] <= frame["value"]) & (frame["value"] <= frame["high"])).all()
+
+
+@pytest.mark.parametrize("design", ["sequential", "importance", "stratified"])
+def test_the_result_is_the_same_for_any_number_of_workers(
+    design: str, made: tuple[Pool, dict[int, int]]
+) -> None:
+    pool, labels = made
+    one, two = (
+        sd.simulate(pool, labels, "f1", design=design, budgets=[30, 60], repeats=6, workers=workers, rng=3)
+        for workers in (1, 2)
+    )
+    assert without_time(one).equals(without_time(two))
+    assert one["value"].nunique() > 6  # the repeats differ
+
+
+def test_a_repeat_does_not_depend_on_the_others(made: tuple[Pool, dict[int, int]]) -> None:
+    pool, labels = made
+    few, many = (
+        sd.simulate(pool, labels, design="uniform", budgets=[30], repeats=n, workers=1, rng=3) for n in (2, 5)
+    )
+    assert without_time(many).head(2).equals(without_time(few))
+
+
+def test_the_seed_decides_the_result(made: tuple[Pool, dict[int, int]]) -> None:
+    pool, labels = made
+
+    def values(rng: Any) -> list[float]:
+        options: dict[str, Any] = {"design": "uniform", "budgets": [30], "repeats": 4, "workers": 1}
+        return sd.simulate(pool, labels, rng=rng, **options)["value"].tolist()
+
+    assert values(3) == values(3)
+    assert values(3) != values(4)
+    assert values(np.random.default_rng(3)) == values(np.random.default_rng(3))
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_one_repeat_is_a_study_run_by_hand(design: str, made: tuple[Pool, dict[int, int]]) -> None:
+    pool, labels = made
+    frame = sd.simulate(
+        pool,
+        labels,
+        "f1",
+        design=design,
+        budgets=[25, 100],
+        repeats=2,
+        batch=10,
+        workers=1,
+        rng=9,
+        interval="t",
+        confidence_level=0.8,
+    )
+    for repeat in range(2):
+        words = stream(seed_from(9), "simulate", repeat).words(2)
+        seed = int.from_bytes(words.tobytes(), "little")
+        study = sd.create_study(
+            pool, "f1", design=design, rng=np.random.default_rng(seed), confidence_level=0.8
+        )
+        rows = frame[frame["repeat"] == repeat]
+        for batches, budget in (((10, 10, 5), 25), ((10,) * 7 + (5,), 100)):
+            for n in batches:
+                study.tell({item.id: labels[item.id] for item in study.ask(n)})
+            est = study.estimate(interval="t")
+            assert est.defined or budget < 100
+            row = rows[rows["budget"] == budget].iloc[0]
+            np.testing.assert_equal(  # nan where both are undefined
+                row[["value", "low", "high", "std_error"]].tolist(),
+                [est.value, est.ci.low, est.ci.high, est.std_error],
+            )
+            assert row["defined"] == est.defined
+            assert (row["n_labels"], row["n_draws"]) == (est.n_labels, est.n_draws)
+
+
+def test_labels_may_be_listed_in_the_order_of_the_ids(made: tuple[Pool, dict[int, int]]) -> None:
+    pool, labels = made
+    options: dict[str, Any] = {"design": "uniform", "budgets": [30], "repeats": 2, "workers": 1}
+    by_id = sd.simulate(pool, labels, **options)
+    in_order = sd.simulate(pool, [labels[id] for id in pool.ids.tolist()], **options)
+    assert without_time(by_id).equals(without_time(in_order))
+
+
+def test_a_budget_beyond_the_pool_labels_it_all(made: tuple[Pool, dict[int, int]]) -> None:
+    pool, labels = made
+    frame = sd.simulate(pool, labels, design="uniform", budgets=[299, 5000], repeats=1, workers=1, batch=50)
+    assert frame["n_labels"].tolist() == [299, 300]
+    last = frame.iloc[-1]
+    assert last["value"] == pytest.approx(last["truth"], abs=1e-12)
+    assert last["std_error"] == 0
+
+
+def test_an_undefined_estimate_is_a_row_without_a_value() -> None:
+    """Five predicted positives in a hundred: a sample of three rarely sees one."""
+    score = np.where(np.arange(100) < 5, 0.9, 0.1)
+    pool = Pool.from_arrays(score=score, threshold=0.5)
+    labels = dict(enumerate((score > 0.5).astype(int).tolist()))
+    frame = sd.simulate(pool, labels, "precision", design="uniform", budgets=[3, 100], repeats=8, workers=1)
+    early, late = frame[frame["budget"] == 3], frame[frame["budget"] == 100]
+    assert not early["defined"].all()
+    undefined = early[~early["defined"]]
+    assert undefined[["value", "low", "high", "std_error"]].isna().all(axis=None)
+    assert (undefined["n_labels"] == 3).all()
+    assert early[early["defined"]]["value"].notna().all()
+    assert late["defined"].all()
+    assert (late["value"] == 1).all()
+
+
+def test_a_design_object_may_be_simulated(made: tuple[Pool, dict[int, int]]) -> None:
+    pool, labels = made
+    options: dict[str, Any] = {"budgets": [150], "repeats": 2, "workers": 2}
+    by_size = sd.simulate(pool, labels, design=Stratified(allocation="proportional"), **options)
+    auto = sd.simulate(pool, labels, **options)
+    assert set(by_size["design"]) == set(auto["design"]) == {"stratified"}
+    assert by_size["value"].tolist() != auto["value"].tolist()
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "repeats": ({"repeats": 0}, r"repeats= must be at least 1, not 0"),
+    "batch": ({"batch": 0}, r"batch= must be at least 1, not 0"),
+    "no budget": ({"budgets": []}, r"budgets= must be whole numbers above 0"),
+    "budget 0": ({"budgets": [0, 10]}, r"budgets= must be whole numbers above 0"),
+    "budget 2.5": ({"budgets": [2.5]}, r"budgets= must be whole numbers above 0"),
+    "workers": ({"workers": -1}, r"workers="),
+    "measure": ({"measure": "f2"}, r"unknown measure 'f2'"),
+    "design": ({"design": "unifrm"}, r"unknown design 'unifrm': did you mean 'uniform'"),
+    "seed": ({"rng": -1}, r"rng must be"),
+    "interval": ({"interval": "wld"}, r"unknown interval 'wld': did you mean 'wald'"),
+    "level": ({"confidence_level": 2}, r"confidence_level="),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_arguments_are_explained(case: str, made: tuple[Pool, dict[int, int]]) -> None:
+    pool, labels = made
+    change, message = BAD[case]
+    options = {"repeats": 1, "workers": 1, "budgets": [10], **change}
+    with pytest.raises(InvalidInput, match=message):
+        sd.simulate(pool, labels, **options)
+
+
+def test_a_label_that_is_missing_is_named(made: tuple[Pool, dict[int, int]]) -> None:
+    pool, labels = made
+    gone = pool.ids.tolist()[17]
+    lacking = {id: label for id, label in labels.items() if id != gone}
+    with pytest.raises(InvalidInput, match=f"labels: id {gone} of the pool has no label"):
+        sd.simulate(pool, lacking, repeats=1)
+
+
+def test_labels_of_another_length_are_refused(made: tuple[Pool, dict[int, int]]) -> None:
+    pool, _ = made
+    with pytest.raises(InvalidInput, match=r"labels has 299 entries for 300 items"):
+        sd.simulate(pool, [0] * 299, repeats=1)
+
+
+def test_a_label_outside_the_set_is_named_with_its_id(made: tuple[Pool, dict[int, int]]) -> None:
+    pool, labels = made
+    wrong = pool.ids.tolist()[17]
+    with pytest.raises(InvalidInput, match=r"label 'maybe' is not one of \[0, 1\]"):
+        sd.simulate(pool, {**labels, wrong: "maybe"}, repeats=1)
+    with pytest.raises(InvalidInput, match=f"id {wrong}"):
+        sd.simulate(pool, {**labels, wrong: "maybe"}, repeats=1)

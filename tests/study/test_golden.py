@@ -1,0 +1,169 @@
+"""Recorded draws: the same pool, configuration, seed and labels give them on every machine, for ever.
+
+A change here changes the draws of every running study. It may be made on purpose only; running this
+file as a program prints the sequences to record.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence
+
+import sondage as sd
+from sondage.designs import Design, Poisson
+from sondage.pool import Pool
+from sondage.pool.keyed import keyed_hash
+from sondage.streams import seed_from, stream
+
+SEED = 20260101
+BATCHES = (1, 4, 10, 10, 25)
+N = 300
+
+
+def fixed_pool() -> tuple[Pool, dict[int, int]]:
+    """300 items by integer arithmetic: scores with ties, a tenth positive, costs of 1 to 3."""
+    i = np.arange(N)
+    score = (i * i * 31 + i * 17 + 5) % 128 / 128.0
+    label = ((i * 59 + 7) % 128 < (128 * score) ** 2 / 256).astype(int)
+    pool = Pool.from_arrays(id=1000 + i * 77 % N, score=score, threshold=0.75, cost=1.0 + i % 3)
+    return pool, dict(zip((1000 + i * 77 % N).tolist(), label.tolist(), strict=True))
+
+
+def sequence(design: Any) -> list[int]:
+    """The first thirty ids, asked in batches of different sizes, each told before the next."""
+    pool, labels = fixed_pool()
+    study = sd.create_study(pool, "f1", design=design, rng=SEED)
+    drawn: list[int] = []
+    for n in BATCHES:
+        items = [item.id for item in study.ask(n)]
+        study.tell({id: labels[id] for id in items})
+        drawn += items
+    return drawn[:30]
+
+
+def designs() -> dict[str, Any]:
+    """Every design by its name, and the second kind of one."""
+    return {**{name: name for name in Design.catalogue()}, "fixed": Poisson(fixed_size=True)}
+
+
+GOLDEN = {
+    "importance": """
+        1029 1086 1190 1041 1186 1284 1103 1030 1170 1224 1076 1234 1035 1291 1192
+        1088 1161 1205 1107 1057 1283 1081 1036 1043 1239 1063 1042 1146 1068 1082
+    """,
+    "poisson": """
+        1264 1167 1297 1138 1284 1013 1273 1179 1166 1279 1027 1023 1165 1282 1205
+        1177 1182 1268 1159 1283 1030 1172 1158 1094 1147 1143 1196 1057 1084 1093
+    """,
+    "sequential": """
+        1013 1294 1103 1231 1192 1042 1196 1284 1297 1146 1143 1195 1028 1113 1249
+        1093 1229 1151 1009 1098 1142 1088 1084 1068 1265 1047 1268 1193 1017 1038
+    """,
+    "stratified": """
+        1027 1283 1102 1058 1260 1037 1048 1030 1125 1004 1099 1013 1057 1284 1028
+        1063 1278 1160 1051 1029 1268 1231 1143 1073 1003 1089 1016 1084 1167 1118
+    """,
+    "uniform": """
+        1264 1167 1179 1023 1279 1013 1165 1172 1177 1284 1158 1297 1166 1196 1138
+        1268 1217 1273 1229 1205 1176 1131 1027 1288 1143 1283 1182 1118 1008 1084
+    """,
+    "fixed": """
+        1264 1167 1297 1138 1284 1013 1273 1179 1166 1279 1027 1023 1165 1282 1205
+        1177 1182 1268 1159 1283 1030 1172 1158 1094 1147 1143 1196 1057 1084 1093
+    """,
+}
+
+
+def test_every_design_is_recorded() -> None:
+    assert {*designs()} == {*GOLDEN}
+
+
+@pytest.mark.parametrize("design", GOLDEN)
+def test_the_recorded_draws(design: str) -> None:
+    recorded = [int(id) for id in GOLDEN[design].split()]
+    assert len(set(recorded)) == 30
+    assert sequence(designs()[design]) == recorded
+
+
+def test_the_pool_of_the_recording_is_the_same() -> None:
+    pool, labels = fixed_pool()
+    assert len(pool) == N
+    assert (sum(labels.values()), int(pool.system().prediction.sum())) == (57, 75)
+    assert pool.ids[:3].tolist() == [1000, 1001, 1002]
+
+
+# ---- streams -------------------------------------------------------------------------------------
+
+
+def philox(counter: tuple[int, int, int, int], key: tuple[int, int]) -> list[int]:
+    """Philox 4x64 with ten rounds (Salmon et al. 2011), written out."""
+    mask = 2**64 - 1
+    x, k = list(counter), list(key)
+    for _ in range(10):
+        a, b = 0xD2E7470EE14C6C93 * x[0], 0xCA5A826395121157 * x[2]
+        x = [(b >> 64) ^ x[1] ^ k[0], b & mask, (a >> 64) ^ x[3] ^ k[1], a & mask]
+        k = [(k[0] + 0x9E3779B97F4A7C15) & mask, (k[1] + 0xBB67AE8584CAA73B) & mask]
+    return x
+
+
+def test_the_generator_written_out_gives_the_published_words() -> None:
+    """Known answers of Random123, ``kat_vectors``, philox4x64 10."""
+    assert [f"{word:016x}" for word in philox((0, 0, 0, 0), (0, 0))] == [
+        "16554d9eca36314c",
+        "db20fe9d672d0fdc",
+        "d7e772cee186176b",
+        "7e68b68aec7ba23b",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("purpose", "code"),
+    [("draw", 0), ("belief", 1), ("interval", 2), ("simulate", 3), ("order", 4)],
+)
+@pytest.mark.parametrize("number", [0, 1, 77])
+def test_streams_are_philox_keyed_by_seed_purpose_and_number(purpose: Any, code: int, number: int) -> None:
+    key = SeedSequence(SEED, spawn_key=(code, number)).generate_state(2, np.uint64)
+    words = stream(SEED, purpose, number).words(8).tolist()
+    first, second = (philox((c, 0, 0, 0), (int(key[0]), int(key[1]))) for c in (1, 2))
+    assert words == first + second
+
+
+def test_recorded_words() -> None:
+    assert stream(SEED, "draw", 3).words(4).tolist() == [
+        16351227666145137807,
+        8784045080958398757,
+        7192714553861932429,
+        416708578612239760,
+    ]
+    assert seed_from(SEED) == 100810142129272075574167210625749788254
+    assert keyed_hash(SEED, np.array([0, 1, 1000])).tolist() == [
+        15928204769224748219,
+        15758576661016939872,
+        1429711587902384951,
+    ]
+    assert keyed_hash(SEED, np.array(["a", "item 7"])).tolist() == [7100838602403831410, 17744460106078220662]
+
+
+def test_uniforms_are_the_upper_53_bits() -> None:
+    words = stream(SEED, "draw", 3).words(1000)
+    uniforms = stream(SEED, "draw", 3).uniform(1000)
+    assert uniforms.tolist() == [(int(word) >> 11) / 2**53 for word in words]
+    assert uniforms.min() >= 0
+    assert uniforms.max() < 1
+
+
+def test_picks_are_the_inverse_of_integer_cumulative_weights() -> None:
+    cumulative = np.cumsum([3, 0, 5, 1, 7])
+    picked = stream(SEED, "draw", 3).pick(cumulative, 2000)
+    uniforms = stream(SEED, "draw", 3).uniform(2000)
+    expected = [next(j for j, c in enumerate(cumulative) if int(u * 16) < c) for u in uniforms]
+    assert picked.tolist() == expected
+    assert 1 not in expected
+
+
+if __name__ == "__main__":
+    for name, design in designs().items():
+        print(f'    "{name}": """\n        ' + " ".join(map(str, sequence(design))) + '\n    """,')
