@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 import sondage
+from sondage.registry import Named
 
 MODULES = sorted(
     name
@@ -64,8 +65,21 @@ def test_every_module_says_what_it_is_for(name: str) -> None:
 @pytest.mark.parametrize("name", ["sondage", *MODULES])
 def test_the_examples_of_a_module_run(name: str, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(str(tmp_path))
+    # An example may register parts of its own, which no other test must find.
+    monkeypatch.setattr(Named, "_families", {**Named._families})
     results = doctest.testmod(importlib.import_module(name))
     assert results.failed == 0
+
+
+def test_the_examples_leave_the_registry_as_it_was() -> None:
+    before = {family: one.__qualname__ for family, one in Named._families.items()}
+    kept = dict(Named._families)
+    try:
+        doctest.testmod(importlib.import_module("sondage.registry"))
+        after = {family: one.__qualname__ for family, one in Named._families.items()}
+    finally:
+        Named._families.update(kept)
+    assert {family: after[family] for family in before} == before
 
 
 def test_there_are_examples_to_run() -> None:

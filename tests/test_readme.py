@@ -10,9 +10,7 @@ FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/tutorial.md"])
-def test_every_python_example_runs(
-    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_python_example_runs(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All examples of a page run in order, in one namespace, in an empty folder."""
     path = ROOT / document
     text = path.read_text(encoding="utf-8")

@@ -98,9 +98,7 @@ def test_plot_is_a_png_of_sensible_size(printed: tuple[str, str, Path]) -> None:
     assert 10_000 < printed[2].stat().st_size < 1_000_000
 
 
-def test_json_holds_estimates_and_history(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_holds_estimates_and_history(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plot = tmp_path / "plot.svg"
     assert main(["demo", "--budget", str(BUDGET), "--json", "--output", str(plot)]) == 0
     found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)  # no bare NaN

@@ -90,9 +90,7 @@ def test_score_of_a_pair_is_the_weighted_mean_of_its_fields(
         row = pool.row_of(id)
         shown = pool.payload_of(row)
         similarity = {
-            field: JaroWinkler.normalized_similarity(
-                shown[f"fodors_{field}"], shown[f"zagats_{field}"]
-            )
+            field: JaroWinkler.normalized_similarity(shown[f"fodors_{field}"], shown[f"zagats_{field}"])
             for field in ("name", "addr", "city")
         }
         expected = 0.5 * similarity["name"] + 0.3 * similarity["addr"] + 0.2 * similarity["city"]
@@ -117,9 +115,7 @@ def test_missed_matches_lie_at_the_documented_ranks(
     ("threshold", "expected"),
     [(0.75, (109, 293, 3)), (0.8, (108, 32, 4)), (0.85, (104, 4, 8)), (0.9, (91, 0, 21))],
 )
-def test_confusion_counts_are_the_documented_ones(
-    threshold: float, expected: tuple[int, int, int]
-) -> None:
+def test_confusion_counts_are_the_documented_ones(threshold: float, expected: tuple[int, int, int]) -> None:
     assert confusion(*restaurants(threshold)) == expected
 
 

@@ -69,9 +69,7 @@ class TestTwoClasses:
         ("n", "prevalence", "positives"),
         [(20_000, 0.01, 200), (1_000, 0.25, 250), (50, 1e-6, 1), (50, 1 - 1e-6, 49), (2, 0.5, 1)],
     )
-    def test_the_number_of_positives_is_fixed(
-        self, n: int, prevalence: float, positives: int
-    ) -> None:
+    def test_the_number_of_positives_is_fixed(self, n: int, prevalence: float, positives: int) -> None:
         for seed in range(5):
             pool, truth = synthetic_pool(n, prevalence=prevalence, rng=seed)
             assert len(pool) == len(truth) == n
@@ -118,9 +116,7 @@ class TestTwoClasses:
         m, k = int(label.sum()), int((1 - label).sum())
         area = (rank[label == 1].sum() - m * (m + 1) / 2) / (m * k)
         # A generous bound on the standard error: that of separation zero.
-        assert area == pytest.approx(
-            ndtr(separation / np.sqrt(2)), abs=4 * np.sqrt((m + k) / (12 * m * k))
-        )
+        assert area == pytest.approx(ndtr(separation / np.sqrt(2)), abs=4 * np.sqrt((m + k) / (12 * m * k)))
 
     def test_without_separation_the_score_is_the_prevalence(self) -> None:
         score, _ = arrays(*synthetic_pool(1_000, prevalence=0.1, separation=0))
@@ -159,9 +155,7 @@ class TestTwoClasses:
 
     @pytest.mark.parametrize("threshold", [-2.0, 0.0, 1.5])
     @pytest.mark.parametrize("ties", [0, 10])
-    def test_prediction_is_the_score_cut_at_the_threshold(
-        self, threshold: float, ties: int
-    ) -> None:
+    def test_prediction_is_the_score_cut_at_the_threshold(self, threshold: float, ties: int) -> None:
         pool, _ = synthetic_pool(5_000, prevalence=0.2, threshold=threshold, ties=ties)
         system = pool.system()
         prediction = np.asarray(system.prediction)

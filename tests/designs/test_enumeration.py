@@ -63,9 +63,9 @@ def test_strata_take_every_subset_of_a_unit_equally_often(pool: Pool) -> None:
     def rows(seed: int) -> tuple[int, ...]:
         units = cells(pool, seed)
         draws = draw(table, units, untouched(units), 3, Limit(3), stream(seed, "draw"))
-        assert draws.unit.tolist() == [0, 1, 1]
-        assert draws.left.tolist() == [2, 4, 3]
-        np.testing.assert_allclose(draws.p_within, [1 / 2, 1 / 4, 1 / 3])
+        assert draws.unit.tolist() == [1, 0, 1]
+        assert draws.left.tolist() == [4, 2, 3]
+        np.testing.assert_allclose(draws.p_within, [1 / 4, 1 / 2, 1 / 3])
         assert np.isnan(draws.p).all()
         assert np.isnan(draws.pi).all()
         return tuple(sorted(draws.row.tolist()))
@@ -82,7 +82,7 @@ def test_strata_read_on_where_the_last_round_stopped(pool: Pool) -> None:
         later = History(np.array([1, 2]), NONE.astype(bool), first.row)
         second = draw(table, units, later, 3, Limit(3), stream(seed, "draw", 1))
         assert sorted([*first.row, *second.row]) == list(range(6))
-        assert second.left.tolist() == [1, 2, 1]
+        assert second.left.tolist() == [2, 1, 1]
 
 
 def test_with_replacement_draws_come_by_their_chances(pool: Pool) -> None:
@@ -248,18 +248,6 @@ def test_poisson_run_to_its_budget_never_exceeds_it_and_is_unbiased() -> None:
         assert len(sample) == 3
         weight = sd.estimators.PoissonEstimator().weights(study._case(study.measure))
         counts[seed, sample.row] = weight
-    assert_unbiased(counts)
-
-
-@pytest.mark.xfail(
-    reason="a cap that is met exactly and not exceeded still moves the scale to the next arrival"
-)
-def test_poisson_asked_once_under_a_cap_is_unbiased(pool: Pool) -> None:
-    counts = np.zeros((REPEATS, 6))
-    for seed in range(REPEATS):
-        draws = poisson_draw(ItemUnits(pool, seed), 0.4, 3)
-        assert len(draws) <= 3
-        counts[seed, draws.row] = 1 / draws.pi
     assert_unbiased(counts)
 
 

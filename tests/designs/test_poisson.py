@@ -94,7 +94,6 @@ def test_fixed_size_in_steps_is_fixed_size_at_once() -> None:
         assert [item.id for item in at_once.ask(15)] == asked
 
 
-@pytest.mark.xfail(reason="an empty Poisson round is never taken for the end", strict=True)
 def test_asking_ends_where_items_without_a_size_are_never_reached() -> None:
     pool, labels = small_pool(40)
     study = sd.create_study(pool, "precision", design=Poisson(floor=0.0), budget=40, rng=1)

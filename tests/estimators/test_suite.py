@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sondage.estimators import (
     Counts,
     Estimator,
@@ -14,18 +12,12 @@ from sondage.estimators import (
 from sondage.testing.estimators import EstimatorSuite
 
 
-class CountsSuite(EstimatorSuite):
-    @pytest.mark.xfail(reason="units without a label are not stood for by their neighbours")
-    def test_weights_say_how_many_items_a_draw_stands_for(self) -> None:
-        super().test_weights_say_how_many_items_a_draw_stands_for()
-
-
-class TestCounts(CountsSuite):
+class TestCounts(EstimatorSuite):
     def make_estimator(self) -> Estimator:
         return Counts()
 
 
-class TestCountsWithoutGuard(CountsSuite):
+class TestCountsWithoutGuard(EstimatorSuite):
     def make_estimator(self) -> Estimator:
         return Counts(guard=False)
 

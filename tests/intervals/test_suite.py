@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sondage.intervals import (
     Bootstrap,
     ClopperPearson,
@@ -16,35 +14,19 @@ from sondage.intervals import (
 from sondage.testing.intervals import IntervalSuite
 
 
-class Collapses(IntervalSuite):
-    """A uniform sample of 6 with no error seen, one label in a class: see test_degenerate."""
-
-    @pytest.mark.xfail(reason="a collapsed post-stratum whose labels differ loses its guard")
-    def test_is_a_point_only_if_the_totals_are_exact(self) -> None:
-        super().test_is_a_point_only_if_the_totals_are_exact()
-
-    @pytest.mark.xfail(reason="a collapsed post-stratum whose labels differ loses its guard")
-    def test_grows_with_the_level(self) -> None:
-        super().test_grows_with_the_level()
-
-
-class TestWald(Collapses):
+class TestWald(IntervalSuite):
     def make_interval(self) -> Interval:
         return Wald()
 
 
-class TestStudentT(Collapses):
+class TestStudentT(IntervalSuite):
     def make_interval(self) -> Interval:
         return StudentT()
 
 
-class TestLogit(Collapses):
+class TestLogit(IntervalSuite):
     def make_interval(self) -> Interval:
         return Logit()
-
-    @pytest.mark.xfail(reason="logit's ends miss the exact value by rounding")
-    def test_is_a_point_if_the_totals_are_exact(self) -> None:
-        super().test_is_a_point_if_the_totals_are_exact()
 
 
 class TestWilson(IntervalSuite):
@@ -57,7 +39,7 @@ class TestClopperPearson(IntervalSuite):
         return ClopperPearson()
 
 
-class TestBootstrap(Collapses):
+class TestBootstrap(IntervalSuite):
     def make_interval(self) -> Interval:
         return Bootstrap()
 

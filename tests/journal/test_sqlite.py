@@ -219,9 +219,7 @@ def test_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
         SqliteJournal(newer)
     assert repr(str(newer)) in str(caught.value)
     with closing(sqlite3.connect(newer)) as db:
-        assert db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall() == [
-            ("meta",)
-        ]
+        assert db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall() == [("meta",)]
         assert db.execute("SELECT * FROM meta").fetchall() == [("schema", "2")]
 
 

@@ -235,6 +235,22 @@ def test_tell_by_mapping_is_the_same_as_one_by_one(pool: Pool, labels: dict[int,
     assert shown(one.estimate()) == shown(many.estimate())
 
 
+def test_tell_by_mapping_is_written_in_one_piece(
+    pool: Pool, labels: dict[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = sd.create_study(pool, "f1", design="uniform", rng=3)
+    items = [item.id for item in study.ask(5)]
+    append, written = study.journal.append, []
+
+    def counted(name: str, records: Any, after: int | None = None) -> Any:
+        written.append(len(records))
+        return append(name, records, after)
+
+    monkeypatch.setattr(study.journal, "append", counted)
+    study.tell({id: labels[id] for id in items})
+    assert written == [5]
+
+
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
@@ -396,12 +412,14 @@ def weighted_scores(study: sd.Study) -> tuple[float, float]:
     ("design", "rounds", "n"),
     [
         # Weighted draws; Poisson before any signature has the ten draws that its regression asks
-        # for; strata as long as none has to be joined with a neighbour.
+        # for; means of strata, joined with a neighbour where one has too few labels or not.
         ("importance", 5, 8),
+        ("uniform", 4, 8),
+        ("stratified", 4, 8),
         ("poisson", 2, 5),
         (Stratified(strata=OneStratum()), 3, 8),
     ],
-    ids=["importance", "poisson", "stratified"],
+    ids=["importance", "uniform", "stratified", "poisson", "two strata"],
 )
 def test_weights_give_the_estimate_in_scikit_learn(
     design: Any, rounds: int, n: int, pool: Pool, labels: dict[int, int]
@@ -411,9 +429,7 @@ def test_weights_give_the_estimate_in_scikit_learn(
     f1, accuracy = weighted_scores(study)
     assert study.estimate().value == pytest.approx(f1, abs=1e-12)
     assert study.estimate("accuracy").value == pytest.approx(accuracy, abs=1e-12)
-    frame = study.labels()
-    plain = f1_score(frame["label"], [predictions(pool)[id] for id in frame["id"]])
-    assert abs(f1 - plain) > 1e-3  # the weights do something
+    assert study.labels()["weight"].nunique() > 1  # the weights do something
 
 
 def test_sequential_weights_give_the_plain_form_in_scikit_learn(pool: Pool, labels: dict[int, int]) -> None:
@@ -425,12 +441,6 @@ def test_sequential_weights_give_the_plain_form_in_scikit_learn(pool: Pool, labe
         measure = sd.measures.resolve(name).bind(pool)
         R = estimate_totals(study._case(measure), plain).R
         assert measure.g(R)[0] == pytest.approx(value, abs=1e-12)
-
-
-def test_uniform_weights_are_the_pool_shared_out(pool: Pool, labels: dict[int, int]) -> None:
-    study = sd.create_study(pool, "f1", design="uniform", rng=8)
-    advance(study, labels, 5)
-    assert study.labels()["weight"].tolist() == [SIZE / 30] * 30
 
 
 @pytest.mark.parametrize("design", sorted({*DESIGNS} - WITH_REPLACEMENT))

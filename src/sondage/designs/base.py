@@ -13,6 +13,7 @@ import numpy as np
 
 from sondage.beliefs.base import Belief, State
 from sondage.beliefs.scores import ScoreBelief
+from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.objective import Objective
 from sondage.pool.pool import Pool
@@ -159,3 +160,9 @@ class Design(Named, family="sondage.designs"):
     @abstractmethod
     def table(self, problem: Problem, n: int) -> Table:
         """The rule for asking ``n`` more items."""
+
+
+def check_probability_floor(floor: float) -> None:
+    """Refuse a least label chance that leaves nothing to the belief."""
+    if not 0 <= floor < 0.5:
+        raise InvalidInput(f"probability_floor= must be in [0, 0.5), not {floor}")

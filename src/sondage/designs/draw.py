@@ -84,7 +84,11 @@ def _strata(table: Table, units: Units, history: History, limit: Limit) -> Draws
     """A quota of each unit: read on in its keyed order."""
     assert table.quota is not None
     unit = np.repeat(np.arange(units.count), table.quota)
-    position = history.taken[unit] + _running_index(table.quota)
+    index = _running_index(table.quota)
+    # Units take turns, so that a budget that ends half-way leaves none of them dark.
+    turn = np.argsort((index + 0.5) / table.quota[unit], kind="stable")
+    unit, index = unit[turn], index[turn]
+    position = history.taken[unit] + index
     row = np.array(
         [units.nth(u, k) for u, k in zip(unit.tolist(), position.tolist(), strict=True)],
         dtype=np.int64,
@@ -186,7 +190,8 @@ def _poisson(table: Table, units: ItemUnits, history: History, n: int, limit: Li
     Reading on in that order nests the samples: a larger scale gives a superset. Where the budget cuts
     the sample short, or the size is fixed, the scale becomes the arrival of the first item left out.
     Given the others, an item is then included exactly if it arrives before that moment, so inverse
-    inclusion chances stay unbiased (priority sampling: Duffield, Lund and Thorup 2007).
+    inclusion chances stay unbiased (priority sampling: Duffield, Lund and Thorup 2007). This takes it
+    that whoever has a budget goes on asking until it is spent.
     """
     size = table.chance
     assert size is not None

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
-from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
 from sondage.designs.influence import item_spread
 from sondage.errors import InvalidInput
 from sondage.pool.strata import Strata
@@ -40,6 +40,7 @@ class Importance(Design):
     mix: float = 0.0
 
     def __post_init__(self) -> None:
+        check_probability_floor(self.probability_floor)
         if self.form not in ("auto", "mean", "rms"):
             raise InvalidInput(f"form= must be 'auto', 'mean' or 'rms', not {self.form!r}")
         if not 0 <= self.mix <= 1:

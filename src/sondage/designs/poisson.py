@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
 from sondage.designs.allocation import WaterLevel
-from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
 from sondage.designs.influence import item_spread
 from sondage.errors import InvalidInput
 from sondage.pool.strata import Strata
@@ -39,6 +39,7 @@ class Poisson(Design):
     fixed_size: bool = False
 
     def __post_init__(self) -> None:
+        check_probability_floor(self.probability_floor)
         if not 0 <= self.floor <= 1:
             raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
 

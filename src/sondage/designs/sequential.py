@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
-from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
 from sondage.designs.influence import unit_spread
 from sondage.errors import InvalidInput
 from sondage.pool.strata import LogRank, Strata
@@ -33,6 +33,7 @@ class Sequential(Design):
     probability_floor: float = 1e-3
 
     def __post_init__(self) -> None:
+        check_probability_floor(self.probability_floor)
         if not 0 < self.floor <= 1:
             raise InvalidInput(f"floor= must be in (0, 1], not {self.floor}")
 

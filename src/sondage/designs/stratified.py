@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
 from sondage.designs.allocation import shares, top_up
-from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
 from sondage.designs.influence import unit_spread
 from sondage.errors import InvalidInput
 from sondage.pool.strata import LogRank, Strata
@@ -38,6 +38,7 @@ class Stratified(Design):
     probability_floor: float = 1e-3
 
     def __post_init__(self) -> None:
+        check_probability_floor(self.probability_floor)
         if self.allocation not in ("neyman", "proportional"):
             raise InvalidInput(f"allocation= must be 'neyman' or 'proportional', not {self.allocation!r}")
         if not 0 <= self.floor <= 1:

@@ -12,9 +12,11 @@ from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.cells import PostStrata, collapse, post_strata
 from sondage.estimators.sample import Sample
+from sondage.pool.units import compressed, crossed
 from sondage.types import Floats, Ints
 
 _LEAST = 2
+_SAME = 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,17 @@ class Counts(Estimator):
         return self._combine(case, seen, strata, cell, group)
 
     def weights(self, case: Case) -> Floats:
-        """Items of the unit over its labels."""
-        sample = case.sample
+        """Items of the (joined) post-stratum over its labels."""
+        sample, strata = case.sample, post_strata(case)
         answered = sample.answered
-        n = np.bincount(sample.unit[answered], minlength=case.units.count)
-        weight = case.units.size / np.maximum(n, 1)
-        return np.where(answered, weight[sample.unit], 0.0)
+        cell = strata.code[sample.row].astype(np.int64)
+        count = np.bincount(cell[answered], minlength=len(strata.size))
+        group = collapse(strata, count, 1)
+        if group is None:
+            group = np.zeros(len(strata.size), dtype=np.int64)
+        size = np.bincount(group, weights=strata.size)
+        n = np.bincount(group, weights=count)
+        return np.where(answered, (size / np.maximum(n, 1))[group[cell]], 0.0)
 
     def _combine(self, case: Case, seen: Sample, strata: PostStrata, cell: Ints, group: Ints) -> Totals:
         N, loss = len(case.pool), case.losses(seen)
@@ -73,7 +80,9 @@ class Counts(Estimator):
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
         parts = deviation * np.sqrt(factor / np.maximum(n - 1.0, 1.0))[mine][:, None]
         if self.guard:
-            parts = np.concatenate([parts, _believed(strata, seen, cell, group, factor, case.measure.d)])
+            spread = np.zeros(groups)
+            np.maximum.at(spread, mine, np.abs(deviation).max(axis=1))
+            parts = np.concatenate([parts, _believed(case, strata, seen, cell, group, factor, spread)])
         spread = _by_group(_outer(deviation), mine, groups) / np.maximum(n - 1, 1)[:, None, None]
         pool_cov = np.einsum("g,gde->de", size / N, spread + _outer(mean - R))
         return Totals(
@@ -87,24 +96,47 @@ class Counts(Estimator):
         )
 
 
-def _believed(strata: PostStrata, seen: Sample, cell: Ints, group: Ints, factor: Floats, d: int) -> Floats:
-    """(d, d) root of the variance that the belief expects in strata whose labels all agreed."""
+def _believed(
+    case: Case, strata: PostStrata, seen: Sample, cell: Ints, group: Ints, factor: Floats, spread: Floats
+) -> Floats:
+    """(d, d) root of the variance that the belief expects where the labels seen all agreed.
+
+    Agreement is looked for in each signature of a stratum; where there are none, in its losses.
+    """
     if strata.share is None or strata.loss is None:
-        return np.zeros((0, d))
-    labels, groups = strata.share.shape[1], len(factor)
-    flat = cell * labels + seen.y.astype(np.int64)
-    counts = np.bincount(flat, minlength=strata.share.size).astype(np.float64).reshape(-1, labels)
-    fitted = Recalibration.fit(strata.share, counts, strata.signature)
-    # At least one dissenting label is always thought to hide somewhere in the pool.
-    share = at_least(fitted.apply(strata.share, strata.signature), 1.0 / float(strata.size.sum()))
-    kinds = (_by_group(counts, group, groups) > 0).sum(axis=1)
-    silent = (kinds == 1) & (factor > 0)
-    first = np.einsum("ks,ksd->kd", share, strata.loss)
-    second = np.einsum("ks,ksd,kse->kde", share, strata.loss, strata.loss)
-    inside = (second - _outer(first)) * strata.size[:, None, None]
-    size = np.bincount(group, weights=strata.size, minlength=groups)
-    expected = _by_group(inside, group, groups) / size[:, None, None]
-    return root(np.einsum("g,gde->de", np.where(silent, factor, 0.0), expected))
+        silent = (spread[group] <= _SAME) & (factor[group] > 0)
+        if not silent.any():
+            return np.zeros((0, case.measure.d))
+        inside = case.once("believed", lambda: _believed_inside(case, strata))
+    else:
+        labels = strata.share.shape[1]
+        flat = cell * labels + seen.y.astype(np.int64)
+        counts = np.bincount(flat, minlength=strata.share.size).astype(np.float64).reshape(-1, labels)
+        fitted = Recalibration.fit(strata.share, counts, strata.signature)
+        # At least one dissenting label is always thought to hide somewhere in the pool.
+        share = at_least(fitted.apply(strata.share, strata.signature), 1.0 / float(strata.size.sum()))
+        block = compressed(crossed([group, strata.signature])).astype(np.int64)
+        kinds = (_by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
+        silent = (kinds[block] <= 1) & (factor[group] > 0) & ~strata.determined
+        first = np.einsum("ks,ksd->kd", share, strata.loss)
+        inside = np.einsum("ks,ksd,kse->kde", share, strata.loss, strata.loss) - _outer(first)
+    size = np.bincount(group, weights=strata.size, minlength=len(factor))
+    weight = np.where(silent, factor[group] * strata.size / size[group], 0.0)
+    return root(np.einsum("k,kde->de", weight, inside))
+
+
+def _believed_inside(case: Case, strata: PostStrata) -> Floats:
+    """(K, d, d) covariance of the losses inside each post-stratum by the belief before any label."""
+    d, cells = case.measure.d, len(strata.size)
+    first, second = np.zeros((cells, d)), np.zeros((cells, d, d))
+    for piece, rows in case.pool.chunks():
+        labels, weights = case.belief.items(rows)
+        loss = case.measure.loss(rows, labels)
+        code = strata.code[piece].astype(np.int64)
+        first += _by_group(np.einsum("ns,nsd->nd", weights, loss), code, cells)
+        second += _by_group(np.einsum("ns,nsd,nse->nde", weights, loss, loss), code, cells)
+    first /= strata.size[:, None]
+    return np.asarray(second / strata.size[:, None, None] - _outer(first))
 
 
 def root(cov: Floats) -> Floats:

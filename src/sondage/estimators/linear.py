@@ -13,6 +13,7 @@ from sondage.types import Floats
 
 GUARD = 3.0
 """Pseudo-draws at the variance that the belief expects."""
+_ROUNDING = 1e-18
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,12 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
     parts = totals.parts @ J.T
     widening = np.zeros(measure.m)
     if totals.prior_cov is not None and not totals.exact:
+        expected = np.einsum("md,de,me->m", J, totals.prior_cov, J)
         squares = np.square(parts)
+        squares[squares < _ROUNDING * expected] = 0.0
         seen = squares.sum(axis=0)
         with np.errstate(all="ignore"):
             informative = np.nan_to_num(np.square(seen) / np.square(squares).sum(axis=0))
-        expected = np.einsum("md,de,me->m", J, totals.prior_cov, J)
         widening = GUARD / (GUARD + informative) * np.maximum(expected - seen, 0.0)
     return Linear(value, J, parts, np.nan_to_num(widening))
 

@@ -58,7 +58,7 @@ class PoissonEstimator(Estimator):
             kish(weight * bearing(measure, loss)),
             max(float(len(seen)) - 1.0, 1.0),
             weighted_covariance(loss, weight),
-            prior_cov=self._expected(case),
+            prior_cov=self._expected(case, seen, pi),
             exact=bool((noise == 0).all() and len(seen) == N),
         )
 
@@ -66,11 +66,14 @@ class PoissonEstimator(Estimator):
         """Inverse inclusion chances."""
         return np.where(case.sample.answered, 1.0 / inclusion(case.sample), 0.0)
 
-    def _expected(self, case: Case) -> Floats | None:
+    def _expected(self, case: Case, seen: Sample, pi: Floats) -> Floats:
         number = len(case.sample.rounds) - 1
         table = case.tables(number)
-        if table is None or table.chance is None:
-            return None
+        if table is None or table.chance is None:  # the sample stands for the pool here too
+            labels, weights = case.belief.items(case.pool.rows(seen.row))
+            loss = case.measure.loss(case.pool.rows(seen.row), labels)
+            factor = (1.0 / pi - 1.0) / pi / len(case.pool) ** 2
+            return np.asarray(np.einsum("n,ns,nsd,nse->de", factor, weights, loss, loss, optimize=True))
         with np.errstate(invalid="ignore"):
             pi = np.minimum(1.0, case.sample.rounds[number].scale * table.chance)
         factor = np.where(pi > 0, 1.0 / np.maximum(pi, 1e-300) - 1.0, 0.0)

@@ -65,7 +65,9 @@ class Logit(StudentT):
         with np.errstate(all="ignore"):
             width = most - least
             share = (linear.value - least) / width
-            usable = np.isfinite(width) & (share > 0) & (share < 1)
+            # Nearer to an end than a squared standard error the logit scale says nothing any more.
+            room = share * (1 - share) - np.square(linear.std_error / width)
+            usable = np.isfinite(width) & (room > 0) & (linear.std_error > 0)
             half = self.quantile(totals, level) * linear.std_error / width / (share * (1 - share))
             centre = logit(share)
             low = np.where(usable, least + width * expit(centre - half), low)

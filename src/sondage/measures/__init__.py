@@ -49,20 +49,25 @@ def exact(
     >>> round(float(exact("f1", [1, 0, 1, 1], [1, 1, 1, 0])), 4)
     0.6667
     """
-    pool = Pool.from_arrays(prediction=y_pred, **_with_labels(y_true, y_pred, roles))
-    bound = resolve(measure).bind(pool)
+    wanted = resolve(measure)
+    roles = {"labels": label_set(wanted, y_true, y_pred), **roles}
+    pool = Pool.from_arrays(prediction=y_pred, **roles)
+    bound = wanted.bind(pool)
     value = pool_value(bound, pool, pool.labels.encode(np.asarray(y_true).tolist()))
     return value if bound.m > 1 else value[0]
 
 
-def _with_labels(y_true: Any, y_pred: Any, roles: dict[str, Any]) -> dict[str, Any]:
-    """Add the classes seen in either array, where none are given and they are not 0/1 or real."""
-    true = np.asarray(y_true)
-    if "labels" not in roles and true.dtype.kind in "biuU" and y_pred is not None:
-        both = sorted(set(true.tolist()) | set(np.asarray(y_pred).tolist()))
-        if not set(both) <= {0, 1}:
-            return {**roles, "labels": both}
-    return roles
+def label_set(measure: Measure, y_true: Any, y_pred: Any) -> Any:
+    """The ``labels=`` of a pool made of two arrays: the classes seen in either, unless numbers are meant."""
+    if measure.label_kind == "real":
+        return "real"
+    values = set(np.asarray(y_true).tolist())
+    if y_pred is not None:
+        values |= set(np.asarray(y_pred).tolist())
+    fractional = any(isinstance(value, float) and not value.is_integer() for value in values)
+    if measure.label_kind == "any" and fractional:
+        return "real"
+    return None if values <= {0, 1} else sorted(values)
 
 
 __all__ = [

@@ -50,7 +50,7 @@ class Measure(Named, family="sondage.measures"):
             have = "classes" if pool.labels.finite else "real numbers"
             raise InvalidInput(
                 f"measure {self.names[0]!r} needs labels that are {self.label_kind}, "
-                f"but the pool's are {have}: check prediction= or pass labels="
+                f"but the pool's are {have}: pass labels='real' or labels=[...] when making the pool"
             )
         first = pool.rows(slice(0, 1))
         for part, name in self.inputs(pool):

@@ -140,8 +140,8 @@ class PerGroup(Measure):
 
     @property
     def d(self) -> int:
-        """The losses of every level."""
-        return len(self.levels) * self.measure.d
+        """The weight, and the losses of every level."""
+        return 1 + len(self.levels) * self.measure.d
 
     @property
     def range(self) -> tuple[Floats, Floats]:
@@ -154,15 +154,15 @@ class PerGroup(Measure):
         return (*self.measure.inputs(pool), Input("group", self.by))
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
-        """The item's losses in its own level, zero in the others."""
+        """The item's weight, then its losses in its own level and zeros in the others."""
         inner = self.measure.loss(rows, y)
         member = rows.group(self.by)[:, None] == np.arange(len(self.levels))
         blocks = inner[:, :, None, :] * member[:, None, :, None]
-        return np.asarray(blocks.reshape(*inner.shape[:2], self.d))
+        return np.concatenate([inner[..., :1], blocks.reshape(*inner.shape[:2], self.d - 1)], axis=-1)
 
     def g(self, R: Array) -> Array:
         """The measure of every level: homogeneity makes the level's size cancel."""
-        blocks = R.reshape(*R.shape[:-1], len(self.levels), self.measure.d)
+        blocks = R[..., 1:].reshape(*R.shape[:-1], len(self.levels), self.measure.d)
         return self.measure.g(blocks).reshape(*R.shape[:-1], self.m)
 
 
@@ -173,7 +173,7 @@ def for_system(measure: Measure, system: str | None) -> Measure:
     if isinstance(measure, PerGroup):
         return replace(measure, measure=for_system(measure.measure, system))
     if not hasattr(measure, "system"):
-        raise InvalidInput(f"measure {measure.names[0]!r} names its systems itself")
+        raise InvalidInput(f"a measure {measure.alias!r} names its systems itself: system= cannot change them")
     changed: Any = measure
     other: Measure = replace(changed, system=system)
     return other

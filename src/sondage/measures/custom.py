@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -72,11 +72,3 @@ class Custom(Averages):
         y = np.zeros((1, 1)) if pool.labels.finite else np.full((1, 1), 0.5)
         self.parts(pool.rows(slice(0, 1)), y)
         return bound
-
-    def config(self) -> dict[str, Any]:
-        """The name only: code cannot be kept in a journal, so loading asks for the object."""
-        return {
-            "family": self._family,
-            "alias": self.alias,
-            "options": {"name": self.name, "code": True},
-        }

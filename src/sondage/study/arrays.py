@@ -11,7 +11,7 @@ from sondage.beliefs import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample
 from sondage.estimators.poisson import PoissonEstimator
-from sondage.measures import Measure, resolve
+from sondage.measures import Measure, label_set, resolve
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits
 from sondage.streams import stream
@@ -51,12 +51,9 @@ def estimate(
     if pool_size is not None and pool_size < n:
         raise InvalidInput(f"pool_size={pool_size} is below the {n} labelled items")
     pi = _chances(inclusion_probability, weights, n, pool_size)
-    values = sorted(set(np.asarray(y_true).tolist()) | set(np.asarray(y_pred).tolist()))
-    real = np.asarray(y_true).dtype.kind == "f" and not set(values) <= {0.0, 1.0}
-    binary = set(values) <= {0, 1}
-    labels: Any = "real" if real else None if binary else values
-    pool = Pool.from_arrays(prediction=np.asarray(y_pred), labels=labels)
-    bound = resolve(measure).bind(pool)
+    wanted = resolve(measure)
+    pool = Pool.from_arrays(prediction=np.asarray(y_pred), labels=label_set(wanted, y_true, y_pred))
+    bound = wanted.bind(pool)
     rows = np.arange(n)
     nothing = np.full(n, np.nan)
     sample = Sample(

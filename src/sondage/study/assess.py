@@ -74,7 +74,7 @@ def assess(case: Case, question: Question, stream: Stream) -> Estimate:
     draws = case.sample.where(case.sample.status == ANSWERED)
     return Estimate(
         names=case.measure.names,
-        value=_plain(linear.value),
+        value=_plain(np.clip(linear.value, *case.measure.range)),
         std_error=_plain(np.where(undefined, np.nan, linear.std_error)),
         ci=ConfidenceInterval(_plain(low), _plain(high)),
         confidence_level=question.level,
@@ -137,6 +137,9 @@ def _warnings(
         share = question.n_refused / max(question.n_refused + question.n_labels, 1)
         ranges = ", ".join(f"[{a:.4f}, {b:.4f}]" for a, b in zip(low, high, strict=True))
         said.append(f"{share:.1%} cannot be told: at their worst and best the value is in {ranges}")
+    low, high = case.measure.range
+    if ((linear.value < low - 1e-9) | (linear.value > high + 1e-9)).any():
+        said.append("the estimate fell outside the possible range and was cut to it: label more items")
     if totals.why is None and not totals.exact and not np.isnan(linear.value).all():
         if totals.n_eff < _FEW_EFFECTIVE:
             said.append(

@@ -112,9 +112,8 @@ def create_study(
     }
     journal = open_journal(storage)
     name = name or _free_name(journal)
-    study = Study.__new__(Study)
+    study = Study(name, parts, journal)  # parts that do not fit are refused before anything is written
     journal.create(name, config)
-    study.__init__(name, parts, journal)  # type: ignore[misc]
     return study
 
 

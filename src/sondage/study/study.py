@@ -61,7 +61,8 @@ class Parts:
 class Study:
     """One evaluation: which items to label, what they say, and when it is enough.
 
-    Make one with ``create_study`` or ``load_study``.
+    Make one with ``create_study`` or ``load_study``. The constructor puts the parts together and leaves
+    the journal alone; every method first takes in what the journal has.
     """
 
     def __init__(self, name: str, parts: Parts, journal: Journal) -> None:
@@ -80,7 +81,6 @@ class Study:
         refusal = parts.design.refuses(self._problem())
         if refusal:
             raise NotSupported(refusal)
-        self._catch_up()
 
     def __repr__(self) -> str:
         budget = f" of {self.parts.budget}" if isinstance(self.parts.budget, int) else ""
@@ -99,7 +99,7 @@ class Study:
             self._catch_up()
             limit = self._limit()
             table, draws = self._draw(min(int(n), limit.labels), limit)
-            if not len(draws) and table.kind != "poisson":
+            if not len(draws) and not _may_be_empty(table, draws):
                 raise NothingLeft(self._why_nothing())
             records = self._records(int(n), table, draws, annotator)
             try:
@@ -277,11 +277,12 @@ class Study:
         budget: int | None = None,
         stop: StopRule | None = None,
         batch: int = _BATCH,
+        allow_unsafe: bool = False,
     ) -> Estimate:
         """Ask and tell until the budget is spent, the pool is labelled, or ``stop`` says so.
 
         ``oracle`` maps ids to labels, or is called with each item. ``budget`` is a number of items for
-        this call (default: all that is left).
+        this call (default: all that is left). ``allow_unsafe`` is handed to ``should_stop``.
         """
         answer = oracle.__getitem__ if isinstance(oracle, Mapping) else None
         until = np.inf if budget is None else self._ledger.asked + budget
@@ -297,7 +298,7 @@ class Study:
                 for item in items:
                     self.tell(item.id, answer(item.id) if answer else oracle(item))  # type: ignore[operator]
                 progress.at(self._ledger.asked)
-                if stop is not None and self.should_stop(stop).stop:
+                if stop is not None and self.should_stop(stop, allow_unsafe=allow_unsafe).stop:
                     break
         return self.estimate()
 
@@ -324,16 +325,19 @@ class Study:
     @property
     def n_labels(self) -> int:
         """Items with a label."""
+        self._catch_up()
         return int((self._ledger.status == ANSWERED).sum())
 
     @property
     def n_open(self) -> int:
         """Items asked and not answered."""
+        self._catch_up()
         return int((self._ledger.status == OPEN).sum())
 
     @property
     def n_refused(self) -> int:
         """Items that cannot be told."""
+        self._catch_up()
         return int((self._ledger.status == REFUSED).sum())
 
     @property
@@ -455,6 +459,11 @@ class Study:
             # The belief is a fold over rounds: replayed, it goes through the same states.
             self._states.append(self._next_state())
         self._ledger.apply(seq, record)
+
+
+def _may_be_empty(table: Table, draws: Draws) -> bool:
+    """Whether no item arrived by chance alone: in a Poisson round that neither cap nor pool cut short."""
+    return table.kind == "poisson" and np.isfinite(draws.scale) and draws.scale == table.scale
 
 
 def checked_level(level: Any) -> float:
