@@ -11,7 +11,7 @@ from sondage.registry import Named
 from sondage.types import Floats
 
 
-class Objective(Named, family="sondage"):
+class Objective(Named, family="sondage.objective"):
     """How much each coordinate of the measure matters now.
 
     Contract: ``weight`` returns non-negative numbers, one per coordinate, not all zero.

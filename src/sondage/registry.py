@@ -11,6 +11,7 @@ import dataclasses
 import difflib
 import importlib
 import pkgutil
+import re
 from typing import Any, ClassVar, Self
 
 from sondage.errors import InvalidInput
@@ -19,7 +20,9 @@ from sondage.errors import InvalidInput
 class Named:
     """Base of every part that has aliases. A direct subclass opens a family of its own.
 
-    >>> class Fruit(Named, family="sondage.pool"): pass
+    ``family`` names the package, or the single module, in which the parts of the family are.
+
+    >>> class Fruit(Named, family="orchard"): pass
     >>> class Pear(Fruit): alias = "pear"
     >>> type(Fruit.from_alias("pear")).__name__
     'Pear'
@@ -44,16 +47,16 @@ class Named:
     def catalogue(cls) -> dict[str, type[Self]]:
         """Every alias of the family, after a look through its folder."""
         package = importlib.import_module(cls._family)
-        for module in pkgutil.iter_modules(package.__path__):
+        for module in pkgutil.iter_modules(getattr(package, "__path__", ())):
             importlib.import_module(f"{cls._family}.{module.name}")
         return dict(sorted(cls._known.items()))  # type: ignore[arg-type]
 
     @classmethod
-    def from_alias(cls, name: str, **options: Any) -> Self:
+    def from_alias(cls, name: str, /, **options: Any) -> Self:
         """The part of this name, made with these options."""
         kind = cls._known.get(name) or cls.catalogue().get(name)
         if kind is None:
-            family = cls._family.rsplit(".", 1)[-1].rstrip("s")
+            family = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", Named._families[cls._family].__name__).lower()
             near = difflib.get_close_matches(name, cls.catalogue(), n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Every estimator of the package keeps the contract of estimators."""
+"""Every estimator keeps the contract of estimators, a new one as soon as its file is there."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ from sondage.estimators import (
     Estimator,
     PoissonEstimator,
     SequentialEstimator,
-    Weighted,
 )
-from sondage.testing.estimators import EstimatorSuite
+from sondage.testing import EstimatorSuite, suites_for
 
-
-class TestCounts(EstimatorSuite):
-    def make_estimator(self) -> Estimator:
-        return Counts()
+globals().update(suites_for(EstimatorSuite, Estimator, "make_estimator"))
 
 
 class TestCountsWithoutGuard(EstimatorSuite):
@@ -22,24 +18,9 @@ class TestCountsWithoutGuard(EstimatorSuite):
         return Counts(guard=False)
 
 
-class TestWeighted(EstimatorSuite):
-    def make_estimator(self) -> Estimator:
-        return Weighted()
-
-
-class TestPoissonEstimator(EstimatorSuite):
-    def make_estimator(self) -> Estimator:
-        return PoissonEstimator()
-
-
 class TestPlainPoissonEstimator(EstimatorSuite):
     def make_estimator(self) -> Estimator:
         return PoissonEstimator(known=False)
-
-
-class TestSequentialEstimator(EstimatorSuite):
-    def make_estimator(self) -> Estimator:
-        return SequentialEstimator()
 
 
 class TestPlainSequentialEstimator(EstimatorSuite):
@@ -47,7 +28,6 @@ class TestPlainSequentialEstimator(EstimatorSuite):
         return SequentialEstimator(control=False, weighting="root")
 
 
-def test_every_estimator_of_the_catalogue_is_tested_here() -> None:
-    suites = [one for name, one in globals().items() if name.startswith("Test")]
-    tested = {type(suite().make_estimator()) for suite in suites}
-    assert set(Estimator.catalogue().values()) <= tested
+def test_every_estimator_of_the_catalogue_has_a_suite() -> None:
+    made = {type(one().make_estimator()) for name, one in globals().items() if name.startswith("Test")}
+    assert set(Estimator.catalogue().values()) <= made

@@ -102,8 +102,20 @@ class Belief(Named, family="sondage.beliefs"):
 
 
 def at_least(weights: Floats, least: float) -> Floats:
-    """Label weights of which none is below ``least``, adding up to 1 in every row."""
+    """Label weights of which none is below ``least``, adding up to 1 in every row.
+
+    What a row has above ``least`` is shrunk to make room, so that no weight ends up below it again.
+    Where there is no room for that much, the weights are equal.
+
+    >>> at_least(np.array([[0.0, 0.5, 0.5], [0.2, 0.2, 0.6]]), 0.1).round(3).tolist()
+    [[0.1, 0.45, 0.45], [0.2, 0.2, 0.6]]
+    """
     if least <= 0:
         return weights
-    raised = np.maximum(weights, least)
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+    labels = weights.shape[1]
+    least = min(least, 1.0 / labels)
+    above = np.maximum(weights - least, 0.0)
+    total = above.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shrunk = least + above * ((1.0 - labels * least) / total)
+    return np.asarray(np.where(total > 0, shrunk, 1.0 / labels))

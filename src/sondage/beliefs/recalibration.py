@@ -71,25 +71,27 @@ def _log_odds(share: Floats, usual: Ints) -> Floats:
 
 def _fit(x: Floats, centre: float, other: Array, n: Array) -> tuple[float, float]:
     """Level and slope of greatest posterior density, by Newton's method with step halving."""
-    precision = np.array([_LEVEL_SD**-2, _SLOPE_SD**-2])
-    theta = np.array([0.0, 1.0])
-    design = np.stack([np.ones_like(x), x], axis=1)
+    level, slope = 0.0, 1.0
+    wide, steep = _LEVEL_SD**-2, _SLOPE_SD**-2
 
-    def objective(at: Floats) -> float:
-        eta = centre + design @ at
-        fit = other @ eta - n @ np.logaddexp(0.0, eta)
-        return float(fit - 0.5 * precision @ np.square(at - [0.0, 1.0]))
+    def density(level: float, slope: float) -> float:
+        eta = centre + level + slope * x
+        fit = float(other @ eta - n @ np.logaddexp(0.0, eta))
+        return fit - 0.5 * (wide * level**2 + steep * (slope - 1.0) ** 2)
 
-    best = objective(theta)
     for _ in range(_STEPS):
-        p = expit(centre + design @ theta)
-        gradient = design.T @ (other - n * p) - precision * (theta - [0.0, 1.0])
-        curvature = (design * (n * p * (1 - p))[:, None]).T @ design + np.diag(precision)
-        step = np.linalg.solve(curvature, gradient)
-        while (value := objective(theta + step)) < best and np.abs(step).max() > 1e-10:
-            step /= 2
-        theta = theta + step
-        if np.abs(step).max() < 1e-8:
+        p = expit(centre + level + slope * x)
+        residual, spread = other - n * p, n * p * (1.0 - p)
+        up = float(residual.sum()) - wide * level, float(residual @ x) - steep * (slope - 1.0)
+        a, b = float(spread.sum()) + wide, float(spread @ x)
+        c = float(spread @ (x * x)) + steep
+        scale = 1.0 / (a * c - b * b)
+        step = (c * up[0] - b * up[1]) * scale, (a * up[1] - b * up[0]) * scale
+        if max(abs(step[0]), abs(step[1])) > 1.0:  # far from the top Newton's step may overshoot
+            here = density(level, slope)
+            while density(level + step[0], slope + step[1]) < here and max(map(abs, step)) > 1e-10:
+                step = step[0] / 2, step[1] / 2
+        level, slope = level + step[0], slope + step[1]
+        if max(abs(step[0]), abs(step[1])) < 1e-8:
             break
-        best = value
-    return float(theta[0]), float(max(theta[1], 0.0))
+    return level, max(slope, 0.0)

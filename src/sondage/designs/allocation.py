@@ -56,8 +56,12 @@ def shares(weight: Floats, size: Ints, total: int) -> Floats:
     return out
 
 
-def top_up(goal: Floats, have: Ints, size: Ints, n: int) -> Ints:
-    """Whole numbers to add, ``n`` in all: to those furthest below their goal, none above its size."""
+def top_up(goal: Floats, have: Ints, size: Ints, n: int, prefer: Floats | None = None) -> Ints:
+    """Whole numbers to add, ``n`` in all: to those furthest below their goal, none above its size.
+
+    Of those equally far below, the one with more of ``prefer`` comes first.
+    """
+    prefer = goal if prefer is None else prefer
     room = size - have
     n = min(n, int(room.sum()))
     short = np.clip(goal - have, 0.0, room)
@@ -67,6 +71,6 @@ def top_up(goal: Floats, have: Ints, size: Ints, n: int) -> Ints:
     while add.sum() < n:
         lack = np.where(add < room, goal - have - add, -np.inf)
         missing = int(n - add.sum())
-        best = np.argsort(-lack, kind="stable")[: min(missing, int((add < room).sum()))]
+        best = np.lexsort((-prefer, -lack))[: min(missing, int((add < room).sum()))]
         add[best] += 1
     return add

@@ -48,10 +48,12 @@ class Stratified(Design):
         """What every cell still lacks of its share."""
         size, asked = problem.units.size, problem.asked
         total = int(asked.sum()) + n
-        goal = shares(self._weight(problem), size, total)
-        if max(total, problem.left + asked.sum()) >= 2 * len(size):
+        weight = self._weight(problem)
+        goal = shares(weight, size, total)
+        budget = total - n + problem.left if np.isfinite(problem.left) else 0.0
+        if max(total, budget) >= 2 * len(size):
             goal = np.maximum(goal, 1.0)  # no cell stays dark where half the labels can light them all
-        return Table(self.kind, quota=top_up(goal, asked, size, n))
+        return Table(self.kind, quota=top_up(goal, asked, size, n, weight))
 
     def _weight(self, problem: Problem) -> Floats:
         size = problem.units.size

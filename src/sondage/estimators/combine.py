@@ -8,9 +8,10 @@ import numpy as np
 
 from sondage.errors import NotSupported
 from sondage.estimators.base import Case, Estimator, Totals
-from sondage.estimators.cells import signatures
+from sondage.estimators.cells import Signatures, signatures
 from sondage.estimators.counts import Counts
 from sondage.estimators.poisson import PoissonEstimator
+from sondage.estimators.sample import Sample
 from sondage.estimators.sequential import SequentialEstimator
 from sondage.estimators.weighted import Weighted
 from sondage.types import Floats
@@ -56,8 +57,7 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
     parts = []
     for one in groups.values():
         mine = replace(case, sample=sample.of_kinds(one.kinds))
-        expected = sum(info.expected for info in sample.rounds if info.kind in one.kinds)
-        parts.append((one.totals(mine), expected))
+        parts.append((one.totals(mine), _asked_for(sample, one.kinds)))
     combined = _together([part for part in parts if part[0].why is None], case.measure.d)
     return _possible(case, combined)
 
@@ -86,6 +86,13 @@ def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:
     )
 
 
+def _asked_for(sample: Sample, kinds: frozenset[str]) -> float:
+    """Number of items that the rounds of some kinds asked for."""
+    so_far = np.array([0.0, *(info.expected for info in sample.rounds)])
+    mine = [info.kind in kinds for info in sample.rounds]
+    return float(np.diff(so_far)[mine].sum())
+
+
 def _complete(case: Case) -> Totals | None:
     """The exact averages, if every item whose label could matter has one."""
     seen = case.sample.distinct()
@@ -103,8 +110,24 @@ def _complete(case: Case) -> Totals | None:
         total = found.size[~open_] @ found.loss[~open_, 0]
         if matters.any():
             total = total + case.losses(seen.where(matters)).sum(axis=0)
-    nothing = np.zeros((0, d))
-    return Totals(total / N, nothing, float(len(seen)), 1.0, np.zeros((d, d)), exact=True)
+    R = total / N
+    square = _square_sum(case, seen, found) / N
+    return Totals(R, np.zeros((0, d)), float(len(seen)), 1.0, square - np.outer(R, R), exact=True)
+
+
+def _square_sum(case: Case, seen: Sample, found: Signatures | None) -> Floats:
+    """(d, d) sum of ``l l'`` over a pool that is known all over."""
+    if found is None:
+        loss = case.losses(seen)
+        return np.asarray(loss.T @ loss)
+    fixed = found.determined
+    known = found.loss[fixed, 0]
+    square = (known * found.size[fixed][:, None]).T @ known
+    matters = seen.where(~fixed[found.code[seen.row]])
+    if len(matters):
+        loss = case.losses(matters)
+        square = square + loss.T @ loss
+    return np.asarray(square)
 
 
 def _possible(case: Case, totals: Totals) -> Totals:

@@ -54,7 +54,7 @@ class Counts(Estimator):
         answered = sample.answered
         cell = strata.code[sample.row].astype(np.int64)
         count = np.bincount(cell[answered], minlength=len(strata.size))
-        group = collapse(strata, count, 1)
+        group = collapse(strata, count, _LEAST)
         if group is None:
             group = np.zeros(len(strata.size), dtype=np.int64)
         size = np.bincount(group, weights=strata.size)

@@ -57,7 +57,7 @@ class PoissonEstimator(Estimator):
             parts,
             kish(weight * bearing(measure, loss)),
             max(float(len(seen)) - 1.0, 1.0),
-            weighted_covariance(loss, weight),
+            weighted_covariance(loss, weight, R),
             prior_cov=self._expected(case, seen, pi),
             exact=bool((noise == 0).all() and len(seen) == N),
         )
@@ -89,8 +89,8 @@ def inclusion(sample: Sample) -> Floats:
     if not len(sample):
         return np.empty(0)
     scale = np.array([one.scale for one in sample.rounds])
-    last = scale[-1]
-    with np.errstate(invalid="ignore", divide="ignore"):
+    last = scale[~np.isnan(scale)][-1]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         grown = sample.pi * (last / scale[sample.round])
     return np.where((sample.pi >= 1.0) | np.isinf(last), 1.0, np.minimum(1.0, grown))
 

@@ -60,7 +60,7 @@ class SequentialEstimator(Estimator):
             scale[:, None] * (z / N - R),
             kish((weight * bearing(measure, loss))[seen]),
             max(float(seen.sum()) - 1.0, 1.0),
-            weighted_covariance(loss[seen], share[seen] / (N * mine.p[seen])),
+            weighted_covariance(loss[seen], share[seen] / mine.p[seen], R),
             prior_cov=self._expected(case, predicted, float(np.square(share).sum())),
             exact=len(mine) == N and bool(seen.all()),
         )

@@ -49,7 +49,7 @@ class Weighted(Estimator):
             parts,
             kish(weight * bearing(measure, loss)),
             max(float(seen.times.sum()) - 1.0, 1.0),
-            weighted_covariance(loss, weight),
+            weighted_covariance(loss, weight, R),
             prior_cov=self._expected(case, T),
         )
 
@@ -66,8 +66,9 @@ class Weighted(Estimator):
         return expected_second_moment(case, 1.0 / np.maximum(table.chance, 1e-300)) / T
 
 
-def weighted_covariance(loss: Floats, weight: Floats) -> Floats:
-    """(d, d) covariance of the losses over the pool, from weighted draws."""
+def weighted_covariance(loss: Floats, weight: Floats, R: Floats) -> Floats:
+    """(d, d) covariance of the losses over the pool, from weighted draws, on the scale of ``R``."""
     share = weight / weight.sum()
-    centred = loss - share @ loss
+    mean = share @ loss
+    centred = (loss - mean) * (R[0] / mean[0])
     return np.asarray((share[:, None] * centred).T @ centred)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sondage.errors import InvalidInput
 from sondage.journal.base import Answer, Event, Journal, Lease, Record, Round
 from sondage.journal.memory import MemoryJournal
 from sondage.journal.sqlite import SqliteJournal
 
+_SQLITE = "sqlite:///"
 
-def open_journal(storage: str | Journal | None) -> Journal:
+
+def open_journal(storage: str | Journal | None, *, must_exist: bool = False) -> Journal:
     """A journal from its address: None for memory, ``sqlite:///file.db`` for a file.
+
+    ``must_exist``: a file that is not there is an error, not a new journal.
 
     >>> type(open_journal(None)).__name__
     'MemoryJournal'
@@ -18,8 +24,11 @@ def open_journal(storage: str | Journal | None) -> Journal:
         return MemoryJournal()
     if isinstance(storage, Journal):
         return storage
-    if storage.startswith("sqlite:///") and len(storage) > len("sqlite:///"):
-        return SqliteJournal(storage.removeprefix("sqlite:///"))
+    if isinstance(storage, str) and storage.startswith(_SQLITE) and len(storage) > len(_SQLITE):
+        path = Path(storage.removeprefix(_SQLITE))
+        if must_exist and not path.exists():
+            raise InvalidInput(f"storage= there is no file {str(path)!r}: make a study with create_study")
+        return SqliteJournal(path)
     raise InvalidInput(
         f"storage= takes None, a Journal or an address such as 'sqlite:///study.db', not {storage!r}"
     )

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from sondage.errors import InvalidInput
+from sondage.measures.trials import trial_labels
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import compressed, crossed
@@ -16,8 +17,6 @@ from sondage.types import Array, Floats
 
 _STEP = 1e-30
 _FEW_WEIGHTS = 16
-_PROBES = np.array([-1.0, 0.37, 2.0])
-"""Real labels at which a loss is tried to see whether it depends on the label at all."""
 
 
 class Input(NamedTuple):
@@ -49,7 +48,7 @@ class Measure(Named, family="sondage.measures"):
         if self.label_kind != "any" and (self.label_kind == "classes") != pool.labels.finite:
             have = "classes" if pool.labels.finite else "real numbers"
             raise InvalidInput(
-                f"measure {self.names[0]!r} needs labels that are {self.label_kind}, "
+                f"measure {next(iter(self.names), self.alias)!r} needs labels that are {self.label_kind}, "
                 f"but the pool's are {have}: pass labels='real' or labels=[...] when making the pool"
             )
         first = pool.rows(slice(0, 1))
@@ -131,28 +130,32 @@ class Measure(Named, family="sondage.measures"):
 
     def known(self, pool: Pool) -> Floats:
         """(d,) pool means that need no label; nan where they do."""
-        labels = _PROBES
-        if pool.labels.finite:
-            labels = np.arange(pool.labels.size, dtype=np.float64)
         total, fixed = np.zeros(self.d), np.ones(self.d, dtype=bool)
         for rows, count in distinct_rows(self, pool):
-            loss = self.loss(rows, labels)
+            loss = self._tried(rows)
             fixed &= (np.ptp(loss, axis=1) == 0).all(axis=0)
             total += count @ loss[:, 0, :]
         return np.where(fixed, total / len(pool), np.nan)
 
+    def _tried(self, rows: Rows) -> Floats:
+        with np.errstate(all="ignore"):  # a loss may overflow at labels that nobody would give
+            return self.loss(rows, trial_labels(rows))
+
     def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
-        """(n, a) least and greatest ``alpha @ l`` over the labels; equal means no label is needed."""
+        """(n, a) least and greatest ``alpha @ l`` over the labels; equal means no label is needed.
+
+        Exact for classes. For real labels between two ends, exact at the ends, on a grid and at the
+        predictions; a measure that turns elsewhere has to override this. For real labels without
+        ends, infinite wherever the label plays a part.
+        """
+        loss = self._tried(rows)
         space = rows.labels
-        if space.finite:
-            y = np.arange(space.size, dtype=np.float64)
-        elif np.isfinite([space.low, space.high]).all():
-            y = np.linspace(space.low, space.high, 33)
-        else:
-            unbounded = np.full((len(rows), len(alpha)), np.inf)
-            return -unbounded, unbounded
-        values = self.loss(rows, y) @ alpha.T
-        return values.min(axis=1), values.max(axis=1)
+        if space.finite or np.isfinite([space.low, space.high]).all():
+            values = loss @ alpha.T
+            return values.min(axis=1), values.max(axis=1)
+        value = loss[:, 0, :] @ alpha.T
+        open_ended = (np.ptp(loss, axis=1) != 0) @ (alpha != 0).T
+        return np.where(open_ended, -np.inf, value), np.where(open_ended, np.inf, value)
 
     def spread(
         self,

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.base import Averages, divide
+from sondage.measures.base import divide
+from sondage.measures.one_class import OneClass
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats
 
 
 @dataclass(frozen=True)
-class _OneClass(Averages):
-    """Decision and truth as 0/1 for the positive class (the second of two, or ``pos_label``)."""
-
-    system: str | None = None
-    pos_label: Any = None
+class _Decision(OneClass):
+    """Decision and truth as 0/1 for the positive class."""
 
     def _indicators(self, rows: Rows, y: Floats) -> tuple[Floats, Floats]:
         positive = rows.labels.positive(self.pos_label)
@@ -29,7 +27,7 @@ class _OneClass(Averages):
 
 
 @dataclass(frozen=True)
-class Precision(_OneClass):
+class Precision(_Decision):
     """Share of predicted positives that are positive.
 
     >>> from sondage.measures import exact
@@ -52,7 +50,7 @@ class Precision(_OneClass):
 
 
 @dataclass(frozen=True)
-class Recall(_OneClass):
+class Recall(_Decision):
     """Share of positives that are predicted positive."""
 
     alias: ClassVar[str] = "recall"
@@ -70,7 +68,7 @@ class Recall(_OneClass):
 
 
 @dataclass(frozen=True)
-class FBeta(_OneClass):
+class FBeta(_Decision):
     """Weighted harmonic mean of precision and recall; ``beta`` > 1 favours recall, as in scikit-learn.
 
     In the papers' ``F_alpha``, ``alpha = 1 / (1 + beta**2)``, so that alpha = 1 is precision.
@@ -103,7 +101,7 @@ class FBeta(_OneClass):
 
 
 @dataclass(frozen=True)
-class MatthewsCorrcoef(_OneClass):
+class MatthewsCorrcoef(_Decision):
     """Correlation of decision and truth. Not a ratio of averages: the root is a smooth map of them."""
 
     alias: ClassVar[str] = "matthews_corrcoef"

@@ -173,7 +173,9 @@ def for_system(measure: Measure, system: str | None) -> Measure:
     if isinstance(measure, PerGroup):
         return replace(measure, measure=for_system(measure.measure, system))
     if not hasattr(measure, "system"):
-        raise InvalidInput(f"a measure {measure.alias!r} names its systems itself: system= cannot change them")
+        raise InvalidInput(
+            f"a measure {measure.alias!r} names its systems itself: system= cannot change them"
+        )
     changed: Any = measure
     other: Measure = replace(changed, system=system)
     return other

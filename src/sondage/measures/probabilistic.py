@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from sondage.measures.base import Averages
+from sondage.measures.one_class import OneClass
 from sondage.pool.rows import Rows
 from sondage.types import Floats
 
 
 @dataclass(frozen=True)
-class BrierScoreLoss(Averages):
+class BrierScoreLoss(OneClass):
     """Mean squared distance of the positive class's probability from 0 or 1, as in scikit-learn.
 
     (Half of the two-class Brier score that sums over both classes.)
@@ -21,8 +21,6 @@ class BrierScoreLoss(Averages):
 
     alias: ClassVar[str] = "brier_score_loss"
     reads: ClassVar[tuple[str, ...]] = ("probability",)
-    system: str | None = None
-    pos_label: Any = None
 
     @property
     def ratio(self) -> tuple[Floats, Floats]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from sondage.errors import InvalidInput, MissingExtra
+from sondage.pool.plain import is_gap, plain
 from sondage.types import Array, Bools, Ints
 
 
@@ -57,7 +60,7 @@ class Columns:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Columns:
         """Columns given one by one; all must be equally long."""
-        columns = {name: np.asarray(values) for name, values in arrays.items()}
+        columns = {name: _as_array(name, values) for name, values in arrays.items()}
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             raise InvalidInput(f"the arrays have different lengths: {lengths}")
@@ -82,18 +85,18 @@ class Columns:
             values = column.to_numpy()
         else:
             values = column
+        if values.ndim != 1:
+            raise InvalidInput(
+                f"column {name!r} is an array of shape {values.shape}: give one value per item"
+            )
         if values.dtype == object:
-            gaps = np.array([value is None or value != value for value in values], dtype=bool)
+            gaps = np.array([is_gap(value) for value in values], dtype=bool)
             self._refuse(name, gaps, "is missing", sourced=True)
-            if all(isinstance(value, str) for value in values):
-                values = values.astype(np.str_)
-            else:
-                values = np.array(values.tolist())
-                if values.dtype.kind not in "biufU":
-                    raise InvalidInput(f"column {name!r} mixes types: use numbers or text")
-        if values.dtype.kind == "T":  # numpy's variable-width text
-            values = values.astype(np.str_)
-        return values
+            return _of_one_type(name, values)
+        # nan and NaT spread to the least value: no mask is made for a good column.
+        if values.dtype.kind in "fmM" and len(values) and np.isnan(values.min()):
+            self._refuse(name, np.isnan(values), "is missing", sourced=True)
+        return _trimmed(values) if values.dtype.kind in "UT" else values
 
     def numbers(self, name: str) -> Array:
         """The column as finite floats (of the width it came in)."""
@@ -124,9 +127,40 @@ class Columns:
             column = self._columns[name]
             value = column[row] if not isinstance(column, nw.Series) else column.item(row)
             raise InvalidInput(
-                f"column {name!r}, row {row} (value {value!r}) {fault}; "
+                f"column {name!r}, row {row} (value {plain(value)!r}) {fault}; "
                 f"{int(bad.sum())} of {len(bad)} rows are like this. Mend or drop them first"
             )
+
+
+def _as_array(name: str, values: Any) -> Array:
+    """An array of any type with an entry per item; unlike numpy, never numbers or gaps made into text."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        array = np.empty(())
+    if array.ndim == 0:
+        raise InvalidInput(f"column {name!r} must be an array with one value per item")
+    made_text = array.dtype.kind == "U" and array.ndim == 1 and not hasattr(values, "dtype")
+    if made_text and not all(isinstance(value, str) for value in values):
+        return np.asarray(values, dtype=object)
+    return array
+
+
+def _of_one_type(name: str, values: Array) -> Array:
+    """An object array as text or as numbers; refused where it is neither throughout."""
+    if all(isinstance(value, str) for value in values):
+        return values.astype(np.str_)
+    if all(isinstance(value, (Real, Decimal, np.bool_)) for value in values):
+        numbers = np.array(values.tolist())
+        # Decimals (and whole numbers beyond 64 bits) are objects to numpy.
+        return numbers.astype(np.float64) if numbers.dtype == object else numbers
+    raise InvalidInput(f"column {name!r} mixes types: use numbers throughout, or text")
+
+
+def _trimmed(text: Array) -> Array:
+    """Text in an array as wide as its longest entry, so that equal text is equal bytes."""
+    width = int(np.strings.str_len(text).max(initial=1))
+    return text.astype(f"U{width}", copy=False)
 
 
 class ParquetColumns(Mapping[str, Any]):
@@ -144,14 +178,18 @@ class ParquetColumns(Mapping[str, Any]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._names  # the inherited test reads the column
+
     def __len__(self) -> int:
         return len(self._names)
 
 
 def _parquet_engine(location: str) -> tuple[Callable[[str], Any], list[str], int]:
     """A function that reads one column, the names of all, and the number of rows."""
-    files = sorted(glob.glob(location)) if any(mark in location for mark in "*?[") else [location]
-    if not files or not Path(files[0]).exists():
+    # A file that is there is meant, whatever a pattern would make of the brackets in its name.
+    files = [location] if Path(location).exists() else sorted(glob.glob(location))
+    if not files:
         raise InvalidInput(f"there is no file {location!r}")
     try:
         import pyarrow.dataset
@@ -168,7 +206,7 @@ def _parquet_engine(location: str) -> tuple[Callable[[str], Any], list[str], int
         import polars
     except ImportError:
         raise MissingExtra("pyarrow", "parquet", "reading parquet") from None
-    frame = polars.scan_parquet(files)
+    frame = polars.scan_parquet(files, glob=False)
 
     def load_polars(name: str) -> Any:
         return nw.from_native(frame.select(name).collect())[name]

@@ -57,7 +57,7 @@ class LabelSpace:
             return float(self._codes[label])
         except (KeyError, TypeError):
             raise InvalidInput(
-                f"label {label!r} is not one of {_few(self.values)}; "
+                f"label {label!r} is not one of {shown(self.values)}; "
                 "if it is a real class, make the pool with labels=[...]"
             ) from None
 
@@ -82,6 +82,7 @@ class LabelSpace:
         return 1
 
 
-def _few(values: tuple[Label, ...]) -> str:
-    shown = ", ".join(repr(value) for value in values[:10])
-    return f"[{shown}{', ...' if len(values) > 10 else ''}]"
+def shown(values: Sequence[Label], most: int = 10) -> str:
+    """The first classes, as a list is written."""
+    first = ", ".join(repr(value) for value in values[:most])
+    return f"[{first}{', ...' if len(values) > most else ''}]"

@@ -13,8 +13,10 @@ import numpy as np
 
 from sondage.errors import InvalidInput, UnknownItem
 from sondage.pool.columns import Columns
+from sondage.pool.html import pool_table
+from sondage.pool.plain import is_gap, plain
 from sondage.pool.roles import Roles, read_group, read_positive, read_systems
-from sondage.pool.rows import Group, Rows, System
+from sondage.pool.rows import PARTS, Group, Rows, System
 from sondage.types import Array, Id, Ints
 
 CHUNK = 1 << 16
@@ -101,7 +103,11 @@ class Pool:
             names["systems"] = {name: add(parts, f"{name}.") for name, parts in systems.items()}
         for role, mapping in (("groups", groups), ("payload", payload)):
             names[role] = tuple(mapping or ())
-            flat.update(mapping or {})
+            for name, values in (mapping or {}).items():
+                if flat.setdefault(name, values) is not values:
+                    raise InvalidInput(
+                        f"{role}[{name!r}] has the name of another column: call it something else"
+                    )
         try:
             named = Roles.named(**names)
         except TypeError as error:
@@ -115,6 +121,9 @@ class Pool:
         groups = f", groups {list(self.groups)}" if self.groups else ""
         labels = list(self.labels.values)[:6] if self.labels.values else "real"
         return f"Pool({len(self):,} items, systems {list(self.systems)}, labels {labels}{groups})"
+
+    def _repr_html_(self) -> str:
+        return pool_table(self)
 
     def system_name(self, name: str | None = None) -> str:
         """The name of a system: the one asked for, or the first."""
@@ -154,7 +163,7 @@ class Pool:
             else len(self)
         )
         if row == len(self) or self.ids[row] != id:
-            raise UnknownItem(f"id {id!r} is not in the pool of {len(self):,} items")
+            raise UnknownItem(f"id {plain(id)!r} is not in the pool of {len(self):,} items")
         return row
 
     def rows_of(self, ids: Sequence[Id]) -> Ints:
@@ -190,7 +199,7 @@ class Pool:
         digest.update(repr(self.labels).encode())
         feed("id", self.ids)
         for name, system in self.systems.items():
-            for part in ("score", "probability", "prediction", "std"):
+            for part in PARTS:
                 feed(f"{name}.{part}", getattr(system, part))
         for name, group in self.groups.items():
             digest.update(repr(group.levels).encode())
@@ -205,6 +214,8 @@ def _sorted_ids(columns: Columns, name: str | None) -> tuple[Array, Ints | None]
     if name is None:
         return np.arange(columns.length), None
     ids = columns.raw(name)
+    if ids.dtype.kind == "u" and int(ids.max()) >= 2**63:
+        raise InvalidInput(f"column {name!r} has ids of 2**63 and above: turn them into text")
     if ids.dtype.kind in "iub":
         ids = ids.astype(np.int64, copy=False)
     elif ids.dtype.kind != "U":
@@ -227,11 +238,10 @@ def _same_kind(id: Id, ids: Array) -> bool:
     if ids.dtype.kind == "U":
         # A text longer than the column's width would be cut, and then found.
         return isinstance(id, str) and len(id) <= ids.dtype.itemsize // 4
-    return isinstance(id, (int, np.integer)) and not isinstance(id, bool) and abs(id) < 2**63
+    return isinstance(id, (int, np.integer)) and not isinstance(id, bool) and -(2**63) <= id < 2**63
 
 
 def _cell(column: Any, row: int) -> Any:
-    if isinstance(column, nw.Series):
-        return column.item(row)
-    value = column[row]
-    return value.item() if isinstance(value, np.generic) else value
+    """One entry as a plain value, None where it is missing."""
+    value = plain(column.item(row) if isinstance(column, nw.Series) else column[row])
+    return None if is_gap(value) else value

@@ -10,11 +10,12 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.pool.columns import Columns
-from sondage.pool.labels import LabelSpace
-from sondage.pool.rows import Group, System
+from sondage.pool.labels import LabelSpace, shown
+from sondage.pool.plain import plain
+from sondage.pool.rows import PARTS, Group, System
 from sondage.types import Array
 
-SYSTEM_PARTS = ("score", "probability", "prediction", "std", "threshold")
+SYSTEM_PARTS = (*PARTS, "threshold")
 ONLY_SYSTEM = "model"
 """Name of the system of a pool that has one."""
 
@@ -103,10 +104,10 @@ class Roles:
         return {
             "id": self.id,
             "systems": {
-                name: {part: _plain(value) for part, value in parts.items() if value is not None}
+                name: {part: plain(value) for part, value in parts.items() if value is not None}
                 for name, parts in self.systems.items()
             },
-            "labels": labels if labels is None or isinstance(labels, str) else _plain(labels),
+            "labels": labels if labels is None or isinstance(labels, str) else plain(labels),
             "groups": list(self.groups),
             "weight": self.weight,
             "cost": self.cost,
@@ -128,6 +129,9 @@ def read_systems(columns: Columns, roles: Roles) -> tuple[dict[str, System], Lab
         for name, parts in roles.systems.items()
     }
     labels = _label_space(roles, raw)
+    for name, parts in roles.systems.items():
+        if raw[name]["probability"] is not None:
+            _check_classes(name, parts["probability"], labels)
     systems = {}
     for name, arrays in raw.items():
         parts = roles.systems[name]
@@ -176,6 +180,21 @@ def _probability(columns: Columns, names: str | Sequence[str] | None) -> Array |
     return table
 
 
+def _check_classes(system: str, names: str | Sequence[str], labels: LabelSpace) -> None:
+    """Refuse other than one probability per class; a single column speaks of two classes."""
+    wanted = labels.size if labels.values is not None else 0
+    if wanted == (2 if isinstance(names, str) else len(names)):
+        return
+    have = f"one column {names!r}, for two classes" if isinstance(names, str) else f"columns {list(names)}"
+    said = (
+        f"the labels are {shown(labels.values)}" if labels.values is not None else "labels are real numbers"
+    )
+    raise InvalidInput(
+        f"system {system!r}: probability= has {have}, but {said}: "
+        "give one column per class, in the order of labels=[...]"
+    )
+
+
 def _std(columns: Columns, name: str | None) -> Array | None:
     if name is None:
         return None
@@ -190,7 +209,7 @@ def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpa
             raise InvalidInput(f"labels= takes the classes in order or 'real', not {roles.labels!r}")
         return LabelSpace(None)
     if roles.labels is not None:
-        values = tuple(_plain(list(roles.labels)))
+        values = tuple(plain(list(roles.labels)))
         if len(set(values)) != len(values) or len(values) < 2:
             raise InvalidInput(f"labels= must be at least two different classes, not {values}")
         return LabelSpace(values)
@@ -201,11 +220,15 @@ def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpa
     if not seen:
         return LabelSpace((0, 1))
     kinds = {array.dtype.kind for array in seen}
+    if "U" in kinds and len(kinds) > 1:
+        raise InvalidInput(
+            "prediction= is text for some systems and numbers for others: use one kind, or pass labels=[...]"
+        )
     if "f" in kinds and not all(np.isin(array, (0.0, 1.0)).all() for array in seen):
         return LabelSpace(None)
     if kinds <= set("biuf") and all(array.min() >= 0 and array.max() <= 1 for array in seen):
         return LabelSpace((0, 1))
-    found = sorted({_plain(value) for array in seen for value in np.unique(array)})
+    found = sorted({plain(value) for array in seen for value in np.unique(array)})
     if len(found) < 2:
         raise InvalidInput(f"every prediction is {found[0]!r}, so the classes are unknown: pass labels=[...]")
     return LabelSpace(tuple(found))
@@ -220,9 +243,9 @@ def _encode(columns: Columns, name: str, values: Array, labels: LabelSpace) -> A
         return values.astype(np.int8)
     distinct, inverse = np.unique(values, return_inverse=True)
     codes = {value: code for code, value in enumerate(labels.values)}
-    lookup = np.array([codes.get(_plain(value), -1) for value in distinct])
+    lookup = np.array([codes.get(plain(value), -1) for value in distinct])
     encoded = lookup[inverse]
-    columns.check(name, encoded < 0, f"is not one of the classes {list(labels.values)[:10]}")
+    columns.check(name, encoded < 0, f"is not one of the classes {shown(labels.values)}")
     return encoded.astype(np.min_scalar_type(-len(labels.values)))
 
 
@@ -239,8 +262,8 @@ def _decide(
         threshold = 0.5
     if threshold is None:
         return None
-    if not np.isfinite(threshold):
-        raise InvalidInput(f"system {name!r}: threshold= must be a finite number, not {threshold!r}")
+    if not isinstance(threshold, (int, float, np.number)) or not np.isfinite(threshold):
+        raise InvalidInput(f"system {name!r}: threshold= must be a finite number, not {plain(threshold)!r}")
     if score is None and probability is None:
         raise InvalidInput(f"system {name!r}: threshold= needs a score or a probability to cut")
     if not labels.finite or labels.size != 2:
@@ -250,11 +273,3 @@ def _decide(
 
 def _names(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist() if isinstance(value, np.ndarray) else value.item()
-    return value

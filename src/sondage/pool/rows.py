@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from sondage.pool.pool import Pool
 
 
+PARTS = ("score", "probability", "prediction", "std")
+"""What a system may say of an item."""
+
+
 @dataclass(frozen=True)
 class System:
     """What one model says of every item; a part that was not given is None."""
@@ -47,6 +51,11 @@ class Rows:
     def labels(self) -> LabelSpace:
         """The pool's label space."""
         return self._pool.labels
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the pool's systems."""
+        return tuple(self._pool.systems)
 
     @property
     def weight(self) -> Floats:

@@ -12,6 +12,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.pool.keyed import keyed_hash
 from sondage.pool.pool import CHUNK, Pool
+from sondage.pool.units import crossed
 from sondage.registry import Named
 from sondage.types import Array, Floats, Ints
 
@@ -115,12 +116,7 @@ def predicted_pattern(pool: Pool, systems: tuple[str, ...]) -> Array:
     """What the systems together predict, as one number per item."""
     known = [pool.system(name).prediction for name in systems] if pool.labels.finite else []
     columns = [column for column in known if column is not None]
-    if not columns:
-        return np.zeros(len(pool), dtype=np.int8)
-    pattern = columns[0]
-    for column in columns[1:]:
-        pattern = pattern.astype(np.int64) * pool.labels.size + column
-    return pattern
+    return crossed(columns) if columns else np.zeros(len(pool), dtype=np.int8)
 
 
 def _distance(pool: Pool, systems: tuple[str, ...], members: Ints) -> Floats | None:

@@ -195,10 +195,16 @@ def crossed(levels: Sequence[Array]) -> Array:
     """One code per item for the combination of its levels, ordered by the first, then the second, ..."""
     codes = levels[0]
     for finer in levels[1:]:
-        span = int(finer.max()) + 1
-        wide = np.min_scalar_type(-(int(codes.max()) + 1) * span)
-        codes = codes.astype(wide) * wide.type(span) + finer.astype(wide)
+        if _combinations(codes, finer) >= 2**63:
+            codes, finer = compressed(codes), compressed(finer)
+        # Wide enough for the number of combinations itself: with one coarse level, that is the factor.
+        wide = np.min_scalar_type(-_combinations(codes, finer) - 1)
+        codes = codes.astype(wide) * wide.type(int(finer.max()) + 1) + finer.astype(wide)
     return codes
+
+
+def _combinations(codes: Array, finer: Array) -> int:
+    return (int(codes.max()) + 1) * (int(finer.max()) + 1)
 
 
 def compressed(codes: Array) -> Array:

@@ -83,9 +83,11 @@ def simulate(
         raise InvalidInput(f"repeats= must be at least 1, not {repeats}")
     if batch < 1:
         raise InvalidInput(f"batch= must be at least 1, not {batch}")
-    wanted = tuple(sorted({int(budget) for budget in budgets}))
-    if not wanted or wanted[0] < 1:
+    if not len(budgets) or any(budget != int(budget) or budget < 1 for budget in budgets):
         raise InvalidInput(f"budgets= must be whole numbers above 0, not {list(budgets)}")
+    if workers is not None and workers < 1:
+        raise InvalidInput(f"workers= must be at least 1, not {workers}")
+    wanted = tuple(sorted({int(budget) for budget in budgets}))
     setting = Setting(
         pool,
         encoded_labels(pool, labels),
@@ -188,7 +190,15 @@ def encoded_labels(pool: Pool, labels: Mapping[Id, Any] | Sequence[Any]) -> Floa
         ordered = np.asarray(labels).tolist()
         if len(ordered) != len(pool):
             raise InvalidInput(f"labels has {len(ordered)} entries for {len(pool)} items")
-    return pool.labels.encode(ordered)
+    try:
+        return pool.labels.encode(ordered)
+    except InvalidInput:
+        for id, label in zip(pool.ids.tolist(), ordered, strict=True):
+            try:
+                pool.labels.code(label)
+            except InvalidInput as error:
+                raise InvalidInput(f"labels: id {id!r}: {error}") from None
+        raise
 
 
 _setting: Setting | None = None

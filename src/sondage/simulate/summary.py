@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from sondage.frames import frame_of
+from sondage.types import Floats
 
 
 def summarise(frame: Any) -> Any:
@@ -16,8 +18,11 @@ def summarise(frame: Any) -> Any:
     Undefined estimates are left out of all but ``undefined``, which is their share; an undefined
     estimate counts as not covered.
     """
-    data = nw.from_native(frame, eager_only=True)
-    columns = {name: data[name].to_numpy() for name in data.columns}
+    if isinstance(frame, Mapping):
+        columns = {name: np.asarray(values) for name, values in frame.items()}
+    else:
+        data = nw.from_native(frame, eager_only=True)
+        columns = {name: data[name].to_numpy() for name in data.columns}
     rows = []
     keys = list(zip(columns["design"], columns["measure"], columns["budget"], strict=True))
     for key in dict.fromkeys(keys):
@@ -28,7 +33,6 @@ def summarise(frame: Any) -> Any:
         error = (value - truth)[defined]
         slack = 1e-12 * np.maximum(1.0, np.abs(truth))
         covered = defined & (low <= truth + slack) & (truth - slack <= high)
-        count = max(int(defined.sum()), 1)
         rows.append(
             {
                 "design": key[0],
@@ -37,11 +41,18 @@ def summarise(frame: Any) -> Any:
                 "repeats": int(mine.sum()),
                 "n_labels": float(columns["n_labels"][mine].mean()),
                 "undefined": float(1 - defined.mean()),
-                "bias": float(error.sum() / count),
-                "mse": float(np.square(error).sum() / count),
-                "mse_error": float(np.square(error).std() / np.sqrt(count)) if len(error) else np.nan,
+                "bias": _mean(error),
+                "mse": _mean(np.square(error)),
+                "mse_error": _mean(np.square(error), error=True),
                 "coverage": float(covered.mean()),
-                "width": float((high - low)[defined].sum() / count),
+                "width": _mean((high - low)[defined]),
             }
         )
     return frame_of({name: [row[name] for row in rows] for name in rows[0]})
+
+
+def _mean(values: Floats, error: bool = False) -> float:
+    """The mean, or its standard error; nan where there is nothing to average."""
+    if not len(values):
+        return float("nan")
+    return float(values.std() / np.sqrt(len(values)) if error else values.mean())

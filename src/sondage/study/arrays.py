@@ -20,6 +20,9 @@ from sondage.study.estimate import Estimate
 from sondage.study.study import checked_level
 from sondage.types import Array, Floats
 
+_LARGE = 1e9
+"""A pool of unknown size is taken to be so many times the sample."""
+
 
 def estimate(
     y_true: Sequence[Any] | Array,
@@ -80,6 +83,7 @@ def estimate(
         estimator=PoissonEstimator(known=False),
         target_of_design=True,
         design_n_eff=0.0,
+        pool_size=pool_size or np.inf,
         n_labels=n,
         n_open=0,
         n_refused=0,
@@ -111,7 +115,7 @@ def _chances(
         if bad.any():
             row = int(np.argmax(bad))
             raise InvalidInput(f"weights[{row}] = {weight[row]} is not above 0")
-        # Only ratios of weights are known: scaled so that they add up to the pool, else kept small.
-        total = float(pool_size) if pool_size is not None else 1e9 * float(weight.sum())
-        return np.asarray(np.minimum(1.0, weight.sum() / (weight * total)))
-    return np.full(n, 1.0 if pool_size == n else n / pool_size if pool_size else 1e-9)
+        # Only ratios of weights are known: they add up to the pool if it is given, else to a large one.
+        share = weight / weight.sum()
+        return np.asarray(np.minimum(1.0, 1.0 / (share * (pool_size or _LARGE * n))))
+    return np.full(n, n / (pool_size or _LARGE * n))

@@ -33,6 +33,7 @@ class Question:
     estimator: Estimator | None
     target_of_design: bool
     design_n_eff: float
+    pool_size: float
     n_labels: int
     n_open: int
     n_refused: int
@@ -85,7 +86,7 @@ def assess(case: Case, question: Question, stream: Stream) -> Estimate:
         n_open=question.n_open,
         n_refused=question.n_refused,
         n_eff=totals.n_eff,
-        n_uniform=_plain(_uniform_equivalent(totals, linear, len(case.pool), question)),
+        n_uniform=_plain(_uniform_equivalent(totals, linear, question)),
         cost=question.cost,
         target=question.target,
         pool_version=question.pool_version,
@@ -153,8 +154,9 @@ def _warnings(
     return tuple(said)
 
 
-def _uniform_equivalent(totals: Totals, linear: Linear, N: int, question: Question) -> Floats:
+def _uniform_equivalent(totals: Totals, linear: Linear, question: Question) -> Floats:
     """Labels that a uniform sample without replacement would need for the same standard error."""
+    N = question.pool_size
     spread = np.einsum("md,de,me->m", linear.J, totals.pool_cov, linear.J)
     variance = np.square(linear.std_error)
     if question.target == "population":

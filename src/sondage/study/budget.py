@@ -17,7 +17,8 @@ class Cost:
     amount: float
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.amount, (int, float)) and np.isfinite(self.amount) and self.amount > 0):
+        number = isinstance(self.amount, (int, float)) and not isinstance(self.amount, bool)
+        if not (number and np.isfinite(self.amount) and self.amount > 0):
             raise InvalidInput(f"Cost(amount) takes a number above 0, not {self.amount!r}")
 
 

@@ -75,6 +75,8 @@ def create_study(
         raise InvalidInput(f"oracle= must be one of {_ORACLES}, not {oracle!r}")
     if target not in _TARGETS:
         raise InvalidInput(f"target= must be one of {_TARGETS}, not {target!r}")
+    if objective is not None and not isinstance(objective, Objective):
+        raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
     wanted = resolve(measure)
     chosen = resolve_design(design, oracle)
     parts = Parts(
@@ -129,8 +131,10 @@ def load_study(
     ``pool`` may be left out if the study's pool came from a parquet file that is still there;
     ``measure`` is needed only for a measure made of Python functions.
     """
-    journal = open_journal(storage)
+    journal = open_journal(storage, must_exist=True)
     names = journal.names()
+    if not names:
+        raise InvalidInput(f"there are no studies in {storage!r} yet: make one with create_study")
     if name is None:
         if len(names) != 1:
             raise InvalidInput(f"name= is needed: the storage holds {len(names)} studies: {names}")
@@ -142,7 +146,7 @@ def load_study(
             f"this is not the pool that study {name!r} was made with ({len(pool):,} items now, "
             f"{config['pool']['size']:,} then, or other scores): pass the original one"
         )
-    wanted = measure if measure is not None else from_config(config["measure"])
+    wanted = measure if measure is not None else _measure_again(name, config["measure"])
     parts = Parts(
         pool=pool,
         measure=wanted.bind(pool),
@@ -174,6 +178,14 @@ def _free_name(journal: Journal) -> str:
     while f"study-{number}" in taken:
         number += 1
     return f"study-{number}"
+
+
+def _measure_again(name: str, config: dict[str, Any]) -> Measure:
+    try:
+        measure: Measure = from_config(config)
+    except InvalidInput as error:
+        raise InvalidInput(f"measure= is needed to load study {name!r}: {error}") from error
+    return measure
 
 
 def _pool_again(config: dict[str, Any]) -> Pool:

@@ -80,6 +80,7 @@ class Ledger:
         self.digests: list[str] = []
         self.leases: dict[Any, Lease] = {}
         self.extra_answers = 0
+        self.extra_cost = 0.0
         self.corrections = 0
         self._columns = {
             name: Growing(kind)
@@ -157,6 +158,11 @@ class Ledger:
         return self._slot_unit.view
 
     @property
+    def slots(self) -> Ints:
+        """The slot of every draw."""
+        return self._columns["slot"].view
+
+    @property
     def status(self) -> Ints:
         """The status of every slot."""
         return self._slot_status.view
@@ -215,9 +221,11 @@ class Ledger:
     def _apply_answer(self, seq: int, record: Answer) -> None:
         row = self.pool.row_of(record.id)
         slots = self._slots_of[row]
-        # With a stochastic oracle the next unanswered draw of the item gets the answer.
+        # With a stochastic oracle the next unanswered draw of the item gets the answer, and a
+        # correction goes to the last answered one.
         waiting = [slot for slot in slots if not self._slots[slot].answers]
-        number = waiting[0] if waiting else slots[-1]
+        done = [slot for slot in slots if self._slots[slot].answers]
+        number = done[-1] if done and (record.replace or not waiting) else waiting[0]
         slot = self._slots[number]
         who: Any = record.annotator
         if record.replace:
@@ -228,6 +236,7 @@ class Ledger:
             who = seq  # another nameless opinion
         if slot.answers and who not in slot.answers:
             self.extra_answers += 1
+            self.extra_cost += self.pool.cost_of(row)
         slot.answers[who] = None if record.refused else self.pool.labels.code(record.label)
         self._slot_status.view[number], self._slot_y.view[number] = slot.resolve()
         self.leases.pop(record.id, None)

@@ -41,6 +41,7 @@ from sondage.types import Id
 
 _LEASE_SECONDS = 3600.0
 _BATCH = 25
+_NOTHING: Any = object()
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class Study:
             self._catch_up()
             limit = self._limit()
             table, draws = self._draw(min(int(n), limit.labels), limit)
-            if not len(draws) and not _may_be_empty(table, draws):
+            if not draws.new.any() and not _may_be_empty(table, draws):
                 raise NothingLeft(self._why_nothing())
             records = self._records(int(n), table, draws, annotator)
             try:
@@ -148,7 +149,7 @@ class Study:
     def tell(
         self,
         id: Id | Mapping[Id, Any],
-        label: Any = CANNOT_TELL,
+        label: Any = _NOTHING,
         *,
         annotator: str | None = None,
         replace: bool = False,
@@ -159,6 +160,8 @@ class Study:
         ``annotator``, or ``replace=True`` to correct the first.
         """
         self._catch_up()
+        if (label is _NOTHING) != isinstance(id, Mapping):
+            raise InvalidInput("tell() takes an id and its label, or one mapping of ids to labels")
         told = dict(id) if isinstance(id, Mapping) else {id: label}
         now = time.time()
         answers = [self._answer(one, value, annotator, replace, now) for one, value in told.items()]
@@ -218,9 +221,10 @@ class Study:
             ),
             target=self.parts.target,
             rounds=rounds,
-            interval=Interval.from_alias(interval) if isinstance(interval, str) else interval,
+            interval=_resolved(interval),
             estimator=None,
             target_of_design=own,
+            pool_size=len(self.pool),
             design_n_eff=0.0 if own else estimate_totals(self._case(self.measure)).n_eff,
             n_labels=self.n_labels,
             n_open=self.n_open,
@@ -284,11 +288,13 @@ class Study:
         ``oracle`` maps ids to labels, or is called with each item. ``budget`` is a number of items for
         this call (default: all that is left). ``allow_unsafe`` is handed to ``should_stop``.
         """
-        answer = oracle.__getitem__ if isinstance(oracle, Mapping) else None
+        answer = _answerer(oracle)
         until = np.inf if budget is None else self._ledger.asked + budget
         if budget is None and self.parts.budget is None and stop is None:
             raise InvalidInput("run() needs budget= or stop=, because the study has no budget")
-        self._answer_open(oracle)
+        if stop is not None:
+            check_safety(stop, self.estimate(rounds="closed"), allow_unsafe)
+        self._answer_open(answer)
         with Progress("labels", total=self._most(until), start=self._ledger.asked) as progress:
             while self._ledger.asked < until:
                 try:
@@ -296,16 +302,20 @@ class Study:
                 except NothingLeft:
                     break
                 for item in items:
-                    self.tell(item.id, answer(item.id) if answer else oracle(item))  # type: ignore[operator]
+                    self.tell(item.id, answer(item))
                 progress.at(self._ledger.asked)
                 if stop is not None and self.should_stop(stop, allow_unsafe=allow_unsafe).stop:
                     break
         return self.estimate()
 
-    def _answer_open(self, oracle: Any) -> None:
-        """Items left open by an earlier run come first: they count against the budget already."""
+    def _answer_open(self, answer: Callable[[Item], Any]) -> None:
+        """Items left open by an earlier run come first: they count against the budget already.
+
+        An item is also open where opinions are tied: that takes a further one, not the same again.
+        """
         for item in self.open_items():
-            self.tell(item.id, oracle[item.id] if isinstance(oracle, Mapping) else oracle(item))
+            if any(not answers for answers in self._ledger.answers(self.pool.row_of(item.id))):
+                self.tell(item.id, answer(item))
 
     def _most(self, until: float) -> int:
         most = min(until, len(self.pool))
@@ -343,11 +353,15 @@ class Study:
     @property
     def spent(self) -> float:
         """Cost of all items asked, open ones included, and of further opinions."""
-        return float(self.units.cost_of(self._ledger.asked_rows).sum()) + self._ledger.extra_answers
+        return float(self.units.cost_of(self._ledger.asked_rows).sum()) + self._ledger.extra_cost
 
     @property
     def remaining(self) -> float:
-        """What is left of the budget: labels, or cost; infinite without a budget."""
+        """What is left of the budget: labels, or cost; infinite without a budget.
+
+        Further opinions on an item count too. They are taken in even where nothing is left, because
+        nothing told is ever lost: the cap is on what is asked.
+        """
         self._catch_up()
         budget = self.parts.budget
         if budget is None:
@@ -363,23 +377,23 @@ class Study:
         return [self._item(row) for row in rows.tolist()]
 
     def labels(self) -> Any:
-        """Frame of id, label, probability and weight; the weight serves as ``sample_weight``."""
+        """Frame of id, label, probability and weight; the weight serves as ``sample_weight``.
+
+        One row per labelled item, in the order asked; with a stochastic oracle, one per answer.
+        """
         self._catch_up()
-        sample = self._ledger.sample
+        ledger, sample = self._ledger, self._ledger.sample
         kind = sample.kinds[0] if sample.kinds else "strata"
         weight = estimator_for(kind).weights(self._case(self.measure))
-        told = sample.answered
-        chance = np.where(np.isnan(sample.pi), sample.p, sample.pi)
-        rows, first, where = np.unique(sample.row[told], return_index=True, return_inverse=True)
-        total = np.bincount(where, weights=weight[told], minlength=len(rows))
-        order = np.argsort(first)
-        rows, first, total = rows[order], first[order], total[order]
+        total = np.bincount(ledger.slots, weights=weight, minlength=ledger.asked)
+        chance = np.where(np.isnan(sample.pi), sample.p, sample.pi)[sample.new]
+        told = np.flatnonzero(ledger.status == ANSWERED)
         return frame_of(
             {
-                "id": [self.pool.id_of(row) for row in rows.tolist()],
-                "label": [self.pool.labels.decode(code) for code in sample.y[told][first]],
-                "probability": chance[told][first].tolist(),
-                "weight": total.tolist(),
+                "id": [self.pool.id_of(row) for row in ledger.asked_rows[told].tolist()],
+                "label": [self.pool.labels.decode(code) for code in ledger.labels[told].tolist()],
+                "probability": chance[told].tolist(),
+                "weight": total[told].tolist(),
             }
         )
 
@@ -459,6 +473,32 @@ class Study:
             # The belief is a fold over rounds: replayed, it goes through the same states.
             self._states.append(self._next_state())
         self._ledger.apply(seq, record)
+
+
+def _answerer(oracle: Any) -> Callable[[Item], Any]:
+    """An oracle as a function of the item."""
+    if callable(oracle):
+        answer: Callable[[Item], Any] = oracle
+        return answer
+    if not isinstance(oracle, Mapping):
+        raise InvalidInput(
+            f"oracle= takes a mapping of ids to labels or a function of an item, not {oracle!r}"
+        )
+
+    def look_up(item: Item) -> Any:
+        if item.id not in oracle:
+            raise UnknownItem(f"the oracle has no label for id {item.id!r}: add it, or map it to CANNOT_TELL")
+        return oracle[item.id]
+
+    return look_up
+
+
+def _resolved(interval: Any) -> Interval | None:
+    if isinstance(interval, str):
+        return Interval.from_alias(interval)
+    if interval is None or isinstance(interval, Interval):
+        return interval
+    raise InvalidInput(f"interval= takes a name or an Interval, not {interval!r}")
 
 
 def _may_be_empty(table: Table, draws: Draws) -> bool:

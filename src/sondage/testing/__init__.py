@@ -10,6 +10,7 @@ Each suite is a pytest class with a hook that makes the part::
 """
 
 from sondage.testing.beliefs import BeliefSuite
+from sondage.testing.catalogue import suites_for
 from sondage.testing.designs import DesignSuite
 from sondage.testing.estimators import EstimatorSuite
 from sondage.testing.intervals import IntervalSuite
@@ -29,4 +30,5 @@ __all__ = [
     "ObjectiveSuite",
     "StopRuleSuite",
     "UnitsSuite",
+    "suites_for",
 ]
