@@ -14,7 +14,7 @@ import numpy as np
 
 import sondage as sd
 from benchmarks._results import Result, Row
-from benchmarks.variance import Replay, embed, in_parallel, stamp
+from benchmarks.variance import Replay, embed, in_parallel, last_rows, stamp
 from sondage.datasets import synthetic_pool
 from sondage.designs import Design
 from sondage.estimators import Case, estimate_totals
@@ -40,14 +40,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=1000, help="studies for every number")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=None)
+    parser.add_argument("--designs", nargs="+", metavar="D", help="only these; others as in the last result")
     parser.add_argument("--docs", action="store_true", help="put the table into docs/proof.md")
 
 
 def run(args: argparse.Namespace) -> Result:
     rows: list[Row] = []
+    last = last_rows("coverage", args)
     for prevalence in POOLS:
         for measure in MEASURES:
             for design in DESIGNS:
+                if args.designs and design not in args.designs:
+                    key = prevalence, measure, design
+                    rows += [row for row in last if (row["prevalence"], row["measure"], row["design"]) == key]
+                    continue
                 rows += evaluate(prevalence, measure, design, args.repeats, args.seed, args.workers)
             print(f"  prevalence {prevalence}, {measure}: done", flush=True)
     if args.docs:

@@ -13,6 +13,7 @@ docs/proof.md.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -27,7 +28,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import sondage as sd
-from benchmarks._results import Result, Row
+from benchmarks._results import FOLDER, Result, Row
 from sondage import Pool
 from sondage.datasets import synthetic_pool
 from sondage.designs import Design, History, Importance, Limit, Poisson, Stratified, Uniform, draw
@@ -58,12 +59,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=6400, help="studies for every number")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=None)
+    parser.add_argument("--designs", nargs="+", metavar="D", help="only these; others as in the last result")
     parser.add_argument("--docs", action="store_true", help="put the table into docs/proof.md")
 
 
 def run(args: argparse.Namespace) -> Result:
     rows: list[Row] = []
+    last = last_rows("variance", args)
     for setting in settings():
+        if args.designs and setting.design.alias not in args.designs:
+            rows += [
+                row for row in last if row["design"] == setting.name and row["measure"] in setting.measures
+            ]
+            continue
         rows += evaluate(setting, args.repeats, args.seed, args.workers)
         print(f"  {setting.name}, {', '.join(setting.measures)}: done", flush=True)
     if args.docs:
@@ -291,8 +299,8 @@ class Truth:
         R = (p[:, None] * ones + (1 - p)[:, None] * zeros).mean(axis=0)
         slopes = np.stack([gradient(name, R) for name in names], axis=1)
         norm = [np.square(one @ slopes).sum(axis=1) ** (power / 2) for one in (ones, zeros)]
-        weight = np.maximum(np.stack([p, 1 - p]), probability_floor)
-        size = (weight / weight.sum(axis=0) * norm).sum(axis=0) ** (1 / power)
+        chance = np.clip(p, probability_floor, 1 - probability_floor)
+        size = (chance * norm[0] + (1 - chance) * norm[1]) ** (1 / power)
         return size if self.pool.cost is None else size / np.sqrt(self.pool.cost)
 
 
@@ -336,7 +344,10 @@ def _stratified(truth: Truth, setting: Setting, draws: float) -> Moments:
     cell = study.units.unit_of(np.arange(truth.N))
     size = np.bincount(cell)
     n = np.bincount(cell[asked], minlength=len(size))
-    group = _joined(size, n)
+    alike = np.zeros(len(size), dtype=np.int64)
+    if setting.pooled:  # only cells with the same prediction are joined
+        alike[cell] = truth.c
+    group = _joined(size, n, alike)
     cov, bias = np.zeros((6, 6)), np.zeros(6)
     for one in np.unique(group):
         mine = np.flatnonzero(group == one)
@@ -350,9 +361,10 @@ def _stratified(truth: Truth, setting: Setting, draws: float) -> Moments:
     return Moments(cov, bias - truth.R)
 
 
-def _joined(size: Ints, n: Ints) -> Ints:
-    zero, no = np.zeros(len(size), dtype=np.int64), np.zeros(len(size), dtype=bool)
-    group = collapse(PostStrata(zero, size, np.arange(len(size)), zero, no, None, None), n, 2)
+def _joined(size: Ints, n: Ints, alike: Ints) -> Ints:
+    """(K,) group of every cell."""
+    number, no = np.arange(len(size)), np.zeros(len(size), dtype=bool)
+    group = collapse(PostStrata(number, size, number, alike, no, None, None), n, 2)
     assert group is not None
     return group
 
@@ -407,6 +419,17 @@ def stamp(name: str, repeats: int, seed: int) -> str:
         f"*Made by `python -m benchmarks {name} --docs`: {repeats:,} repeats, seed {seed}, "
         f"sondage {sd.__version__}, {today}.*"
     )
+
+
+def last_rows(name: str, args: argparse.Namespace) -> list[Row]:
+    """The first table of the last result, if it had as many repeats and the same seed."""
+    path = FOLDER / f"{name}.json"
+    if not args.designs or not path.exists():
+        return []
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if any(content["options"][one] != getattr(args, one) for one in ("repeats", "seed")):
+        return []
+    return list(next(iter(content["tables"].values())))
 
 
 def embed(name: str, lines: list[str]) -> None:

@@ -137,8 +137,7 @@ def test_probability_floor_is_the_least_chance_of_any_label_that_counts() -> Non
     pool = Pool.from_arrays(probability=p1, prediction=[0, 0, 0, 1, 1])
     G = (0.6 + 0.9) / p1.sum()
     assert chances(pool, "recall", form="rms")[:2].max() < 0.01
-    floored = np.maximum(p1, 0.01)
-    floored /= floored + np.maximum(1 - p1, 0.01)
+    floored = np.clip(p1, 0.01, 0.99)
     h = np.array([G, G, G, 1 - G, 1 - G]) ** 2 * floored
     found = chances(pool, "recall", form="rms", probability_floor=0.01)
     np.testing.assert_allclose(found, normalised(np.sqrt(h)), rtol=1e-6)

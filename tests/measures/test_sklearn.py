@@ -286,3 +286,8 @@ def test_probabilities_of_several_systems() -> None:
             bound = Measure.from_alias(alias, system=name).bind(pool)
             found = pool_value(bound, pool, pool.labels.encode(y))[0]
             assert found == pytest.approx(expected, **CLOSE)
+
+
+def test_exact_with_ids_in_any_order() -> None:
+    y, f = [1, 0, 1, 1, 0], [1, 1, 1, 0, 0]
+    assert exact("f1", y, f, id=[5, 1, 4, 2, 3]) == pytest.approx(metrics.f1_score(y, f), abs=1e-12)

@@ -77,7 +77,7 @@ GOLDEN = {
 }
 
 
-def test_every_design_is_recorded() -> None:
+def test_every_recorded_design_is_still_there() -> None:
     assert {*GOLDEN} <= {*designs()}
 
 

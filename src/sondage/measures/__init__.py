@@ -53,7 +53,8 @@ def exact(
     roles = {"labels": label_set(wanted, y_true, y_pred), **roles}
     pool = Pool.from_arrays(prediction=y_pred, **roles)
     bound = wanted.bind(pool)
-    value = pool_value(bound, pool, pool.labels.encode(np.asarray(y_true).tolist()))
+    y = pool.ordered(pool.labels.encode(np.asarray(y_true).tolist()))
+    value = pool_value(bound, pool, y)
     return value if bound.m > 1 else value[0]
 
 

@@ -172,6 +172,10 @@ class Pool:
             return np.empty(0, dtype=np.int64)
         return np.searchsorted(self.ids, np.asarray(ids, dtype=self.ids.dtype)).astype(np.int64)
 
+    def ordered(self, values: Array) -> Array:
+        """A column given in the row order of the source, in the order of this pool."""
+        return values if self._row_in_source is None else values[self._row_in_source]
+
     def id_of(self, row: int) -> Id:
         """The id of a row, as a plain int or str."""
         id: Id = self.ids[row].item()

@@ -1,0 +1,51 @@
+"""Coverage of every interval under every design, on pools with many, few and very few positives.
+
+500 labels, 1,000 repeats, nominal 95 %. Where the sample is informative an interval has to cover at
+least 92 times in 100. Where it does not, the number found is written down here, and the test fails if
+it gets worse *or better* by more than three standard errors: a mended weak spot must be taken off the
+list. docs/proof.md has the whole table and the reasons.
+"""
+
+import numpy as np
+import pytest
+from benchmarks.coverage import DESIGNS, MEASURES, POOLS, evaluate, intervals_of
+from tests.slow.workers import WORKERS
+
+pytestmark = pytest.mark.slow
+REPEATS = 1000
+LEAST = 0.92
+
+# (prevalence, measure, design): coverage found of each interval that falls short
+SHORT: dict[tuple[float, str, str], dict[str, float]] = {}
+
+# (prevalence, measure, design): share of studies found without an estimate; elsewhere none
+UNDEFINED: dict[tuple[float, str, str], float] = {}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("prevalence", list(POOLS))
+def test_intervals_cover(prevalence: float, measure: str, design: str) -> None:
+    key = prevalence, measure, design
+    rows = evaluate(prevalence, measure, design, REPEATS, workers=WORKERS)
+    assert [row["interval"] for row in rows] == list(intervals_of(measure, design))
+    for row in rows:
+        undefined = UNDEFINED.get(key, 0.0)
+        assert row["undefined"] == pytest.approx(undefined, abs=3 * error(undefined)), row
+        expected = SHORT.get(key, {}).get(row["interval"])
+        if expected is None:
+            assert row["coverage"] >= LEAST, row
+        else:
+            assert row["coverage"] == pytest.approx(expected, abs=3 * error(expected)), row
+
+
+def test_every_shortfall_listed_is_one_that_is_tested() -> None:
+    grid = {(p, m, d): intervals_of(m, d) for p in POOLS for m in MEASURES for d in DESIGNS}
+    for key, found in SHORT.items():
+        assert set(found) <= {*grid[key]}
+        assert all(value < LEAST for value in found.values())
+    assert {*UNDEFINED} <= {*grid}
+
+
+def error(share: float) -> float:
+    return float(np.sqrt(share * (1 - share) / REPEATS))
