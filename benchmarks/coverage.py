@@ -141,7 +141,7 @@ class _Repeat:
         study = sd.create_study(self.pool, self.measure, design=self.design, rng=random)
         for _ in range(LABELS // BATCH):
             study.tell({item.id: self.labels[item.id] for item in study.ask(BATCH)})
-        return study._case(study.measure), study.parts.seed
+        return study.case(study.measure), study.parts.seed
 
 
 def _decisions(pool: sd.Pool, labels: dict[int, int]) -> tuple[list[int], list[int]]:

@@ -179,20 +179,18 @@ class Replay:
         estimator: Estimator | None = None,
     ) -> None:
         names = measures if isinstance(measures, str) else list(measures)
-        study = sd.create_study(pool, names, design=design, rng=0)
-        self.study, self.n, self.seed, self.estimator = study, labels_asked, seed_from(seed), estimator
+        self.problem = sd.create_study(pool, names, design=design, rng=0).problem()
+        self.design, self.n, self.seed, self.estimator = design, labels_asked, seed_from(seed), estimator
         self.y = encoded_labels(pool, labels)
-        problem = study._problem()
-        self.state = problem.state
-        self.table = design.table(problem, labels_asked)
+        self.table = design.table(self.problem, labels_asked)
         self.memo: dict[Any, Any] = {}
 
     def case(self, number: int) -> tuple[Case, int]:
         """The answered sample of a repeat, and the seed of its study."""
-        study, pool, table = self.study, self.study.pool, self.table
+        problem, pool, table = self.problem, self.problem.pool, self.table
         words = stream(self.seed, "simulate", number).words(2).tobytes()
         seed = seed_from(np.random.default_rng(int.from_bytes(words, "little")))
-        units = study.design.make_units(pool, study.measure, seed)
+        units = self.design.make_units(pool, problem.measure, seed)
         if table.kind in ("poisson", "fixed"):  # the order of arrival is the seed's own
             table = replace(table, cache={})
         none = np.empty(0, dtype=np.int64)
@@ -213,9 +211,16 @@ class Replay:
             status=np.full(len(draws), ANSWERED),
             rounds=(RoundInfo(table.kind, draws.scale, float(self.n)),),
         )
-        states, memo = [self.state], self.memo
-        looked_up = None if table.kind == "strata" else table
-        case = Case(pool, units, study.measure, sample, study.belief, states, lambda _: looked_up, memo=memo)
+        case = Case(
+            pool,
+            units,
+            problem.measure,
+            sample,
+            problem.belief,
+            [problem.state],
+            lambda _: None if table.kind == "strata" else table,
+            memo=self.memo,
+        )
         return case, seed
 
     def numbers(self, number: int) -> Floats:
@@ -341,7 +346,7 @@ def _stratified(truth: Truth, setting: Setting, draws: float) -> Moments:
     """
     study = sd.create_study(truth.pool, list(setting.measures), design=setting.design, rng=0)
     asked = [truth.pool.row_of(item.id) for item in study.ask(LABELS)]
-    cell = study.units.unit_of(np.arange(truth.N))
+    cell = study.problem().units.unit_of(np.arange(truth.N))
     size = np.bincount(cell)
     n = np.bincount(cell[asked], minlength=len(size))
     alike = np.zeros(len(size), dtype=np.int64)

@@ -20,7 +20,7 @@ PLAIN = ScoreBelief()
 def problem_of(pool: Pool, measure: str | Measure, design: Design | None = None, **options: Any) -> Problem:
     """What the design is shown at its first round."""
     chosen = design or Importance(probability_floor=0.0, risk_floor=0.0)
-    return sd.create_study(pool, measure, design=chosen, rng=1, **options)._problem()
+    return sd.create_study(pool, measure, design=chosen, rng=1, **options).problem()
 
 
 def scored(n: int = 60, seed: int = 2, **columns: Any) -> tuple[Pool, np.ndarray, np.ndarray]:

@@ -244,9 +244,9 @@ def test_poisson_run_to_its_budget_never_exceeds_it_and_is_unbiased() -> None:
     for seed in range(len(counts)):
         study = sd.create_study(pool, "accuracy", design=Poisson(), budget=3, rng=seed)
         study.run(lambda item: 1, batch=2)
-        sample = study._ledger.sample
+        sample = study.sample
         assert len(sample) == 3
-        weight = sd.estimators.PoissonEstimator().weights(study._case(study.measure))
+        weight = sd.estimators.PoissonEstimator().weights(study.case(study.measure))
         counts[seed, sample.row] = weight
     assert_unbiased(counts)
 

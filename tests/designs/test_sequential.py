@@ -19,7 +19,7 @@ def test_chances_are_spread_and_floor_and_sum_to_one_over_the_items_left(floor: 
     study = sd.create_study(pool, "f1", design=Sequential(floor=floor, probability_floor=0.0), rng=1)
     for _ in range(4):
         ask_and_tell(study, labels, 15)
-        problem = study._problem()
+        problem = study.problem()
         table = study.design.table(problem, 5)
         assert table.chance is not None
         left = problem.units.size - problem.asked
@@ -33,9 +33,9 @@ def test_chances_are_spread_and_floor_and_sum_to_one_over_the_items_left(floor: 
 def test_every_item_left_has_a_chance_and_no_other_has() -> None:
     pool, labels = small_pool(60)
     study = sd.create_study(pool, "f1", design=Sequential(), rng=1)
-    while study._problem().asked.sum() < 55:
+    while study.problem().asked.sum() < 55:
         ask_and_tell(study, labels, 5)
-        problem = study._problem()
+        problem = study.problem()
         left = problem.units.size - problem.asked
         if left.any():
             table = study.design.table(problem, 1)
@@ -49,8 +49,7 @@ def test_recorded_chances_are_those_of_the_table_at_that_moment() -> None:
     pool, labels = small_pool(120)
     study = sd.create_study(pool, "f1", design=Sequential(), rng=1)
     for n in (10, 1, 30):
-        study._state = study._next_state()
-        problem = study._problem()
+        problem = study.problem()
         table = study.design.table(problem, n)
         assert table.chance is not None
         left = problem.units.size - problem.asked
@@ -85,12 +84,12 @@ def test_the_belief_at_the_start_of_every_round_is_kept_and_comes_back_on_loadin
     study = sd.create_study(pool, "f1", design=Sequential(), rng=1, storage=journal)
     expected, start = [], study.belief.start(pool, study.units)
     for n in (12, 5, 20):
-        expected.append(study.belief.step(start, study._ledger.seen).nodes)
+        expected.append(study.belief.step(start, study.known.ledger.seen).nodes)
         ask_and_tell(study, labels, n)
     for one in (study, sd.load_study(journal, pool=pool)):
         one.estimate()
-        assert len(one._states) == 3
-        for state, nodes in zip(one._states, expected, strict=True):
+        assert len(one.known.states) == 3
+        for state, nodes in zip(one.known.states, expected, strict=True):
             assert state.nodes is not None
             assert nodes is not None
             np.testing.assert_array_equal(state.nodes.weights, nodes.weights)

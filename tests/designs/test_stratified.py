@@ -79,7 +79,7 @@ def test_quotas_make_up_for_earlier_rounds() -> None:
     for n in (1, 1, 13, 2, 40, 3):
         for item in study.ask(n):
             study.tell(item.id, labels[item.id])
-    problem = study._problem()
+    problem = study.problem()
     fresh = problem_of(pool, "f1", design)
     goal = shares(design._weight(fresh), fresh.units.size, 60)
     assert problem.asked.sum() == 60

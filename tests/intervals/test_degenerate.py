@@ -148,7 +148,7 @@ def test_arrays_without_an_error_do_not_give_a_point(measure: str, how: str) -> 
 def test_rounding_is_no_information(design: str) -> None:
     """Where no draw moved the value, the variance is all that the belief expects."""
     study = study_of(design, "accuracy", "right")
-    totals = estimate_totals(study._case(study.measure))
+    totals = estimate_totals(study.case(study.measure))
     linear = linearise(totals, study.measure)
     assert np.square(linear.parts).sum() < 1e-30
     assert totals.prior_cov is not None
@@ -163,7 +163,7 @@ def test_uniform_with_one_label_in_a_class_still_has_its_guard() -> None:
     for seed in range(200):
         study = sd.create_study(pool, "accuracy", design="uniform", budget=6, rng=seed)
         study.run(lambda item: int(f[item.id]))
-        if study._ledger.sample.y.sum() == 1:
+        if study.sample.y.sum() == 1:
             break
     for interval in ("wald", "t", "logit", "bootstrap"):
         assert_wide_or_undefined(study.estimate(interval=interval), 1e-3)

@@ -12,8 +12,24 @@ from tests.slow.workers import WORKERS
 pytestmark = pytest.mark.slow
 REPEATS = 6400
 
-REPORTED = (0.95, 1.10)
-"""Mean of the reported variance over the true one. Never too small; a little too large is allowed."""
+REPORTED = (0.95, 1.05)
+"""Mean of the reported variance over the true one."""
+
+GUARDED = {
+    ("stratified, proportional", "accuracy"): 1.27,
+    ("stratified, proportional", "f1"): 1.36,
+    ("stratified, proportional", "recall"): 1.25,
+    ("stratified, proportional", "matthews_corrcoef"): 1.37,
+    ("stratified, Neyman", "accuracy"): 1.27,
+    ("stratified, Neyman", "f1"): 1.26,
+    ("stratified, Neyman", "recall"): 1.25,
+    ("stratified, Neyman", "matthews_corrcoef"): 1.26,
+}
+"""The same as found where strata whose labels all agreed get the variance that the belief expects.
+
+Strata with a dissenting label already stand for them on average, so that this counts something twice:
+the price of never taking a stratum for pure. A smaller price has to be written down here.
+"""
 
 
 def name(setting: Setting) -> str:
@@ -29,5 +45,8 @@ def test_bias_and_variance_are_those_of_the_formula(setting: Setting) -> None:
         assert row["simulated"] == pytest.approx(1, abs=0.05), row
         # In standard errors of the estimate; the formula is the term of order 1/n.
         assert abs(row["bias"]) < 3 / np.sqrt(REPEATS) + abs(row["bias by formula"]), row
-        least, most = REPORTED
-        assert least < row["reported"] < most, row
+        guarded = GUARDED.get((setting.name, row["measure"]))
+        if guarded is None:
+            assert REPORTED[0] < row["reported"] < REPORTED[1], row
+        else:
+            assert row["reported"] == pytest.approx(guarded, abs=0.05), row

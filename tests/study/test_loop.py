@@ -439,7 +439,7 @@ def test_sequential_weights_give_the_plain_form_in_scikit_learn(pool: Pool, labe
     plain = SequentialEstimator(control=False)
     for name, value in (("f1", f1), ("accuracy", accuracy)):
         measure = sd.measures.resolve(name).bind(pool)
-        R = estimate_totals(study._case(measure), plain).R
+        R = estimate_totals(study.case(measure), plain).R
         assert measure.g(R)[0] == pytest.approx(value, abs=1e-12)
 
 

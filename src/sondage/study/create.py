@@ -20,7 +20,8 @@ from sondage.pool.pool import Pool
 from sondage.registry import from_config
 from sondage.streams import seed_from
 from sondage.study import budget as budgets
-from sondage.study.study import Parts, Study, checked_level
+from sondage.study.known import Parts
+from sondage.study.study import Study, checked_level
 
 _ORACLES = ("deterministic", "stochastic")
 _TARGETS = ("pool", "population")

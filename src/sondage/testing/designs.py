@@ -110,7 +110,7 @@ class DesignSuite:
             pool, labels = small_pool()
             study = self.study(pool, measure)
             for n in (5, 1, 8, 3, 40):
-                problem = study._problem()
+                problem = study.problem()
                 if problem.asked.sum() == len(pool):
                     break
                 _check_table(study.design, study.design.table(problem, n), problem, n)
@@ -122,7 +122,7 @@ class DesignSuite:
         study, again = self.study(pool), self.study(pool)
         for one in (study, again):
             ask_and_tell(one, labels, 9)
-        problem, fresh = study._problem(), again._problem()
+        problem, fresh = study.problem(), again.problem()
         fresh.memo.clear()
         before = copy.deepcopy((problem.asked, problem.answered))
         first, second = study.design.table(problem, 6), study.design.table(problem, 6)
@@ -140,9 +140,9 @@ class DesignSuite:
             pytest.skip("the design adapts")
         pool, labels = small_pool()
         study = self.study(pool)
-        first = study.design.table(study._problem(), 5).digest
+        first = study.design.table(study.problem(), 5).digest
         ask_and_tell(study, {id: 1 - label for id, label in labels.items()}, 12)
-        problem = study._problem()
+        problem = study.problem()
         problem.memo.clear()
         assert study.design.table(problem, 5).digest == first
 

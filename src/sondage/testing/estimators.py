@@ -183,7 +183,7 @@ def make_case(design: Design, measure: str, n: int | None, seed: int, **options:
     else:
         for _ in range(3):
             ask_and_tell(study, labels, max(n // 3, 1))
-    return study._case(resolve(measure).bind(pool))
+    return study.case(resolve(measure).bind(pool))
 
 
 def pool_averages(case: Case) -> Floats:

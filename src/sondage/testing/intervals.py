@@ -186,4 +186,4 @@ def case_of(design: Design, measure: str, n: int | None, seed: int = 1, never: s
     else:
         ask_and_tell(study, answers, n // 2)
         ask_and_tell(study, answers, n - n // 2)
-    return study._case(resolve(measure).bind(pool))
+    return study.case(resolve(measure).bind(pool))

@@ -1,0 +1,65 @@
+"""Telling: answers checked before anything is written; and oracles as functions of an item."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sondage.errors import AlreadyAnswered, InvalidInput, UnknownItem
+from sondage.journal import Answer
+from sondage.study.item import CANNOT_TELL, Item
+from sondage.study.known import Known
+from sondage.types import Id
+
+
+def checked_answers(
+    known: Known, told: Mapping[Id, Any], annotator: str | None, replace: bool
+) -> list[Answer]:
+    """Answers that can be taken, all or none."""
+    now = time.time()
+    return [_checked(known, id, label, annotator, replace, now) for id, label in told.items()]
+
+
+def _checked(known: Known, id: Id, label: Any, annotator: str | None, replace: bool, now: float) -> Answer:
+    row = known.parts.pool.row_of(id)
+    if not known.ledger.is_asked(row):
+        raise UnknownItem(
+            f"id {id!r} was never asked, so its chance is unknown and its label cannot be used: "
+            "tell only items that ask() has returned"
+        )
+    answers = known.ledger.answers(row)
+    free = any(not one for one in answers)
+    mine = any(annotator in one for one in answers) or (annotator is None and not free)
+    if mine and not replace and not (free and known.parts.oracle == "stochastic"):
+        raise AlreadyAnswered(
+            f"id {id!r} has an answer already: pass replace=True to correct it, or annotator= for "
+            "a second opinion"
+        )
+    refused = label is None or label is CANNOT_TELL
+    if not refused:
+        try:
+            known.parts.pool.labels.code(label)
+        except InvalidInput as error:
+            raise InvalidInput(f"id {id!r}: {error}") from None
+    value = label.item() if hasattr(label, "item") else label
+    plain_id: Any = id.item() if hasattr(id, "item") else id
+    return Answer(plain_id, None if refused else value, refused, annotator, replace, None, now)
+
+
+def answerer(oracle: Any) -> Callable[[Item], Any]:
+    """An oracle, a mapping of ids to labels or a function, as a function of the item."""
+    if callable(oracle):
+        answer: Callable[[Item], Any] = oracle
+        return answer
+    if not isinstance(oracle, Mapping):
+        raise InvalidInput(
+            f"oracle= takes a mapping of ids to labels or a function of an item, not {oracle!r}"
+        )
+
+    def look_up(item: Item) -> Any:
+        if item.id not in oracle:
+            raise UnknownItem(f"the oracle has no label for id {item.id!r}: add it, or map it to CANNOT_TELL")
+        return oracle[item.id]
+
+    return look_up

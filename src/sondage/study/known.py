@@ -1,0 +1,185 @@
+"""What a study knows: its parts, and the journal's events folded into ledger and beliefs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sondage.beliefs.base import Belief, State
+from sondage.designs.base import Design, Oracle, Problem, Table
+from sondage.designs.draw import Limit
+from sondage.errors import NothingLeft, NotSupported
+from sondage.estimators import Case, estimator_for
+from sondage.estimators.sample import ANSWERED, OPEN
+from sondage.journal import Journal, Record, Round
+from sondage.measures import Measure
+from sondage.objective import Objective
+from sondage.pool.pool import Pool
+from sondage.study.budget import Budget, Cost
+from sondage.study.ledger import Ledger
+
+_NO_END = 10**9
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a study is put together from, all bound to its pool."""
+
+    pool: Pool
+    measure: Measure
+    design: Design
+    objective: Objective
+    budget: Budget
+    oracle: Oracle
+    target: str
+    seed: int
+    confidence_level: float
+
+
+class Known:
+    """The state of a study: a pure fold of its journal, live and after a reload.
+
+    ``states`` has the belief at the start of every round.
+    """
+
+    def __init__(self, name: str, parts: Parts, journal: Journal) -> None:
+        self.name, self.parts, self.journal = name, parts, journal
+        pool, measure, design = parts.pool, parts.measure, parts.design
+        self.units = design.make_units(pool, measure, parts.seed)
+        self.belief: Belief = design.belief.bind(pool, measure.systems(pool))
+        self.ledger = Ledger(pool, self.units, parts.oracle)
+        self.states: list[State] = []
+        self._start = self._latest = self.belief.start(pool, self.units)
+        self._latest_at = -1
+        self._memo: dict[Any, Any] = {}
+        self._tables: dict[str, Table] = {}
+        refusal = design.refuses(self.problem())
+        if refusal:
+            raise NotSupported(refusal)
+
+    # ---- the fold --------------------------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Take in what the journal has and we do not: after loading, or from other processes."""
+        for seq, record in self.journal.events(self.name, self.ledger.seq):
+            self._apply(seq, record)
+
+    def append(self, records: Sequence[Record], after: int | None = None) -> None:
+        """Write records, durably, and only then take them in."""
+        for seq, record in self.journal.append(self.name, records, after):
+            if seq == self.ledger.seq + 1:
+                self._apply(seq, record)
+            else:
+                self.catch_up()
+
+    def _apply(self, seq: int, record: Record) -> None:
+        if isinstance(record, Round):
+            # The belief is a fold over rounds: replayed, it goes through the same states.
+            self.states.append(self.state())
+        self.ledger.apply(seq, record)
+
+    def state(self) -> State:
+        """The belief after all that is known now; worked out once per event."""
+        if self._latest_at != self.ledger.seq:
+            before = self.states[-1] if self.states else self._start
+            self._latest = self.belief.step(before, self.ledger.seen)
+            self._latest_at = self.ledger.seq
+        return self._latest
+
+    # ---- what designs and estimators see ---------------------------------------------------------
+
+    def problem(self) -> Problem:
+        """What the design may look at now."""
+        parts, ledger = self.parts, self.ledger
+        return Problem(
+            pool=parts.pool,
+            units=self.units,
+            measure=parts.measure,
+            objective=parts.objective,
+            belief=self.belief,
+            state=self.state(),
+            centre=estimator_for(parts.design.kind).centre,
+            oracle=parts.oracle,
+            left=self.left,
+            expected=ledger.expected,
+            asked_units=ledger.asked_units,
+            answered_units=ledger.asked_units[ledger.status == ANSWERED],
+            memo=self._memo,
+        )
+
+    def case(self, measure: Measure) -> Case:
+        """What estimators see for a bound measure."""
+        return Case(
+            self.parts.pool,
+            self.units,
+            measure,
+            self.ledger.sample,
+            self.belief,
+            self.states,
+            self.table,
+            self.parts.oracle,
+            self._memo,
+        )
+
+    def table(self, number: int) -> Table | None:
+        """The table of a round: made again where it is static, read back otherwise."""
+        kind, digest = self.ledger.rounds[number].kind, self.ledger.digests[number]
+        if kind == "strata":
+            return None
+        if digest not in self._tables:
+            if self.parts.design.static:
+                self._tables[digest] = self.parts.design.table(self.problem(), 1)
+            else:
+                chance = self.journal.table(self.name, digest)
+                if chance is None:
+                    return None
+                self._tables[digest] = Table(kind, chance=chance)
+        return self._tables[digest]
+
+    # ---- the budget ------------------------------------------------------------------------------
+
+    @property
+    def spent(self) -> float:
+        """Cost of all items asked, open ones included, and of further opinions."""
+        return float(self.units.cost_of(self.ledger.asked_rows).sum()) + self.ledger.extra_cost
+
+    @property
+    def left(self) -> float:
+        """What is left of the budget, below 0 where further opinions have overdrawn it."""
+        budget = self.parts.budget
+        if budget is None:
+            return np.inf
+        if isinstance(budget, Cost):
+            return budget.amount - self.spent
+        return budget - self.ledger.asked - self.ledger.extra_answers
+
+    def limit(self) -> Limit:
+        """What the next round may take; ``NothingLeft`` if that is nothing."""
+        items = _NO_END
+        if self.parts.oracle == "deterministic":
+            items = len(self.parts.pool) - self.ledger.asked
+        if self.left <= 0 or items <= 0:
+            raise NothingLeft(self.why_nothing())
+        if isinstance(self.parts.budget, Cost):
+            return Limit(items, self.left)
+        return Limit(int(min(self.left, items)))
+
+    def why_nothing(self) -> str:
+        """Why nothing more can be asked."""
+        waiting = int((self.ledger.status == OPEN).sum())
+        open_ = f"; {waiting} asked items are still open: see open_items()" if waiting else ""
+        budget = self.parts.budget
+        if isinstance(budget, int) and self.left <= 0:
+            return f"the budget of {budget} labels is spent{open_}"
+        if isinstance(budget, Cost):
+            return (
+                f"what is left of the cost budget ({max(self.left, 0):g} of {budget.amount:g}) does not "
+                f"pay for another item{open_}"
+            )
+        return (
+            f"all {self.ledger.asked:,} items that could move the measure have been asked, of "
+            f"{len(self.parts.pool):,} in the pool{open_}"
+        )

@@ -1,0 +1,65 @@
+"""Asking: from the design's table to a round of draws, ready to be written down."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from sondage.designs.base import Table
+from sondage.designs.draw import Draws, draw
+from sondage.errors import NothingLeft
+from sondage.journal import Lease, Record, Round
+from sondage.journal.base import none_if_nan
+from sondage.streams import stream
+from sondage.study.known import Known
+
+_LEASE_SECONDS = 3600.0
+_LARGEST = 1e308
+"""Stands for an infinite scale, which JSON cannot hold."""
+
+
+def next_round(known: Known, n: int, annotator: str | None) -> tuple[Draws, list[Record]]:
+    """Draws of the next round and the records of it: a function of pool, configuration, seed, events."""
+    limit = known.limit()
+    design = known.parts.design
+    table = design.table(known.problem(), min(n, limit.labels))
+    if not design.static and table.chance is not None:
+        known.journal.put_table(known.name, table.digest, table.chance)
+    source = stream(known.parts.seed, "draw", len(known.ledger.rounds))
+    draws = draw(table, known.units, known.ledger.history, min(n, limit.labels), limit, source)
+    if not draws.new.any() and not _may_be_empty(table, draws):
+        raise NothingLeft(known.why_nothing())
+    return draws, _records(known, n, table, draws, annotator)
+
+
+def _records(known: Known, n: int, table: Table, draws: Draws, annotator: str | None) -> list[Record]:
+    ids = [known.parts.pool.id_of(row) for row in draws.row.tolist()]
+    this = Round(
+        number=len(known.ledger.rounds),
+        kind=table.kind,
+        n=n,
+        seen=known.ledger.seq,
+        table=table.digest,
+        scale=None if np.isnan(draws.scale) else min(float(draws.scale), _LARGEST),
+        expected=known.ledger.expected + n,
+        units_version=1,
+        id=ids,
+        unit=draws.unit.tolist(),
+        times=draws.times.tolist(),
+        p=none_if_nan(draws.p),
+        pi=none_if_nan(draws.pi),
+        p_within=none_if_nan(draws.p_within),
+        left=draws.left.tolist(),
+        new=draws.new.tolist(),
+    )
+    if annotator is None:
+        return [this]
+    until = time.time() + _LEASE_SECONDS
+    fresh = [id for id, new in zip(ids, this.new, strict=True) if new]
+    return [this, *(Lease(id, annotator, until) for id in fresh)]
+
+
+def _may_be_empty(table: Table, draws: Draws) -> bool:
+    """Whether no item arrived by chance alone: in a Poisson round that neither cap nor pool cut short."""
+    return table.kind == "poisson" and np.isfinite(draws.scale) and draws.scale == table.scale
