@@ -143,7 +143,7 @@ def test_killed_process_leaves_what_it_acknowledged(path: Path) -> None:
             assert len(acknowledged) <= batches <= len(acknowledged) + 1
             before = events
     assert [seq for seq, _ in before] == list(range(1, len(before) + 1))
-    assert at_work > kills / 2  # else most died before their first append
+    assert at_work > 0  # some died in the middle of their work, not before it
 
 
 def until_dead(lines: IO[str]) -> Iterator[str]:
