@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -509,3 +510,20 @@ def test_a_pool_with_text_ids_serves_as_well(labels: dict[int, int]) -> None:
     study = sd.create_study(pool, "f1", rng=8)
     est = study.run({f"item {id}": label for id, label in labels.items()}, budget=SIZE)
     assert est.value == pytest.approx(f1_score(*arrays(numbers, labels)), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("design", "reason"),
+    [
+        ("uniform", r"at random from \d+ items of its cell"),
+        ("importance", r"drawn with chance \d"),
+        ("poisson", r"included with chance \d"),
+        ("sequential", r"drawn with chance \d"),
+    ],
+)
+def test_an_item_says_by_which_chance_it_was_drawn(design: str, reason: str, pool: Pool) -> None:
+    study = sd.create_study(pool, "f1", design=design, rng=8)
+    items = study.ask(20)
+    assert items
+    assert all(re.match(reason, item.reason) for item in items)
+    assert [item.reason for item in study.open_items()] == [item.reason for item in items]

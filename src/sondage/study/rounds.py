@@ -19,8 +19,8 @@ _LARGEST = 1e308
 """Stands for an infinite scale, which JSON cannot hold."""
 
 
-def next_round(known: Known, n: int, annotator: str | None) -> tuple[Draws, list[Record]]:
-    """Draws of the next round and the records of it: a function of pool, configuration, seed, events."""
+def next_round(known: Known, n: int, annotator: str | None) -> list[Record]:
+    """Records of the next round: a function of pool, configuration, seed and events."""
     limit = known.limit()
     design = known.parts.design
     table = design.table(known.problem(), min(n, limit.labels))
@@ -30,7 +30,7 @@ def next_round(known: Known, n: int, annotator: str | None) -> tuple[Draws, list
     draws = draw(table, known.units, known.ledger.history, min(n, limit.labels), limit, source)
     if not draws.new.any() and not _may_be_empty(table, draws):
         raise NothingLeft(known.why_nothing())
-    return draws, _records(known, n, table, draws, annotator)
+    return _records(known, n, table, draws, annotator)
 
 
 def _records(known: Known, n: int, table: Table, draws: Draws, annotator: str | None) -> list[Record]:

@@ -24,7 +24,7 @@ from sondage.study.item import Item
 from sondage.study.known import Known, Parts
 from sondage.study.rounds import next_round
 from sondage.study.stop import Decision, StopRule, check_safety
-from sondage.types import Id
+from sondage.types import Id, Ints
 
 _BATCH = 25
 _NOTHING: Any = object()
@@ -59,12 +59,13 @@ class Study:
             raise InvalidInput(f"ask(n) takes a whole number above 0, not {n!r}")
         while True:
             self.known.catch_up()
-            draws, records = next_round(self.known, int(n), annotator)
+            records = next_round(self.known, int(n), annotator)
+            before = self.known.ledger.asked
             try:
                 self.known.append(records, after=self.known.ledger.seq)
             except Conflict:
                 continue  # another process asked or told meanwhile: look again, draw again
-            return [self._item(row) for row in draws.row[draws.new].tolist()]
+            return self._items(np.arange(before, self.known.ledger.asked))
 
     def tell(
         self,
@@ -247,8 +248,7 @@ class Study:
     def open_items(self) -> list[Item]:
         """Items asked and not yet answered, for instance after a crash."""
         self.known.catch_up()
-        rows = self.known.ledger.asked_rows[self.known.ledger.status == OPEN]
-        return [self._item(row) for row in rows.tolist()]
+        return self._items(np.flatnonzero(self.known.ledger.status == OPEN))
 
     def labels(self) -> Any:
         """Frame of id, label, probability and weight; the weight serves as ``sample_weight``.
@@ -271,8 +271,22 @@ class Study:
             }
         )
 
-    def _item(self, row: int) -> Item:
-        return Item(self.pool.id_of(row), self.pool.payload_of(row), self.pool.cost_of(row))
+    def _items(self, slots: Ints) -> list[Item]:
+        """Items as an oracle sees them, with the chance by which each was drawn as the reason."""
+        drawn = self.known.ledger.sample
+        drawn = drawn.where(drawn.new)
+        items = []
+        for slot in slots.tolist():
+            row, p, pi, left = (int(drawn.row[slot]), drawn.p[slot], drawn.pi[slot], drawn.left[slot])
+            if not np.isnan(pi):
+                reason = f"included with chance {pi:.2g}"
+            elif not np.isnan(p):
+                reason = f"drawn with chance {p:.2g}"
+            else:
+                reason = f"at random from {left:,} items of its cell"
+            pool = self.pool
+            items.append(Item(pool.id_of(row), pool.payload_of(row), pool.cost_of(row), reason))
+        return items
 
 
 def _resolved(interval: Any) -> Interval | None:
