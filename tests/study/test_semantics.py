@@ -801,3 +801,38 @@ def test_13_run_refuses_an_unsafe_rule_before_it_spends_a_label(pool: Pool, labe
     with pytest.raises(NotSupported, match="fixed-n"):
         study.run(labels, stop=sd.Width(0.5))
     assert study.n_labels == 0
+
+
+# ---- 5 and 6 once more: taking back, and correcting after a look -----------------------------------
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_5_a_reopened_item_is_open_again_and_costs_nothing_more(design: str, pool: Pool) -> None:
+    study = study_of(pool, "accuracy", design, budget=20)
+    first, *others = [item.id for item in study.ask(10)]
+    study.tell({first: None, **dict.fromkeys(others, 1)})
+    left = study.remaining
+    study.reopen(first)
+    assert [item.id for item in study.open_items()] == [first]
+    assert (study.n_refused, study.n_open, study.remaining) == (0, 1, left)
+    study.tell(first, 0)
+    assert (study.n_refused, study.n_open, study.n_labels) == (0, 0, 1 + len(others))
+
+
+def test_5_only_an_answer_can_be_taken_back(pool: Pool) -> None:
+    study = study_of(pool, "accuracy", "uniform", budget=20)
+    item = study.ask(1)[0]
+    with pytest.raises(sd.errors.UnknownItem, match="no answer"):
+        study.reopen(item.id)
+
+
+def test_6_corrections_after_a_look_are_warned_of(pool: Pool, labels: dict[int, int]) -> None:
+    study = study_of(pool, "accuracy", "uniform", budget=60)
+    study.run(labels, budget=50)
+    study.should_stop(sd.LabelsSpent(60))
+    ids = study.labels()["id"].tolist()
+    study.should_stop(sd.LabelsSpent(60))
+    assert not any("corrected" in warning for warning in study._history[-1].warnings)
+    study.tell(ids[0], 1 - labels[ids[0]], replace=True)
+    study.should_stop(sd.LabelsSpent(60))
+    assert any("corrected" in warning for warning in study._history[-1].warnings)

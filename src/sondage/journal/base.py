@@ -44,7 +44,8 @@ class Round:
 class Answer:
     """What an annotator said of an item: a label, or that it cannot be told.
 
-    ``replace`` withdraws the annotator's earlier answer (everybody's, if no annotator is named).
+    ``replace`` withdraws the annotator's earlier answer (everybody's, if no annotator is named); with
+    neither a label nor ``refused`` nothing takes its place, and the item is open again.
     ``part`` is a piece of an item (a document of a query); None for the item itself.
     """
 

@@ -47,6 +47,14 @@ def _checked(known: Known, id: Id, label: Any, annotator: str | None, replace: b
     return Answer(plain_id, None if refused else value, refused, annotator, replace, None, now)
 
 
+def withdrawal(known: Known, id: Id) -> Answer:
+    """The record that takes back all answers to an item."""
+    row = known.parts.pool.row_of(id)
+    if not any(known.ledger.answers(row)):
+        raise UnknownItem(f"id {id!r} has no answer that could be taken back")
+    return Answer(known.parts.pool.id_of(row), None, refused=False, replace=True, at=time.time())
+
+
 def answerer(oracle: Any) -> Callable[[Item], Any]:
     """An oracle, a mapping of ids to labels or a function, as a function of the item."""
     if callable(oracle):

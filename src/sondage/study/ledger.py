@@ -232,14 +232,20 @@ class Ledger:
             if who is None:
                 slot.answers.clear()
             self.corrections += 1
+            if record.label is None and not record.refused:  # taken back, nothing in its place
+                self._settle(number)
+                return
         elif who is None and slot.answers:
             who = seq  # another nameless opinion
         if slot.answers and who not in slot.answers:
             self.extra_answers += 1
             self.extra_cost += self.pool.cost_of(row)
         slot.answers[who] = None if record.refused else self.pool.labels.code(record.label)
-        self._slot_status.view[number], self._slot_y.view[number] = slot.resolve()
+        self._settle(number)
         self.leases.pop(record.id, None)
+
+    def _settle(self, number: int) -> None:
+        self._slot_status.view[number], self._slot_y.view[number] = self._slots[number].resolve()
 
 
 def _floats(values: list[float | None]) -> Floats:

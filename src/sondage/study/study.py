@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from sondage.journal import Journal
 from sondage.measures import Measure, PerGroup, for_system, resolve
 from sondage.progress import Progress
 from sondage.streams import stream
-from sondage.study.answers import answerer, checked_answers
+from sondage.study.answers import answerer, checked_answers, withdrawal
 from sondage.study.assess import Question, assess
 from sondage.study.estimate import Estimate
 from sondage.study.item import Item
@@ -28,6 +29,11 @@ from sondage.types import Id, Ints
 
 _BATCH = 25
 _NOTHING: Any = object()
+_MANY_CORRECTED = 0.01
+_CORRECTED = (
+    "more than 1 % of the labels were corrected since the first look at a stop rule: its promise holds "
+    "only if the result did not prompt the corrections"
+)
 
 
 class Study:
@@ -43,6 +49,7 @@ class Study:
         self.known = Known(name, parts, journal)
         self.units, self.belief = self.known.units, self.known.belief
         self._history: list[Estimate] = []
+        self._corrections_before = 0
 
     def __repr__(self) -> str:
         budget = f" of {self.parts.budget}" if isinstance(self.parts.budget, int) else ""
@@ -88,6 +95,11 @@ class Study:
         )
         if answers:
             self.known.append(answers)
+
+    def reopen(self, id: Id) -> None:
+        """Take back every answer to an item, so that it is open again (for one that could not be told)."""
+        self.known.catch_up()
+        self.known.append([withdrawal(self.known, id)])
 
     # ---- estimate --------------------------------------------------------------------------------
 
@@ -190,6 +202,11 @@ class Study:
         """Whether a rule says that it is enough; rules that are not safe to look at often need consent."""
         estimate = self.estimate(rounds="closed")
         check_safety(rule, estimate, allow_unsafe)
+        corrections = self.known.ledger.corrections
+        if not self._history:
+            self._corrections_before = corrections
+        elif corrections - self._corrections_before > _MANY_CORRECTED * estimate.n_labels:
+            estimate = replace(estimate, warnings=(*estimate.warnings, _CORRECTED))
         self._history.append(estimate)
         return rule.check(self._history)
 
