@@ -836,3 +836,25 @@ def test_6_corrections_after_a_look_are_warned_of(pool: Pool, labels: dict[int, 
     study.tell(ids[0], 1 - labels[ids[0]], replace=True)
     study.should_stop(sd.LabelsSpent(60))
     assert any("corrected" in warning for warning in study._history[-1].warnings)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_5_exclude_makes_the_items_that_can_be_told_the_target(
+    design: str, pool: Pool, labels: dict[int, int]
+) -> None:
+    """Every third item cannot be told: with all asked, the value is that of the other two thirds."""
+    told = {id: None if k % 3 == 0 else label for k, (id, label) in enumerate(sorted(labels.items()))}
+    study = study_of(pool, "f1", design, budget=len(pool))
+    study.run(told, budget=len(pool))
+    kept = [id for id in pool.ids.tolist() if told.get(id) is not None]
+    predicted = pool.system().prediction
+    assert predicted is not None
+    rows = pool.rows_of(kept)
+    truth = f1_score([labels[id] for id in kept], predicted[rows])
+    estimate = study.estimate(exclude=True)
+    assert estimate.target == "pool (items that can be told)"
+    if len(study.sample.distinct()) + study.n_refused == len(pool) and design != "importance":
+        assert estimate.value == pytest.approx(truth, abs=1e-9)
+    else:  # with replacement: not every item was drawn equally often
+        assert estimate.value == pytest.approx(truth, abs=5 * estimate.std_error)
+    assert study.estimate("accuracy", exclude=True).value != study.estimate("accuracy").value

@@ -37,18 +37,21 @@ class Case:
     tables: Callable[[int], Table | None] = lambda number: None
     oracle: Oracle = "deterministic"
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    tellable: bool = False
+    """The target is the items that can be told: one that cannot counts for nothing, weight included."""
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Something that depends on pool, units and measure alone, made once."""
-        key = (name, self.measure)
+        key = (name, self.measure, self.tellable)
         if key not in self.memo:
             self.memo[key] = make()
         value: T = self.memo[key]
         return value
 
     def losses(self, sample: Sample) -> Floats:
-        """(T, d) losses of answered draws."""
-        return self.measure.loss(self.pool.rows(sample.row), sample.y[:, None])[:, 0, :]
+        """(T, d) losses of answered draws; zero for one that is not in the target."""
+        loss = self.measure.loss(self.pool.rows(sample.row), sample.y[:, None])[:, 0, :]
+        return np.where(np.isnan(sample.y)[:, None], 0.0, loss) if self.tellable else loss
 
 
 @dataclass(frozen=True)

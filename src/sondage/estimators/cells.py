@@ -31,17 +31,18 @@ class Signatures:
 
 def signatures(case: Case) -> Signatures | None:
     """Signatures of the case's measure, worked out once; None where nothing pools."""
-    return case.once("signatures", lambda: _signatures(case.pool, case.measure))
+    return case.once("signatures", lambda: _signatures(case.pool, case.measure, case.tellable))
 
 
-def _signatures(pool: Pool, measure: Measure) -> Signatures | None:
+def _signatures(pool: Pool, measure: Measure, tellable: bool) -> Signatures | None:
     code = measure.signature(pool) if pool.labels.finite else None
     if code is None:
         return None
     _, row, size = np.unique(code, return_index=True, return_counts=True)
     labels = np.arange(pool.labels.size, dtype=np.float64)
     loss = measure.loss(pool.rows(row), labels)
-    determined = (np.ptp(loss, axis=1) == 0).all(axis=1)
+    # Nothing is known without a label where the item may turn out not to be in the target.
+    determined = (np.ptp(loss, axis=1) == 0).all(axis=1) & (not tellable)
     return Signatures(code, size, row, determined, loss)
 
 

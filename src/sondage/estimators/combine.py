@@ -37,7 +37,8 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
     sample = case.sample
     if not sample.answered.any():
         return Totals.undefined(case.measure.d, "no item has a label yet")
-    complete = _complete(case) if case.oracle == "deterministic" else None
+    plain = case.oracle == "deterministic" and not case.tellable
+    complete = _complete(case) if plain else None
     if complete is not None:
         return complete
     if estimator is not None:
@@ -139,7 +140,8 @@ def _possible(case: Case, totals: Totals) -> Totals:
     """
     found = signatures(case)
     means = "strata" in case.sample.kinds
-    if found is None or means or totals.why is not None or case.oracle != "deterministic":
+    unbounded = case.oracle != "deterministic" or case.tellable
+    if found is None or means or totals.why is not None or unbounded:
         return totals
     N = len(case.pool)
     weight = 1.0 if case.pool.weight is None else float(case.pool.weight.mean())

@@ -110,7 +110,8 @@ def _believed(
         inside = case.once("believed", lambda: _believed_inside(case, strata))
     else:
         labels = strata.share.shape[1]
-        flat = cell * labels + seen.y.astype(np.int64)
+        told = ~np.isnan(seen.y)
+        flat = cell[told] * labels + seen.y[told].astype(np.int64)
         counts = np.bincount(flat, minlength=strata.share.size).astype(np.float64).reshape(-1, labels)
         fitted = Recalibration.fit(strata.share, counts, strata.signature)
         # At least one dissenting label is always thought to hide somewhere in the pool.

@@ -42,6 +42,7 @@ def expected_second_moment(case: Case, factor: Floats) -> Floats:
 
 def _recalibration(case: Case, found: Signatures) -> Recalibration:
     seen = case.sample.distinct()
+    seen = seen.where(~np.isnan(seen.y))
     counts = np.zeros((len(seen), case.pool.labels.size))
     counts[np.arange(len(seen)), seen.y.astype(np.int64)] = 1.0
     share = case.belief.items(case.pool.rows(seen.row)).weights

@@ -79,6 +79,7 @@ def estimate(
         level=checked_level(confidence_level),
         target="pool",
         rounds="all",
+        exclude=False,
         interval=None,
         estimator=PoissonEstimator(known=False),
         target_of_design=True,

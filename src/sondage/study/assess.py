@@ -29,6 +29,7 @@ class Question:
     level: float
     target: str
     rounds: Literal["all", "closed"]
+    exclude: bool
     interval: Interval | None
     estimator: Estimator | None
     target_of_design: bool
@@ -53,6 +54,8 @@ def default_interval(measure: Measure, totals: Totals) -> Interval:
 def assess(case: Case, question: Question, stream: Stream) -> Estimate:
     """The estimate of a case."""
     case, notes = _usable(case, question.rounds)
+    if question.exclude:
+        case = _without_refused(case)
     totals = estimate_totals(case, question.estimator)
     interval = question.interval or default_interval(case.measure, totals)
     refusal = interval.refuses(totals) if totals.why is None else None
@@ -88,7 +91,7 @@ def assess(case: Case, question: Question, stream: Stream) -> Estimate:
         n_eff=totals.n_eff,
         n_uniform=_plain(_uniform_equivalent(totals, linear, question)),
         cost=question.cost,
-        target=question.target,
+        target=question.target + (" (items that can be told)" if question.exclude else ""),
         pool_version=question.pool_version,
         target_of_design=question.target_of_design,
         assumptions=(*_assumptions(case, interval), *notes),
@@ -110,6 +113,13 @@ def _usable(case: Case, rounds: str) -> tuple[Case, tuple[str, ...]]:
         note = "rounds with open items are left out"
         return replace(case, sample=closed), (note,)
     return case, ("when an item is answered does not depend on its label (some are still open)",)
+
+
+def _without_refused(case: Case) -> Case:
+    """The case for the items that can be told: a refused draw has come out, with nothing to count."""
+    sample = case.sample
+    status = np.where(sample.status == REFUSED, ANSWERED, sample.status)
+    return replace(case, sample=replace(sample, status=status), tellable=True)
 
 
 def _assumptions(case: Case, interval: Interval) -> tuple[str, ...]:

@@ -112,11 +112,12 @@ class Study:
         interval: str | Interval | None = None,
         rounds: Literal["all", "closed"] = "all",
         confidence_level: float | None = None,
+        exclude: bool = False,
     ) -> Estimate:
         """The measure (the study's own, or any other) from the labels so far.
 
         ``by`` splits by a grouping column, ``system`` looks at another system, ``rounds="closed"``
-        leaves out rounds with open items.
+        leaves out rounds with open items, ``exclude=True`` makes the items that can be told the target.
         """
         self.known.catch_up()
         if rounds not in ("all", "closed"):
@@ -129,6 +130,7 @@ class Study:
             ),
             target=self.parts.target,
             rounds=rounds,
+            exclude=exclude,
             interval=_resolved(interval),
             estimator=None,
             target_of_design=own,
