@@ -41,7 +41,6 @@ from sondage.estimators import (
     Sample,
     estimate_totals,
 )
-from sondage.estimators.cells import PostStrata, collapse
 from sondage.estimators.linear import linearise
 from sondage.simulate.engine import encoded_labels
 from sondage.streams import seed_from, stream
@@ -352,7 +351,7 @@ def _stratified(truth: Truth, setting: Setting, draws: float) -> Moments:
     alike = np.zeros(len(size), dtype=np.int64)
     if setting.pooled:  # only cells with the same prediction are joined
         alike[cell] = truth.c
-    group = _joined(size, n, alike)
+    group = _joined(n, alike)
     cov, bias = np.zeros((6, 6)), np.zeros(6)
     for one in np.unique(group):
         mine = np.flatnonzero(group == one)
@@ -366,11 +365,17 @@ def _stratified(truth: Truth, setting: Setting, draws: float) -> Moments:
     return Moments(cov, bias - truth.R)
 
 
-def _joined(size: Ints, n: Ints, alike: Ints) -> Ints:
-    """(K,) group of every cell."""
-    number, no = np.arange(len(size)), np.zeros(len(size), dtype=bool)
-    group = collapse(PostStrata(number, size, number, alike, no, None, None), n, 2)
-    assert group is not None
+def _joined(n: Ints, alike: Ints, least: int = 2) -> Ints:
+    """(K,) group of every cell: neighbours that are alike are joined until they have ``least`` labels."""
+    group, number = np.empty(len(n), dtype=np.int64), -1
+    for kind in np.unique(alike):
+        held, first = least, number + 1
+        for k in np.flatnonzero(alike == kind):
+            if held >= least:
+                number, held = number + 1, 0
+            group[k], held = number, held + n[k]
+        if held < least and number > first:  # the outermost cells join their inner neighbour
+            group[group == number], number = number - 1, number - 1
     return group
 
 

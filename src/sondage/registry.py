@@ -41,6 +41,9 @@ class Named:
             Named._families[family] = cls
         for name in (cls.__dict__.get("alias", ""), *cls.__dict__.get("aliases", ())):
             if name:
+                other = cls._known.get(name, cls)
+                if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
+                    raise InvalidInput(f"the alias {name!r} of {cls.__qualname__} is taken by {other}")
                 cls._known[name] = cls
 
     @classmethod
@@ -57,12 +60,18 @@ class Named:
         kind = cls._known.get(name) or cls.catalogue().get(name)
         if kind is None:
             family = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", Named._families[cls._family].__name__).lower()
-            near = difflib.get_close_matches(name, cls.catalogue(), n=1)
+            near = difflib.get_close_matches(name.lower(), cls.catalogue(), n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise InvalidInput(
                 f"unknown {family} {name!r}: {hint}known are {', '.join(map(repr, cls.catalogue()))}"
             )
-        return kind(**options)  # type: ignore[return-value]
+        try:
+            return kind(**options)  # type: ignore[return-value]
+        except TypeError as error:
+            raise InvalidInput(
+                f"{name!r} cannot be made from its name and {options or 'no options'}: {error}; "
+                f"make the object itself, {kind.__module__}.{kind.__name__}(...)"
+            ) from error
 
     def config(self) -> dict[str, Any]:
         """What is needed to make this part again: alias and options, as plain JSON values."""
@@ -70,7 +79,9 @@ class Named:
             field.name: _plain(getattr(self, field.name))
             for field in dataclasses.fields(self)  # type: ignore[arg-type]
         }
-        alias = self.alias or type(self).__qualname__
+        # A subclass without an alias of its own must not come back as its parent.
+        mine = self._known.get(self.alias) is type(self)
+        alias = self.alias if mine else type(self).__qualname__
         return {"family": self._family, "alias": alias, "options": options}
 
 

@@ -106,7 +106,7 @@ def test_auto_form_is_mean_where_redraws_are_free_and_rms_where_they_are_not() -
 
 def test_risk_floor_keeps_the_believed_value_from_the_end() -> None:
     p1 = np.array([0.001, 0.002, 0.02, 0.98, 0.999, 0.999])
-    pool = Pool.from_arrays(probability=p1, threshold=0.5, prediction=(p1 >= 0.5).astype(int))
+    pool = Pool.from_arrays(probability=p1, threshold=0.5)
     e = np.minimum(p1, 1 - p1)
     assert e.mean() < 0.05
     found = chances(pool, "accuracy", form="rms", risk_floor=0.05)

@@ -110,7 +110,7 @@ def philox(counter: tuple[int, int, int, int], key: tuple[int, int]) -> list[int
 
 
 def test_the_generator_written_out_gives_the_published_words() -> None:
-    """Known answers of Random123, ``kat_vectors``, philox4x64 10."""
+    """StudyState answers of Random123, ``kat_vectors``, philox4x64 10."""
     assert [f"{word:016x}" for word in philox((0, 0, 0, 0), (0, 0))] == [
         "16554d9eca36314c",
         "db20fe9d672d0fdc",

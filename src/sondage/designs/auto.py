@@ -1,4 +1,4 @@
-"""The default: whichever design the benchmark shows best for the measure.
+"""The default: the design that the benchmark shows best over its pools and measures.
 
 ``auto`` is resolved when a study is made, and the study stores what it resolved to, so that a better
 default in a later version never changes a running study.

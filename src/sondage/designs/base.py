@@ -131,8 +131,9 @@ class Design(Named, family="sondage.designs"):
     * it never names a measure: influence comes from ``designs.influence``.
     * an item whose label could matter never gets chance 0 for good without the estimate saying so.
 
-    ``strata`` is how the pool is cut into units; None makes every item its own unit, which only a
-    static design (whose table does not depend on labels) may ask for.
+    ``strata`` is how the pool is cut into units; None makes every item its own unit. Kinds ``wr``,
+    ``poisson`` and ``fixed`` draw single items and need None; kinds ``strata`` and ``wor`` need units of
+    several. A design with single items must be ``static``: its table may not depend on labels.
     """
 
     kind: ClassVar[Kind]

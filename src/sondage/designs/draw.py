@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sondage.designs.base import Table
+from sondage.errors import NotSupported
 from sondage.pool.keyed import LazyOrder
 from sondage.pool.units import ItemUnits, Units
 from sondage.streams import Stream, integer_weights
@@ -74,7 +75,7 @@ def draw(table: Table, units: Units, history: History, n: int, limit: Limit, str
     if table.kind == "wor":
         return _without_replacement(table, units, history, n, limit, stream)
     if not isinstance(units, ItemUnits):
-        raise AssertionError(f"kind {table.kind!r} draws single items")
+        raise NotSupported(f"kind {table.kind!r} draws single items: the design must have strata=None")
     if table.kind == "wr":
         return _with_replacement(table, units, history, n, limit, stream)
     return _poisson(table, units, history, n, limit)

@@ -61,7 +61,8 @@ class Totals:
     ``parts`` are (T, d) contributions whose squares make up the covariance: ``cov = parts.T @ parts``.
     ``prior_cov`` is the covariance that the belief expects of this design, for the guard of samples
     that have shown too little. ``pool_cov`` estimates the covariance of the losses over the pool.
-    ``counts`` are successes and trials of a plain proportion. ``why`` says why there is no estimate.
+    ``counts`` are successes and trials of a plain proportion, ``labelled`` the share of the pool that has
+    a label. ``why`` says why there is no estimate, or none of some coordinates.
     """
 
     R: Floats
@@ -71,9 +72,15 @@ class Totals:
     pool_cov: Floats
     prior_cov: Floats | None = None
     counts: tuple[int, int] | None = None
+    labelled: float = 0.0
     exact: bool = False
     why: str | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> bool:
+        """Whether there is an estimate of anything."""
+        return not bool(np.isnan(self.R).all())
 
     @property
     def cov(self) -> Floats:

@@ -8,9 +8,9 @@ import numpy as np
 
 from sondage.errors import NotSupported
 from sondage.estimators.base import Case, Estimator, Totals
-from sondage.estimators.cells import Signatures, signatures
 from sondage.estimators.counts import Counts
 from sondage.estimators.poisson import PoissonEstimator
+from sondage.estimators.post_strata import Signatures, signatures
 from sondage.estimators.sample import Sample
 from sondage.estimators.sequential import SequentialEstimator
 from sondage.estimators.weighted import Weighted
@@ -113,7 +113,8 @@ def _complete(case: Case) -> Totals | None:
             total = total + case.losses(seen.where(matters)).sum(axis=0)
     R = total / N
     square = _square_sum(case, seen, found) / N
-    return Totals(R, np.zeros((0, d)), float(len(seen)), 1.0, square - np.outer(R, R), exact=True)
+    df = max(float(len(seen)) - 1.0, 1.0)
+    return Totals(R, np.zeros((0, d)), float(len(seen)), df, square - np.outer(R, R), exact=True)
 
 
 def _square_sum(case: Case, seen: Sample, found: Signatures | None) -> Floats:
@@ -134,9 +135,9 @@ def _square_sum(case: Case, seen: Sample, found: Signatures | None) -> Floats:
 def _possible(case: Case, totals: Totals) -> Totals:
     """Averages brought inside what the labels seen force, for instance no fewer positives than found.
 
-    A step towards a set that holds the truth, so it can only help; needed because unbiased totals of
-    few draws may be negative. Only for averages on the pool's own scale, whose weight is exact; means
-    of strata are possible anyway.
+    Only where the value itself is impossible: unbiased totals of few draws may be negative. Cutting each
+    average for itself would otherwise harm a ratio, in which the errors of both sides cancel. Only for
+    averages on the pool's own scale, whose weight is exact; means of strata are possible anyway.
     """
     found = signatures(case)
     means = "strata" in case.sample.kinds
@@ -146,6 +147,10 @@ def _possible(case: Case, totals: Totals) -> Totals:
     N = len(case.pool)
     weight = 1.0 if case.pool.weight is None else float(case.pool.weight.mean())
     if abs(totals.R[0] - weight) > 1e-9 * weight:
+        return totals
+    low, high = case.measure.range
+    value = case.measure.g(totals.R)
+    if ((value >= low) & (value <= high)).all():
         return totals
     seen = case.sample.distinct()
     left = found.size - np.bincount(found.code[seen.row].astype(np.int64), minlength=len(found.size))

@@ -10,10 +10,10 @@ import numpy as np
 from sondage.beliefs import Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
-from sondage.estimators.cells import PostStrata, collapse, post_strata
+from sondage.estimators.post_strata import PostStrata, by_units, collapse, post_strata
 from sondage.estimators.sample import Sample
 from sondage.pool.units import compressed, crossed
-from sondage.types import Floats, Ints
+from sondage.types import Bools, Floats, Ints
 
 _LEAST = 2
 _SAME = 1e-12
@@ -36,17 +36,12 @@ class Counts(Estimator):
     def totals(self, case: Case) -> Totals:
         """Estimated averages of the losses."""
         seen = case.sample.distinct()
+        if len(seen) < _LEAST:
+            return Totals.undefined(case.measure.d, f"fewer than {_LEAST} items have a label")
         strata = post_strata(case)
         cell = strata.code[seen.row].astype(np.int64)
-        count = np.bincount(cell, minlength=len(strata.size))
-        group = collapse(strata, count, _LEAST)
-        if group is None:
-            if not strata.spans_signatures or len(seen) < _LEAST:
-                return Totals.undefined(case.measure.d, _too_few(strata, count, len(case.pool)))
-            # A unit drawn from evenly stands for all its signatures, if not one by one.
-            group = np.zeros(len(strata.size), dtype=np.int64)
-            strata = replace(strata, determined=np.zeros(len(strata.size), dtype=bool))
-        return self._combine(case, seen, strata, cell, group)
+        strata, group, thin = _grouped(strata, np.bincount(cell, minlength=len(strata.size)))
+        return self._combine(case, seen, strata, cell, group, thin)
 
     def weights(self, case: Case) -> Floats:
         """Items of the (joined) post-stratum over its labels."""
@@ -54,14 +49,13 @@ class Counts(Estimator):
         answered = sample.answered
         cell = strata.code[sample.row].astype(np.int64)
         count = np.bincount(cell[answered], minlength=len(strata.size))
-        group = collapse(strata, count, _LEAST)
-        if group is None:
-            group = np.zeros(len(strata.size), dtype=np.int64)
-        size = np.bincount(group, weights=strata.size)
-        n = np.bincount(group, weights=count)
+        _, group, _ = _grouped(strata, count)
+        size, n = np.bincount(group, weights=strata.size), np.bincount(group, weights=count)
         return np.where(answered, (size / np.maximum(n, 1))[group[cell]], 0.0)
 
-    def _combine(self, case: Case, seen: Sample, strata: PostStrata, cell: Ints, group: Ints) -> Totals:
+    def _combine(
+        self, case: Case, seen: Sample, strata: PostStrata, cell: Ints, group: Ints, thin: Bools
+    ) -> Totals:
         N, loss = len(case.pool), case.losses(seen)
         groups = int(group.max()) + 1
         size = np.bincount(group, weights=strata.size, minlength=groups)
@@ -85,6 +79,7 @@ class Counts(Estimator):
             parts = np.concatenate([parts, _believed(case, strata, seen, cell, group, factor, spread)])
         spread = _by_group(_outer(deviation), mine, groups) / np.maximum(n - 1, 1)[:, None, None]
         pool_cov = np.einsum("g,gde->de", size / N, spread + _outer(mean - R))
+        R = np.where(_depends_on(strata, thin, case.measure.d), np.nan, R)
         return Totals(
             R,
             parts,
@@ -92,8 +87,26 @@ class Counts(Estimator):
             max(float((n[~fixed] - 1).sum()), 1.0),
             pool_cov,
             counts=_plain_counts(case, strata, loss),
+            labelled=float(len(seen)) / N,
             exact=bool((unlabelled <= 0).all()),
+            why=_too_few(strata, thin, N) if thin.any() else None,
         )
+
+
+def _grouped(strata: PostStrata, count: Ints) -> tuple[PostStrata, Ints, Bools]:
+    """Groups of post-strata with enough labels, and the post-strata that have too few for any."""
+    group, thin = collapse(strata, count, _LEAST)
+    if not (thin.any() and strata.spans_signatures):
+        return strata, group, thin
+    nothing = np.zeros(len(strata.size), dtype=bool)
+    return replace(strata, determined=nothing), by_units(strata, count, _LEAST), nothing
+
+
+def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:
+    """(d,) losses whose average cannot be known without labels of the thin post-strata."""
+    if not thin.any() or strata.loss is None:
+        return np.full(d, bool(thin.any()))
+    return np.asarray((np.ptp(strata.loss[thin], axis=1) > 0).any(axis=0))
 
 
 def _believed(
@@ -169,12 +182,8 @@ def _plain_counts(case: Case, strata: PostStrata, loss: Floats) -> tuple[int, in
     return int((loss @ ratio[0]).sum()), int((loss @ ratio[1]).sum())
 
 
-def _too_few(strata: PostStrata, count: Ints, N: int) -> str:
-    dark = 0
-    for kind in np.unique(strata.signature[~strata.determined]):
-        mine = strata.signature == kind
-        if count[mine].sum() < _LEAST:
-            dark += int(strata.size[mine].sum())
+def _too_few(strata: PostStrata, thin: Bools, N: int) -> str:
+    dark = int(strata.size[thin].sum())
     return (
         f"{dark / N:.1%} of the pool ({dark:,} items that the measure depends on) has fewer than "
         f"{_LEAST} labels: label more items, or ask for a measure that does not look there"

@@ -10,7 +10,7 @@ import numpy as np
 
 from sondage.beliefs import Recalibration, at_least
 from sondage.estimators.base import Case
-from sondage.estimators.cells import Signatures, signatures
+from sondage.estimators.post_strata import Signatures, signatures
 from sondage.types import Floats
 
 
@@ -27,7 +27,8 @@ def expected_second_moment(case: Case, factor: Floats) -> Floats:
             labels, weights = case.belief.items(rows)
             loss = measure.loss(rows, labels)
             total += np.einsum("n,ns,nsd,nse->de", factor[piece], weights, loss, loss, optimize=True)
-        return total / len(pool) ** 2
+        scale = _seen_scale(case)
+        return total * np.outer(scale, scale) / len(pool) ** 2
     fitted = _recalibration(case, found)
     mass: Floats = np.zeros(found.loss.shape[:2])
     for piece, rows in pool.chunks():
@@ -38,6 +39,18 @@ def expected_second_moment(case: Case, factor: Floats) -> Floats:
         for label in range(pool.labels.size):
             mass[:, label] += np.bincount(kind, weights=weights[:, label], minlength=len(mass))
     return np.asarray(np.einsum("ks,ksd,kse->de", mass, found.loss, found.loss) / len(pool) ** 2)
+
+
+def _seen_scale(case: Case) -> Floats:
+    """(d,) how large the losses seen are beside those expected: a belief may be in the wrong unit."""
+    seen = case.sample.distinct()
+    seen = seen.where(~np.isnan(seen.y))
+    rows = case.pool.rows(seen.row)
+    labels, weights = case.belief.items(rows)
+    expected = np.einsum("ns,nsd->d", weights, np.square(case.measure.loss(rows, labels)))
+    found = np.square(case.losses(seen)).sum(axis=0)
+    one = expected / max(len(seen), 1)  # one draw as expected, so that no seen loss does not mean none
+    return np.asarray(np.sqrt((found + one) / np.maximum(expected + one, 1e-300)))
 
 
 def _recalibration(case: Case, found: Signatures) -> Recalibration:

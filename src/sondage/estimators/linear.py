@@ -11,7 +11,7 @@ from sondage.estimators.counts import root
 from sondage.measures.base import Measure
 from sondage.types import Floats
 
-GUARD = 3.0
+GUARD = 10.0
 """Pseudo-draws at the variance that the belief expects."""
 _ROUNDING = 1e-18
 
@@ -66,4 +66,5 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
 
 def for_population(totals: Totals, N: int) -> Totals:
     """Totals as an estimate of the source that the pool was drawn from: the pool's own chance added."""
-    return replace(totals, parts=np.concatenate([totals.parts, root(totals.pool_cov / N)]), exact=False)
+    parts = np.concatenate([totals.parts, root(totals.pool_cov / N)])
+    return replace(totals, parts=parts, labelled=0.0, exact=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sondage.estimators.base import Case
-from sondage.estimators.cells import signatures
+from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
 from sondage.types import Floats, Ints
 

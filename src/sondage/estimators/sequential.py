@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from sondage.beliefs import Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.response import dark_share
@@ -94,14 +95,25 @@ class SequentialEstimator(Estimator):
         return loss
 
     def _expected(self, case: Case, predicted: Floats, squared_shares: float) -> Floats | None:
-        """Covariance of the mean if every round drew like the last and the belief were right."""
+        """Covariance of the mean if every round drew like the last and the belief were right.
+
+        The belief here is the first one, recalibrated by all labels: one that has learned cell by cell
+        takes a cell that showed nothing for pure, which is the very thing to guard against.
+        """
         number = len(case.sample.rounds) - 1
         table = case.tables(number)
-        nodes = case.states[number].nodes if case.states else None
-        if table is None or table.chance is None or nodes is None or nodes.labels.ndim > 1:
+        start = case.states[0].start if case.states else None
+        if table is None or table.chance is None or start is None or start.labels.ndim > 1:
             return None
+        seen = case.sample.distinct()
+        seen = seen.where(~np.isnan(seen.y))
+        labels = len(start.labels)
+        flat = seen.unit * labels + seen.y.astype(np.int64)
+        counts = np.bincount(flat, minlength=start.weights.size).reshape(start.weights.shape)
+        expects = start.weights.argmax(axis=1)
+        share = Recalibration.fit(start.weights, counts, expects).apply(start.weights, expects)
         loss = case.once("unit loss", lambda: _unit_losses(case)) - predicted[-1][:, None, :]
-        second = np.einsum("us,usd,use->ude", nodes.weights, loss, loss)
+        second = np.einsum("us,usd,use->ude", at_least(share, 1.0 / len(case.pool)), loss, loss)
         asked = np.bincount(case.sample.unit[case.sample.new], minlength=case.units.count)
         left = np.maximum(case.units.size - asked, 0)
         chance = table.chance / max(float(table.chance @ left), 1e-300)

@@ -35,16 +35,18 @@ class Wilson(Interval):
         self, totals: Totals, measure: Measure, level: float, stream: Stream
     ) -> tuple[Floats, Floats]:
         """The two roots of the score equation."""
-        if totals.counts is None:
+        if totals.counts is None or totals.labelled >= 1.0:
             value = np.asarray(measure.g(totals.R), dtype=np.float64)
             return value, value
         successes, trials = totals.counts
         if trials == 0:
             return np.array([np.nan]), np.array([np.nan])
-        low, high = self.ends(successes, trials, level)
+        # Sampling without replacement is worth more draws than it made (finite-population correction).
+        worth = 1.0 / (1.0 - totals.labelled)
+        low, high = self.ends(successes * worth, trials * worth, level)
         return np.array([low]), np.array([high])
 
-    def ends(self, successes: int, trials: int, level: float) -> tuple[float, float]:
+    def ends(self, successes: float, trials: float, level: float) -> tuple[float, float]:
         """Interval of ``successes`` in ``trials``.
 
         >>> low, high = Wilson().ends(9, 10, .95)
@@ -67,7 +69,7 @@ class ClopperPearson(Wilson):
 
     alias: ClassVar[str] = "clopper-pearson"
 
-    def ends(self, successes: int, trials: int, level: float) -> tuple[float, float]:
+    def ends(self, successes: float, trials: float, level: float) -> tuple[float, float]:
         """Interval of ``successes`` in ``trials``."""
         tail = (1 - level) / 2
         low = betaincinv(successes, trials - successes + 1, tail) if successes else 0.0

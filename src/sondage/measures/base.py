@@ -16,7 +16,7 @@ from sondage.registry import Named
 from sondage.types import Array, Floats
 
 _STEP = 1e-30
-_FEW_WEIGHTS = 16
+_FEW_WEIGHTS = 4
 
 
 class Input(NamedTuple):

@@ -25,6 +25,7 @@ class Stack(Measure):
     def __post_init__(self) -> None:
         if not self.measures:
             raise InvalidInput("a list of measures must name at least one")
+        object.__setattr__(self, "measures", tuple(_made(one) for one in self.measures))
 
     def bind(self, pool: Pool) -> Stack:
         """Bind each."""
@@ -78,6 +79,9 @@ class Difference(Measure):
     a: str
     b: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measure", _made(self.measure))
+
     def bind(self, pool: Pool) -> Difference:
         """Bind both sides."""
         if self.a == self.b:
@@ -129,6 +133,9 @@ class PerGroup(Measure):
     by: str
     levels: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measure", _made(self.measure))
+
     def bind(self, pool: Pool) -> PerGroup:
         """Bind the measure and learn the levels."""
         return replace(self, measure=self.measure.bind(pool), levels=pool.group(self.by).levels)
@@ -164,6 +171,11 @@ class PerGroup(Measure):
         """The measure of every level: homogeneity makes the level's size cancel."""
         blocks = R[..., 1:].reshape(*R.shape[:-1], len(self.levels), self.measure.d)
         return self.measure.g(blocks).reshape(*R.shape[:-1], self.m)
+
+
+def _made(measure: Measure | str) -> Measure:
+    """A measure from its name or itself."""
+    return Measure.from_alias(measure) if isinstance(measure, str) else measure
 
 
 def for_system(measure: Measure, system: str | None) -> Measure:

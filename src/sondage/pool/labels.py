@@ -49,7 +49,7 @@ class LabelSpace:
             label = label.item()
         if self.values is None:
             if not isinstance(label, (int, float)) or not np.isfinite(label):
-                raise InvalidInput(f"label {label!r} is not a finite number")
+                raise InvalidInput(f"label {label!r} is not a finite number (for none at all: CANNOT_TELL)")
             if not self.low <= label <= self.high:
                 raise InvalidInput(f"label {label!r} is outside [{self.low:g}, {self.high:g}]")
             return float(label)

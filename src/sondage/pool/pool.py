@@ -56,13 +56,13 @@ class Pool:
         cuts the score where there is no prediction; ``labels`` lists the classes; ``systems`` maps
         a system's name to its own ``score``, ``probability``, ``prediction``, ``threshold``, ``std``.
         """
-        named = Roles.named(**roles)
+        named = Roles.from_arguments("Pool.from_frame", roles)
         return cls(Columns.from_frame(frame, named.columns()), named)
 
     @classmethod
     def from_parquet(cls, path: str | Path, **roles: Any) -> Pool:
         """A pool from a parquet file or a glob of files; only the columns with a role are read."""
-        named = Roles.named(**roles)
+        named = Roles.from_arguments("Pool.from_parquet", roles)
         columns = Columns.from_parquet(path, named.columns())
         return cls(columns, named, source={"parquet": str(path)})
 
@@ -108,10 +108,7 @@ class Pool:
                     raise InvalidInput(
                         f"{role}[{name!r}] has the name of another column: call it something else"
                     )
-        try:
-            named = Roles.named(**names)
-        except TypeError as error:
-            raise InvalidInput(f"Pool.from_arrays: {error}") from None
+        named = Roles.from_arguments("Pool.from_arrays", names)
         return cls(Columns.from_arrays(flat), named)
 
     def __len__(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,6 +76,11 @@ class Roles:
                 raise InvalidInput(
                     f"systems[{name!r}] has unknown parts {sorted(unknown)}; known are {list(SYSTEM_PARTS)}"
                 )
+            if parts.get("threshold") is not None and parts.get("prediction") is not None:
+                raise InvalidInput(
+                    f"system {name!r}: threshold= cuts scores into predictions, but prediction= is given: "
+                    "pass one of them"
+                )
         return cls(
             id=id,
             systems=systems,
@@ -85,6 +92,17 @@ class Roles:
             features=_names(features),
             opinions=_names(opinions),
         )
+
+    @classmethod
+    def from_arguments(cls, caller: str, arguments: Mapping[str, Any]) -> Roles:
+        """Roles from keyword arguments; an unknown one is an error that lists those there are."""
+        have = [name for name in inspect.signature(cls.named).parameters if name != "cls"]
+        for name in arguments:
+            if name not in have:
+                near = difflib.get_close_matches(name, have, n=1)
+                hint = f"did you mean {near[0]}=? " if near else ""
+                raise InvalidInput(f"{caller}: there is no role {name}=: {hint}there are {', '.join(have)}")
+        return cls.named(**arguments)
 
     def columns(self) -> Iterator[str]:
         """Every column that has to be read."""

@@ -9,29 +9,31 @@ from typing import Any
 from sondage.errors import AlreadyAnswered, InvalidInput, UnknownItem
 from sondage.journal import Answer
 from sondage.study.item import CANNOT_TELL, Item
-from sondage.study.known import Known
+from sondage.study.state import StudyState
 from sondage.types import Id
 
 
 def checked_answers(
-    known: Known, told: Mapping[Id, Any], annotator: str | None, replace: bool
+    state: StudyState, told: Mapping[Id, Any], annotator: str | None, replace: bool
 ) -> list[Answer]:
     """Answers that can be taken, all or none."""
     now = time.time()
-    return [_checked(known, id, label, annotator, replace, now) for id, label in told.items()]
+    return [_checked(state, id, label, annotator, replace, now) for id, label in told.items()]
 
 
-def _checked(known: Known, id: Id, label: Any, annotator: str | None, replace: bool, now: float) -> Answer:
-    row = known.parts.pool.row_of(id)
-    if not known.ledger.is_asked(row):
+def _checked(
+    state: StudyState, id: Id, label: Any, annotator: str | None, replace: bool, now: float
+) -> Answer:
+    row = state.parts.pool.row_of(id)
+    if not state.ledger.is_asked(row):
         raise UnknownItem(
             f"id {id!r} was never asked, so its chance is unknown and its label cannot be used: "
             "tell only items that ask() has returned"
         )
-    answers = known.ledger.answers(row)
+    answers = state.ledger.answers(row)
     free = any(not one for one in answers)
     mine = any(annotator in one for one in answers) or (annotator is None and not free)
-    if mine and not replace and not (free and known.parts.oracle == "stochastic"):
+    if mine and not replace and not (free and state.parts.oracle == "stochastic"):
         raise AlreadyAnswered(
             f"id {id!r} has an answer already: pass replace=True to correct it, or annotator= for "
             "a second opinion"
@@ -39,7 +41,7 @@ def _checked(known: Known, id: Id, label: Any, annotator: str | None, replace: b
     refused = label is None or label is CANNOT_TELL
     if not refused:
         try:
-            known.parts.pool.labels.code(label)
+            state.parts.pool.labels.code(label)
         except InvalidInput as error:
             raise InvalidInput(f"id {id!r}: {error}") from None
     value = label.item() if hasattr(label, "item") else label
@@ -47,12 +49,12 @@ def _checked(known: Known, id: Id, label: Any, annotator: str | None, replace: b
     return Answer(plain_id, None if refused else value, refused, annotator, replace, None, now)
 
 
-def withdrawal(known: Known, id: Id) -> Answer:
+def withdrawal(state: StudyState, id: Id) -> Answer:
     """The record that takes back all answers to an item."""
-    row = known.parts.pool.row_of(id)
-    if not any(known.ledger.answers(row)):
+    row = state.parts.pool.row_of(id)
+    if not any(state.ledger.answers(row)):
         raise UnknownItem(f"id {id!r} has no answer that could be taken back")
-    return Answer(known.parts.pool.id_of(row), None, refused=False, replace=True, at=time.time())
+    return Answer(state.parts.pool.id_of(row), None, refused=False, replace=True, at=time.time())
 
 
 def answerer(oracle: Any) -> Callable[[Item], Any]:
@@ -62,7 +64,8 @@ def answerer(oracle: Any) -> Callable[[Item], Any]:
         return answer
     if not isinstance(oracle, Mapping):
         raise InvalidInput(
-            f"oracle= takes a mapping of ids to labels or a function of an item, not {oracle!r}"
+            "oracle= takes a mapping of ids to labels or a function of an item, not a "
+            f"{type(oracle).__name__} (a pandas Series: pass series.to_dict())"
         )
 
     def look_up(item: Item) -> Any:

@@ -58,19 +58,19 @@ def assess(case: Case, question: Question, stream: Stream) -> Estimate:
         case = _without_refused(case)
     totals = estimate_totals(case, question.estimator)
     interval = question.interval or default_interval(case.measure, totals)
-    refusal = interval.refuses(totals) if totals.why is None else None
+    refusal = interval.refuses(totals) if totals.given else None
     if refusal:
         raise NotSupported(refusal)
     pool_totals = totals
-    if question.target == "population" and totals.why is None:
+    if question.target == "population" and totals.given:
         totals = for_population(totals, len(case.pool))
     linear = linearise(totals, case.measure)
     undefined = np.isnan(linear.value)
     why = totals.why
     low = high = np.full(case.measure.m, np.nan)
-    if why is None:
+    if totals.given:
         low, high = interval(totals, case.measure, question.level, stream)
-        if undefined.any():
+        if undefined.any() and why is None:
             names = ", ".join(np.array(case.measure.names)[undefined])
             why = f"{names} is 0/0 with the labels so far: nothing that it divides by has been seen"
     bounds = _refusal_bounds(case, question, pool_totals, linear)
@@ -110,8 +110,7 @@ def _usable(case: Case, rounds: str) -> tuple[Case, tuple[str, ...]]:
     closed = sample.closed()
     builds = any(kind in _BUILDS_ON_ROUNDS for kind in sample.kinds)
     if rounds == "closed" or (builds and closed.answered.sum() >= 2):
-        note = "rounds with open items are left out"
-        return replace(case, sample=closed), (note,)
+        return replace(case, sample=closed), ("rounds with open items are left out",)
     return case, ("when an item is answered does not depend on its label (some are still open)",)
 
 
@@ -143,6 +142,8 @@ def _warnings(
     said = list(totals.notes)
     if question.n_open:
         said.append(f"{question.n_open} asked items are still open; easy items tend to be answered first")
+        if case.oracle == "deterministic" and len(case.sample.distinct()) < question.n_labels:
+            said.append(f"only {len(case.sample.distinct()):,} labels count: those of closed rounds")
     if bounds is not None:
         low, high = np.atleast_1d(bounds.low), np.atleast_1d(bounds.high)
         share = question.n_refused / max(question.n_refused + question.n_labels, 1)
@@ -151,7 +152,7 @@ def _warnings(
     low, high = case.measure.range
     if ((linear.value < low - 1e-9) | (linear.value > high + 1e-9)).any():
         said.append("the estimate fell outside the possible range and was cut to it: label more items")
-    if totals.why is None and not totals.exact and not np.isnan(linear.value).all():
+    if not totals.exact and not np.isnan(linear.value).all():
         if totals.n_eff < _FEW_EFFECTIVE:
             said.append(
                 f"only about {totals.n_eff:.0f} effective labels bear on this: take the interval as rough"
@@ -184,7 +185,7 @@ def _refusal_bounds(
     refused = sample.status == REFUSED
     closed = question.n_refused + question.n_labels
     too_few = question.n_refused <= _MANY_REFUSED * closed
-    if too_few or totals.why is not None or not case.pool.labels.finite:
+    if too_few or not totals.given or not case.pool.labels.finite:
         return None
     labels = np.arange(case.pool.labels.size, dtype=np.float64)
     influence = case.measure.loss(case.pool.rows(sample.row[refused]), labels) @ linear.J.T

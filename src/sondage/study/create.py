@@ -20,7 +20,7 @@ from sondage.pool.pool import Pool
 from sondage.registry import from_config
 from sondage.streams import seed_from
 from sondage.study import budget as budgets
-from sondage.study.known import Parts
+from sondage.study.state import Parts
 from sondage.study.study import Study, checked_level
 
 _ORACLES = ("deterministic", "stochastic")
@@ -147,7 +147,12 @@ def load_study(
             f"this is not the pool that study {name!r} was made with ({len(pool):,} items now, "
             f"{config['pool']['size']:,} then, or other scores): pass the original one"
         )
-    wanted = measure if measure is not None else _measure_again(name, config["measure"])
+    if measure is not None and resolve(measure).config() != config["measure"]:
+        raise InvalidInput(
+            f"measure= is not the one that study {name!r} was made for: leave it out, or pass the original; "
+            "other measures are estimated with study.estimate(measure)"
+        )
+    wanted = resolve(measure) if measure is not None else _measure_again(name, config["measure"])
     parts = Parts(
         pool=pool,
         measure=wanted.bind(pool),

@@ -10,7 +10,7 @@ from sondage.types import Id
 
 @dataclass(frozen=True)
 class Item:
-    """What an oracle needs to answer: the id to answer by, what to show, what it costs, and why."""
+    """What an oracle needs: the id to answer by, what to show, what it costs, and how it was drawn."""
 
     id: Id
     payload: dict[str, Any] = field(repr=False)

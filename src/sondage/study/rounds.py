@@ -12,37 +12,37 @@ from sondage.errors import NothingLeft
 from sondage.journal import Lease, Record, Round
 from sondage.journal.base import none_if_nan
 from sondage.streams import stream
-from sondage.study.known import Known
+from sondage.study.state import StudyState
 
 _LEASE_SECONDS = 3600.0
 _LARGEST = 1e308
 """Stands for an infinite scale, which JSON cannot hold."""
 
 
-def next_round(known: Known, n: int, annotator: str | None) -> list[Record]:
+def next_round(state: StudyState, n: int, annotator: str | None) -> list[Record]:
     """Records of the next round: a function of pool, configuration, seed and events."""
-    limit = known.limit()
-    design = known.parts.design
-    table = design.table(known.problem(), min(n, limit.labels))
+    limit = state.limit()
+    design = state.parts.design
+    table = design.table(state.problem(), min(n, limit.labels))
     if not design.static and table.chance is not None:
-        known.journal.put_table(known.name, table.digest, table.chance)
-    source = stream(known.parts.seed, "draw", len(known.ledger.rounds))
-    draws = draw(table, known.units, known.ledger.history, min(n, limit.labels), limit, source)
+        state.journal.put_table(state.name, table.digest, table.chance)
+    source = stream(state.parts.seed, "draw", len(state.ledger.rounds))
+    draws = draw(table, state.units, state.ledger.history, min(n, limit.labels), limit, source)
     if not draws.new.any() and not _may_be_empty(table, draws):
-        raise NothingLeft(known.why_nothing())
-    return _records(known, n, table, draws, annotator)
+        raise NothingLeft(state.why_nothing())
+    return _records(state, n, table, draws, annotator)
 
 
-def _records(known: Known, n: int, table: Table, draws: Draws, annotator: str | None) -> list[Record]:
-    ids = [known.parts.pool.id_of(row) for row in draws.row.tolist()]
+def _records(state: StudyState, n: int, table: Table, draws: Draws, annotator: str | None) -> list[Record]:
+    ids = [state.parts.pool.id_of(row) for row in draws.row.tolist()]
     this = Round(
-        number=len(known.ledger.rounds),
+        number=len(state.ledger.rounds),
         kind=table.kind,
         n=n,
-        seen=known.ledger.seq,
+        seen=state.ledger.seq,
         table=table.digest,
         scale=None if np.isnan(draws.scale) else min(float(draws.scale), _LARGEST),
-        expected=known.ledger.expected + n,
+        expected=state.ledger.expected + n,
         units_version=1,
         id=ids,
         unit=draws.unit.tolist(),

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from sondage.designs.base import Problem
 from sondage.errors import Conflict, InvalidInput, NothingLeft
-from sondage.estimators import Case, Sample, estimate_totals, estimator_for
+from sondage.estimators import Case, Estimator, Sample, estimate_totals, estimator_for
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.frames import frame_of
 from sondage.intervals.base import Interval
 from sondage.journal import Journal
 from sondage.measures import Measure, PerGroup, for_system, resolve
 from sondage.progress import Progress
+from sondage.registry import Named
 from sondage.streams import stream
 from sondage.study.answers import answerer, checked_answers, withdrawal
 from sondage.study.assess import Question, assess
 from sondage.study.estimate import Estimate
 from sondage.study.item import Item
-from sondage.study.known import Known, Parts
 from sondage.study.rounds import next_round
+from sondage.study.state import Parts, StudyState
 from sondage.study.stop import Decision, StopRule, check_safety
 from sondage.types import Id, Ints
 
+T = TypeVar("T", bound=Named)
 _BATCH = 25
 _NOTHING: Any = object()
 _MANY_CORRECTED = 0.01
@@ -46,33 +48,38 @@ class Study:
     def __init__(self, name: str, parts: Parts, journal: Journal) -> None:
         self.name, self.parts, self.journal = name, parts, journal
         self.pool, self.measure, self.design = parts.pool, parts.measure, parts.design
-        self.known = Known(name, parts, journal)
-        self.units, self.belief = self.known.units, self.known.belief
+        self.state = StudyState(name, parts, journal)
+        self.units, self.belief = self.state.units, self.state.belief
         self._history: list[Estimate] = []
         self._corrections_before = 0
 
     def __repr__(self) -> str:
+        self.state.catch_up()
         budget = f" of {self.parts.budget}" if isinstance(self.parts.budget, int) else ""
         return (
             f"<Study {self.name!r}: {', '.join(self.measure.names)} by {self.design.alias!r}, "
-            f"{self.known.ledger.asked}{budget} asked, {self.n_open} open>"
+            f"{self.state.ledger.asked}{budget} asked, {self.n_open} open>"
         )
 
     # ---- ask and tell ----------------------------------------------------------------------------
 
     def ask(self, n: int = 1, *, annotator: str | None = None) -> Sequence[Item]:
-        """Up to ``n`` items never asked before, chosen by the design and written down already."""
+        """Up to ``n`` items never asked before, chosen by the design and written down already.
+
+        Poisson rounds return what arrives: ``n`` on average, never more than the budget allows. With a
+        stochastic oracle an item may come again, because every answer counts.
+        """
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
             raise InvalidInput(f"ask(n) takes a whole number above 0, not {n!r}")
         while True:
-            self.known.catch_up()
-            records = next_round(self.known, int(n), annotator)
-            before = self.known.ledger.asked
+            self.state.catch_up()
+            records = next_round(self.state, int(n), annotator)
+            before = self.state.ledger.asked
             try:
-                self.known.append(records, after=self.known.ledger.seq)
+                self.state.append(records, after=self.state.ledger.seq)
             except Conflict:
                 continue  # another process asked or told meanwhile: look again, draw again
-            return self._items(np.arange(before, self.known.ledger.asked))
+            return self._items(np.arange(before, self.state.ledger.asked))
 
     def tell(
         self,
@@ -89,17 +96,19 @@ class Study:
         """
         if (label is _NOTHING) != isinstance(id, Mapping):
             raise InvalidInput("tell() takes an id and its label, or one mapping of ids to labels")
-        self.known.catch_up()
+        if isinstance(id, Item):
+            raise InvalidInput("tell() takes the id of an item: pass item.id")
+        self.state.catch_up()
         answers = checked_answers(
-            self.known, id if isinstance(id, Mapping) else {id: label}, annotator, replace
+            self.state, id if isinstance(id, Mapping) else {id: label}, annotator, replace
         )
         if answers:
-            self.known.append(answers)
+            self.state.append(answers)
 
     def reopen(self, id: Id) -> None:
         """Take back every answer to an item, so that it is open again (for one that could not be told)."""
-        self.known.catch_up()
-        self.known.append([withdrawal(self.known, id)])
+        self.state.catch_up()
+        self.state.append([withdrawal(self.state, id)])
 
     # ---- estimate --------------------------------------------------------------------------------
 
@@ -113,13 +122,15 @@ class Study:
         rounds: Literal["all", "closed"] = "all",
         confidence_level: float | None = None,
         exclude: bool = False,
+        estimator: str | Estimator | None = None,
     ) -> Estimate:
         """The measure (the study's own, or any other) from the labels so far.
 
         ``by`` splits by a grouping column, ``system`` looks at another system, ``rounds="closed"``
-        leaves out rounds with open items, ``exclude=True`` makes the items that can be told the target.
+        leaves out rounds with open items, ``exclude=True`` makes the items that can be told the target,
+        ``estimator`` replaces the one that belongs to the sampling kind.
         """
-        self.known.catch_up()
+        self.state.catch_up()
         if rounds not in ("all", "closed"):
             raise InvalidInput(f"rounds= must be 'all' or 'closed', not {rounds!r}")
         bound, own = self._bound(measure, by, system)
@@ -131,8 +142,8 @@ class Study:
             target=self.parts.target,
             rounds=rounds,
             exclude=exclude,
-            interval=_resolved(interval),
-            estimator=None,
+            interval=_resolved(Interval, interval),  # type: ignore[type-abstract]
+            estimator=_resolved(Estimator, estimator),  # type: ignore[type-abstract]
             target_of_design=own,
             pool_size=len(self.pool),
             design_n_eff=0.0 if own else estimate_totals(self.case(self.measure)).n_eff,
@@ -141,7 +152,7 @@ class Study:
             n_refused=self.n_refused,
             cost=self.spent,
         )
-        return assess(case, question, stream(self.parts.seed, "interval", self.known.ledger.seq))
+        return assess(case, question, stream(self.parts.seed, "interval", self.state.ledger.seq))
 
     def _bound(self, measure: Any, by: str | None, system: str | None) -> tuple[Measure, bool]:
         if measure is None and by is None and system is None:
@@ -171,22 +182,25 @@ class Study:
         this call (default: all that is left). ``allow_unsafe`` is handed to ``should_stop``.
         """
         answer = answerer(oracle)
-        until = np.inf if budget is None else self.known.ledger.asked + budget
+        for name, value in (("budget", budget), ("batch", batch)):
+            if value is not None and (isinstance(value, bool) or value < 1):
+                raise InvalidInput(f"run({name}=) takes a whole number above 0, not {value!r}")
+        until = np.inf if budget is None else self.state.ledger.asked + budget
         if budget is None and self.parts.budget is None and stop is None:
             raise InvalidInput("run() needs budget= or stop=, because the study has no budget")
         if stop is not None:
             check_safety(stop, self.estimate(rounds="closed"), allow_unsafe)
         self._answer_open(answer)
-        most = min(until, len(self.pool), self.known.ledger.asked + self.remaining)
-        with Progress("labels", total=int(most), start=self.known.ledger.asked) as progress:
-            while self.known.ledger.asked < until:
+        most = min(until, len(self.pool), self.state.ledger.asked + self.remaining)
+        with Progress("labels", total=int(most), start=self.state.ledger.asked) as progress:
+            while self.state.ledger.asked < until:
                 try:
-                    items = self.ask(int(min(batch, until - self.known.ledger.asked)))
+                    items = self.ask(int(min(batch, until - self.state.ledger.asked)))
                 except NothingLeft:
                     break
                 for item in items:
                     self.tell(item.id, answer(item))
-                progress.at(self.known.ledger.asked)
+                progress.at(self.state.ledger.asked)
                 if stop is not None and self.should_stop(stop, allow_unsafe=allow_unsafe).stop:
                     break
         return self.estimate()
@@ -197,14 +211,14 @@ class Study:
         An item is also open where opinions are tied: that takes a further one, not the same again.
         """
         for item in self.open_items():
-            if any(not answers for answers in self.known.ledger.answers(self.pool.row_of(item.id))):
+            if any(not answers for answers in self.state.ledger.answers(self.pool.row_of(item.id))):
                 self.tell(item.id, answer(item))
 
     def should_stop(self, rule: StopRule, *, allow_unsafe: bool = False) -> Decision:
         """Whether a rule says that it is enough; rules that are not safe to look at often need consent."""
         estimate = self.estimate(rounds="closed")
         check_safety(rule, estimate, allow_unsafe)
-        corrections = self.known.ledger.corrections
+        corrections = self.state.ledger.corrections
         if not self._history:
             self._corrections_before = corrections
         elif corrections - self._corrections_before > _MANY_CORRECTED * estimate.n_labels:
@@ -217,26 +231,26 @@ class Study:
     @property
     def n_labels(self) -> int:
         """Items with a label."""
-        self.known.catch_up()
-        return int((self.known.ledger.status == ANSWERED).sum())
+        self.state.catch_up()
+        return int((self.state.ledger.status == ANSWERED).sum())
 
     @property
     def n_open(self) -> int:
         """Items asked and not answered."""
-        self.known.catch_up()
-        return int((self.known.ledger.status == OPEN).sum())
+        self.state.catch_up()
+        return int((self.state.ledger.status == OPEN).sum())
 
     @property
     def n_refused(self) -> int:
         """Items that cannot be told."""
-        self.known.catch_up()
-        return int((self.known.ledger.status == REFUSED).sum())
+        self.state.catch_up()
+        return int((self.state.ledger.status == REFUSED).sum())
 
     @property
     def spent(self) -> float:
         """Cost of all items asked, open ones included, and of further opinions."""
-        self.known.catch_up()
-        return self.known.spent
+        self.state.catch_up()
+        return self.state.spent
 
     @property
     def remaining(self) -> float:
@@ -245,41 +259,45 @@ class Study:
         Further opinions on an item count too. They are taken in even where nothing is left, because
         nothing told is ever lost: the cap is on what is asked.
         """
-        self.known.catch_up()
-        return max(self.known.left, 0)
+        self.state.catch_up()
+        return max(self.state.left, 0)
 
     @property
     def sample(self) -> Sample:
         """All draws so far, with what came of them."""
-        self.known.catch_up()
-        return self.known.ledger.sample
+        self.state.catch_up()
+        return self.state.ledger.sample
 
     def problem(self) -> Problem:
         """What the design may look at now."""
-        self.known.catch_up()
-        return self.known.problem()
+        self.state.catch_up()
+        return self.state.problem()
 
     def case(self, measure: Measure | None = None) -> Case:
         """What estimators see, for a bound measure (the study's own by default)."""
-        self.known.catch_up()
-        return self.known.case(self.measure if measure is None else measure)
+        self.state.catch_up()
+        return self.state.case(self.measure if measure is None else measure)
 
     def open_items(self) -> list[Item]:
         """Items asked and not yet answered, for instance after a crash."""
-        self.known.catch_up()
-        return self._items(np.flatnonzero(self.known.ledger.status == OPEN))
+        self.state.catch_up()
+        return self._items(np.flatnonzero(self.state.ledger.status == OPEN))
 
     def labels(self) -> Any:
         """Frame of id, label, probability and weight; the weight serves as ``sample_weight``.
 
+        ``probability`` is the chance of the item's inclusion (of one draw, where draws are one by one).
         One row per labelled item, in the order asked; with a stochastic oracle, one per answer.
         """
-        self.known.catch_up()
-        ledger, sample = self.known.ledger, self.known.ledger.sample
+        self.state.catch_up()
+        ledger, sample = self.state.ledger, self.state.ledger.sample
         kind = sample.kinds[0] if sample.kinds else "strata"
         weight = estimator_for(kind).weights(self.case(self.measure))
         total = np.bincount(ledger.slots, weights=weight, minlength=ledger.asked)
         chance = np.where(np.isnan(sample.pi), sample.p, sample.pi)[sample.new]
+        if kind == "strata":  # no chance of its own: the share of its cell that was asked
+            units = ledger.asked_units
+            chance = (np.bincount(units, minlength=self.units.count) / self.units.size)[units]
         told = np.flatnonzero(ledger.status == ANSWERED)
         return frame_of(
             {
@@ -292,7 +310,7 @@ class Study:
 
     def _items(self, slots: Ints) -> list[Item]:
         """Items as an oracle sees them, with the chance by which each was drawn as the reason."""
-        drawn = self.known.ledger.sample
+        drawn = self.state.ledger.sample
         drawn = drawn.where(drawn.new)
         items = []
         for slot in slots.tolist():
@@ -308,12 +326,14 @@ class Study:
         return items
 
 
-def _resolved(interval: Any) -> Interval | None:
-    if isinstance(interval, str):
-        return Interval.from_alias(interval)
-    if interval is None or isinstance(interval, Interval):
-        return interval
-    raise InvalidInput(f"interval= takes a name or an Interval, not {interval!r}")
+def _resolved(family: type[T], part: Any) -> T | None:
+    """A part of a family from its name or itself."""
+    if isinstance(part, str):
+        return family.from_alias(part)
+    if part is None or isinstance(part, family):
+        return part
+    name = family.__name__
+    raise InvalidInput(f"{name.lower()}= takes a name or an {name}, not {part!r}")
 
 
 def checked_level(level: Any) -> float:

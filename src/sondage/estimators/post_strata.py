@@ -92,28 +92,45 @@ def _post_strata(case: Case) -> PostStrata:
     )
 
 
-def collapse(strata: PostStrata, count: Ints, least: int) -> Ints | None:
-    """(K,) group of each post-stratum, so that every group that needs labels has ``least`` of them.
+def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
+    """(K,) group of each post-stratum with ``least`` labels or more, and (K,) those too thin for one.
 
-    Neighbours of the same signature are joined. None if a signature has too few in all.
+    Neighbours of the same signature are joined; a signature with too few labels in all stays thin.
     """
     group = np.empty(len(strata.size), dtype=np.int64)
-    number = -1
+    thin = np.zeros(len(strata.size), dtype=bool)
+    number = 0
     for kind in np.unique(strata.signature):
         mine = np.flatnonzero(strata.signature == kind)
-        number += 1
-        if strata.determined[mine[0]]:
+        if strata.determined[mine[0]] or count[mine].sum() < least:
             group[mine] = number
-            continue
-        if count[mine].sum() < least:
-            return None
-        begun, held = number, 0
-        for k in mine:
-            if held >= least:
-                number, held = number + 1, 0
-            group[k] = number
-            held += int(count[k])
-        if held < least and number > begun:  # the outermost cells join their inner neighbour
-            group[mine[group[mine] == number]] = number - 1
-            number -= 1
+            thin[mine] = not strata.determined[mine[0]]
+            number += 1
+        else:
+            joined = _joined(count[mine], least)
+            group[mine] = number + joined
+            number += int(joined[-1]) + 1
+    return group, thin
+
+
+def by_units(strata: PostStrata, count: Ints, least: int) -> Ints:
+    """(K,) group of each post-stratum by its unit alone, neighbouring units joined to ``least`` labels.
+
+    A unit that was drawn from evenly stands for all its signatures, if not for each by itself.
+    """
+    unit = compressed(strata.unit).astype(np.int64)
+    return _joined(np.bincount(unit, weights=count).astype(np.int64), least)[unit]
+
+
+def _joined(count: Ints, least: int) -> Ints:
+    """Numbers 0, 1, 2, ... for runs of neighbours that have ``least`` each; the last run may be longer."""
+    group = np.empty(len(count), dtype=np.int64)
+    number, held = 0, 0
+    for k, n in enumerate(count.tolist()):
+        if held >= least:
+            number, held = number + 1, 0
+        group[k] = number
+        held += n
+    if held < least and number:  # the outermost join their inner neighbour
+        group[group == number] = number - 1
     return group

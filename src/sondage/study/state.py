@@ -39,7 +39,7 @@ class Parts:
     confidence_level: float
 
 
-class Known:
+class StudyState:
     """The state of a study: a pure fold of its journal, live and after a reload.
 
     ``states`` has the belief at the start of every round.
@@ -78,10 +78,10 @@ class Known:
     def _apply(self, seq: int, record: Record) -> None:
         if isinstance(record, Round):
             # The belief is a fold over rounds: replayed, it goes through the same states.
-            self.states.append(self.state())
+            self.states.append(self.belief_now())
         self.ledger.apply(seq, record)
 
-    def state(self) -> State:
+    def belief_now(self) -> State:
         """The belief after all that is known now; worked out once per event."""
         if self._latest_at != self.ledger.seq:
             before = self.states[-1] if self.states else self._start
@@ -100,7 +100,7 @@ class Known:
             measure=parts.measure,
             objective=parts.objective,
             belief=self.belief,
-            state=self.state(),
+            state=self.belief_now(),
             centre=estimator_for(parts.design.kind).centre,
             oracle=parts.oracle,
             left=self.left,
