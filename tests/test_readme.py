@@ -1,4 +1,4 @@
-"""What README.md and the tutorial show is true: their examples run, their commands exist."""
+"""What README.md, tutorial and guide show is true: their examples run, their commands exist."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/tutorial.md", "docs/guide.md"])
 def test_every_python_example_runs(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All examples of a page run in order, in one namespace, in an empty folder."""
     path = ROOT / document
