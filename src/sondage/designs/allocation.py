@@ -74,3 +74,12 @@ def top_up(goal: Floats, have: Ints, size: Ints, n: int, prefer: Floats | None =
         best = np.lexsort((-prefer, -lack))[: min(missing, int((add < room).sum()))]
         add[best] += 1
     return add
+
+
+def with_floor(share: Floats, size: Ints, floor: float) -> Floats:
+    """Shares of units of which ``floor`` goes to all, half of it evenly and half by their size."""
+    evenly = (size > 0) / max(int((size > 0).sum()), 1)
+    by_size = size / max(int(size.sum()), 1)
+    total = float(share.sum())
+    believed = share / total if total > 0 else by_size
+    return np.asarray((1 - floor) * believed + floor * 0.5 * (evenly + by_size))

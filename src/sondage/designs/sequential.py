@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
+from sondage.designs.allocation import with_floor
 from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
 from sondage.designs.influence import unit_spread
 from sondage.errors import InvalidInput
@@ -39,12 +40,7 @@ class Sequential(Design):
 
     def table(self, problem: Problem, n: int) -> Table:
         """Chances per item for the draws of one round."""
-        size = problem.units.size
-        left = size - problem.asked
-        share = left * np.sqrt(unit_spread(problem, self.probability_floor) / problem.units.cost)
-        open_ = left > 0
-        evenly = open_ / max(int(open_.sum()), 1)
-        by_size = left / max(int(left.sum()), 1)
-        believed = share / share.sum() if share.any() else by_size
-        mass = (1 - self.floor) * believed + self.floor * 0.5 * (evenly + by_size)
-        return Table(self.kind, chance=np.where(open_, mass / np.maximum(left, 1), 0.0))
+        left = problem.units.size - problem.asked
+        spread = unit_spread(problem, self.probability_floor)
+        mass = with_floor(np.sqrt(spread / problem.units.cost) * left, left, self.floor)
+        return Table(self.kind, chance=np.where(left > 0, mass / np.maximum(left, 1), 0.0))

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
-from sondage.designs.allocation import shares, top_up
+from sondage.designs.allocation import shares, top_up, with_floor
 from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
 from sondage.designs.influence import unit_spread
 from sondage.errors import InvalidInput
@@ -57,13 +57,7 @@ class Stratified(Design):
 
     def _weight(self, problem: Problem) -> Floats:
         size = problem.units.size
-        by_size = np.asarray(size / size.sum())
         if self.allocation == "proportional":
-            return by_size
-        weight = np.asarray(size, dtype=np.float64) * np.sqrt(
-            unit_spread(problem, self.probability_floor) / problem.units.cost
-        )
-        if not weight.any():
-            return by_size
-        evenly = np.full(len(size), 1.0 / len(size))
-        return np.asarray((1 - self.floor) * weight / weight.sum() + self.floor * 0.5 * (evenly + by_size))
+            return np.asarray(size / size.sum())
+        spread = unit_spread(problem, self.probability_floor)
+        return with_floor(np.sqrt(spread / problem.units.cost) * size, size, self.floor)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.beliefs import Recalibration, at_least
 from sondage.designs.base import Centre
-from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
+from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
 from sondage.estimators.post_strata import PostStrata, by_units, collapse, post_strata
 from sondage.estimators.sample import Sample
 from sondage.pool.units import compressed, crossed
@@ -151,12 +151,6 @@ def _believed_inside(case: Case, strata: PostStrata) -> Floats:
         second += _by_group(np.einsum("ns,nsd,nse->nde", weights, loss, loss), code, cells)
     first /= strata.size[:, None]
     return np.asarray(second / strata.size[:, None, None] - _outer(first))
-
-
-def root(cov: Floats) -> Floats:
-    """(d, d) rows whose squares add up to a covariance."""
-    values, vectors = np.linalg.eigh(0.5 * (cov + cov.T))
-    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
 
 def _by_group(values: Floats, group: Ints, count: int) -> Floats:

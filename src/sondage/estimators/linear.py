@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sondage.estimators.base import Totals
-from sondage.estimators.counts import root
+from sondage.estimators.base import Totals, root
 from sondage.measures.base import Measure
 from sondage.types import Floats
 

@@ -8,12 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.designs.base import Centre
-from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
+from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
 from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.post_strata import signatures
 from sondage.estimators.response import dark_share, response_factor
 from sondage.estimators.sample import Sample
-from sondage.estimators.weighted import weighted_covariance
 from sondage.types import Floats
 
 _ENOUGH = 10

@@ -9,10 +9,9 @@ import numpy as np
 
 from sondage.beliefs import Recalibration, at_least
 from sondage.designs.base import Centre
-from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
+from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
 from sondage.estimators.response import dark_share
 from sondage.estimators.sample import Sample
-from sondage.estimators.weighted import weighted_covariance
 from sondage.types import Floats, Ints
 
 

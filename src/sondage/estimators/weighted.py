@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.designs.base import Centre
-from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
+from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
 from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.response import dark_share, response_factor
 from sondage.types import Floats
@@ -64,11 +64,3 @@ class Weighted(Estimator):
         if table is None or table.chance is None:
             return None
         return expected_second_moment(case, 1.0 / np.maximum(table.chance, 1e-300)) / T
-
-
-def weighted_covariance(loss: Floats, weight: Floats, R: Floats) -> Floats:
-    """(d, d) covariance of the losses over the pool, from weighted draws, on the scale of ``R``."""
-    share = weight / weight.sum()
-    mean = share @ loss
-    centred = (loss - mean) * (R[0] / mean[0])
-    return np.asarray((share[:, None] * centred).T @ centred)

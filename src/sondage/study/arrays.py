@@ -15,9 +15,8 @@ from sondage.measures import Measure, label_set, resolve
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits
 from sondage.streams import stream
-from sondage.study.assess import Question, assess
+from sondage.study.assess import Question, assess, checked_level
 from sondage.study.estimate import Estimate
-from sondage.study.study import checked_level
 from sondage.types import Array, Floats
 
 _LARGE = 1e9

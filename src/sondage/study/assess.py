@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sondage.errors import NotSupported
+from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Case, Estimator, Sample, Totals, estimate_totals
 from sondage.estimators.linear import Linear, for_population, linearise
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
@@ -208,3 +208,10 @@ def _with(sample: Sample, y: Floats, status: Any) -> Sample:
 
 def _plain(values: Any) -> Any:
     return values[0].item() if len(values) == 1 else values
+
+
+def checked_level(level: Any) -> float:
+    """A confidence level strictly between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise InvalidInput(f"confidence_level= must be between 0 and 1, not {level!r}")
+    return float(level)

@@ -20,8 +20,9 @@ from sondage.pool.pool import Pool
 from sondage.registry import from_config
 from sondage.streams import seed_from
 from sondage.study import budget as budgets
+from sondage.study.assess import checked_level
 from sondage.study.state import Parts
-from sondage.study.study import Study, checked_level
+from sondage.study.study import Study
 
 _ORACLES = ("deterministic", "stochastic")
 _TARGETS = ("pool", "population")

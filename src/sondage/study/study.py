@@ -20,7 +20,7 @@ from sondage.progress import Progress
 from sondage.registry import Named
 from sondage.streams import stream
 from sondage.study.answers import answerer, checked_answers, withdrawal
-from sondage.study.assess import Question, assess
+from sondage.study.assess import Question, assess, checked_level
 from sondage.study.estimate import Estimate
 from sondage.study.item import Item
 from sondage.study.rounds import next_round
@@ -334,10 +334,3 @@ def _resolved(family: type[T], part: Any) -> T | None:
         return part
     name = family.__name__
     raise InvalidInput(f"{name.lower()}= takes a name or an {name}, not {part!r}")
-
-
-def checked_level(level: Any) -> float:
-    """A confidence level strictly between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InvalidInput(f"confidence_level= must be between 0 and 1, not {level!r}")
-    return float(level)
