@@ -73,7 +73,7 @@ class Belief(Named, family="sondage.beliefs"):
             rows, _ = units.representatives()
             nodes = self.items(pool.rows(rows))
             return State(nodes, start=nodes)
-        mass = self.mass(pool, units.unit_of(np.arange(len(pool))), units.count)
+        mass = self.mass(pool, units.codes, units.count)
         labels = np.arange(pool.labels.size, dtype=np.float64)
         nodes = Nodes(labels, mass / units.size[:, None])
         return State(nodes, start=nodes)

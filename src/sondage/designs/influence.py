@@ -43,6 +43,9 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
 
     ``floor`` is the least chance of any label that the design reckons with.
     """
+    kept = problem.memo.get("unit spread")
+    if kept is not None and kept[0] is problem.state:  # a belief that did not move need not be asked again
+        return np.asarray(kept[1])
     rows, unit, nodes = unit_nodes(problem)
     if problem.pool.labels.finite:
         nodes = Nodes(nodes.labels, at_least(nodes.weights, floor))
@@ -50,8 +53,10 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
     size = problem.units.size
     J = target(problem, size @ expected / size.sum())
     centre = None if problem.centre == "none" else expected[unit]
-    spread = problem.measure.spread(problem.pool.rows(rows), *nodes, J, centre=centre)
-    return _unit_mean(spread, unit, problem.units.count)
+    each = problem.measure.spread(problem.pool.rows(rows), *nodes, J, centre=centre)
+    spread = _unit_mean(each, unit, problem.units.count)
+    problem.memo["unit spread"] = problem.state, spread
+    return spread
 
 
 def item_spread(

@@ -73,7 +73,7 @@ def post_strata(case: Case) -> PostStrata:
 
 def _post_strata(case: Case) -> PostStrata:
     pool, units = case.pool, case.units
-    unit = units.unit_of(np.arange(len(pool)))
+    unit = units.codes
     found = signatures(case)
     code = compressed(unit if found is None else crossed([found.code, unit]))
     _, first, size = np.unique(code, return_index=True, return_counts=True)

@@ -56,7 +56,7 @@ def dark_share(case: Case) -> str | None:
             if positive.all():
                 return None
             reached |= positive
-        unreached = np.flatnonzero(~reached[case.units.unit_of(np.arange(N))])
+        unreached = np.flatnonzero(~reached[case.units.codes])
         if not case.units.itemwise:
             # A cell all of whose items were asked has chance 0 because it is finished.
             asked = np.bincount(case.sample.unit[case.sample.new], minlength=case.units.count)

@@ -16,6 +16,9 @@ from sondage.errors import InvalidInput, MissingExtra
 from sondage.pool.plain import is_gap, plain
 from sondage.types import Array, Bools, Ints
 
+_BATCH, _BUFFER = 1 << 16, 1 << 20
+"""Rows, and bytes of a file, that are held at once while a column is read."""
+
 
 class Columns:
     """Named columns of one source, read once, each checked for gaps when it is taken."""
@@ -185,6 +188,29 @@ class ParquetColumns(Mapping[str, Any]):
         return len(self._names)
 
 
+def _streamed(source: Any, name: str, length: int) -> Array | None:
+    """A column of plain numbers, read batch by batch into its array; None if it is something else.
+
+    A whole column read at once is held three times over: compressed, decoded and as numpy.
+    """
+    import pyarrow.parquet
+
+    kind = source.schema.field(name).type
+    if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
+        return None
+    values = np.empty(length, dtype=kind.to_pandas_dtype())
+    filled = 0
+    for path in source.files:
+        with pyarrow.parquet.ParquetFile(path, buffer_size=_BUFFER) as file:
+            for batch in file.iter_batches(_BATCH, columns=[name], use_threads=False):
+                column = batch.column(0)
+                if column.null_count or column.type != kind:
+                    return None
+                values[filled : filled + len(column)] = column.to_numpy(zero_copy_only=False)
+                filled += len(column)
+    return values if filled == length else None
+
+
 def _parquet_engine(location: str) -> tuple[Callable[[str], Any], list[str], int]:
     """A function that reads one column, the names of all, and the number of rows."""
     # A file that is there is meant, whatever a pattern would make of the brackets in its name.
@@ -196,12 +222,14 @@ def _parquet_engine(location: str) -> tuple[Callable[[str], Any], list[str], int
     except ImportError:
         pass
     else:
-        source = pyarrow.dataset.dataset(files, format="parquet")
+        source = pyarrow.dataset.dataset(files if len(files) > 1 else files[0], format="parquet")
+        length = source.count_rows()
 
         def load(name: str) -> Any:
-            return nw.from_native(source.to_table(columns=[name]))[name]
+            numbers = _streamed(source, name, length)
+            return nw.from_native(source.to_table(columns=[name]))[name] if numbers is None else numbers
 
-        return load, list(source.schema.names), source.count_rows()
+        return load, list(source.schema.names), length
     try:
         import polars
     except ImportError:

@@ -39,6 +39,10 @@ class Units(Protocol):
     def cost(self) -> Floats:
         """(U,) mean cost of a label in each unit."""
 
+    @property
+    def codes(self) -> Array:
+        """(N,) unit of every row, in the smallest type that holds it."""
+
     def cost_of(self, rows: Ints) -> Floats:
         """What the label of each row costs."""
 
@@ -159,6 +163,11 @@ class ItemUnits:
         if self._pool.cost is None:
             return np.ones(self.count)
         return np.asarray(self._pool.cost, dtype=np.float64)
+
+    @property
+    def codes(self) -> Ints:
+        """The rows themselves."""
+        return np.arange(self.count)
 
     def cost_of(self, rows: Ints) -> Floats:
         """What the label of each row costs."""
