@@ -175,7 +175,10 @@ def resolve_design(design: str | Design, oracle: Oracle) -> Design:
     if design == "auto":
         return resolve_auto(oracle)
     if isinstance(design, str):
-        return Design.from_alias(design)
+        try:
+            return Design.from_alias(design)
+        except InvalidInput as error:
+            raise InvalidInput(f"{error}, and 'auto' for the default") from None
     raise InvalidInput(f"design= takes a name or a design, not {design!r}")
 
 
