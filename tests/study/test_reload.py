@@ -293,3 +293,13 @@ def test_a_measure_of_python_functions_goes_on_after_loading(
 def test_every_design_can_be_made_again_from_what_is_written_down() -> None:
     for design in [kind() for kind in Design.catalogue().values()] + WITH_OPTIONS:
         assert sd.study.create.from_config(design.config()) == design
+
+
+def test_run_on_a_loaded_study_spends_its_own_budget(pool: Pool, labels: dict[int, int]) -> None:
+    """The budget of a call counts from what the journal holds, not from what was read so far."""
+    journal = sd.journal.MemoryJournal()
+    study = sd.create_study(pool, "f1", design="uniform", storage=journal, rng=3)
+    study.run(labels, budget=30)
+    again = sd.load_study(journal, pool=pool)
+    again.run(labels, budget=20)
+    assert again.n_labels == 50

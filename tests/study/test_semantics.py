@@ -858,3 +858,14 @@ def test_5_exclude_makes_the_items_that_can_be_told_the_target(
     else:  # with replacement: not every item was drawn equally often
         assert estimate.value == pytest.approx(truth, abs=5 * estimate.std_error)
     assert study.estimate("accuracy", exclude=True).value != study.estimate("accuracy").value
+
+
+def test_5_excluded_items_have_no_worst_case(pool: Pool, labels: dict[int, int]) -> None:
+    """Items outside the target cannot move it: bounds are for the target that holds them."""
+    told = {id: None if k % 3 == 0 else label for k, (id, label) in enumerate(sorted(labels.items()))}
+    study = study_of(pool, "accuracy", "uniform", budget=60)
+    study.run(told, budget=60)
+    assert study.estimate().bounds is not None
+    outside = study.estimate(exclude=True)
+    assert outside.bounds is None
+    assert not any("cannot be told" in warning for warning in outside.warnings)

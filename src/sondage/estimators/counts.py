@@ -74,9 +74,9 @@ class Counts(Estimator):
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
         parts = deviation * np.sqrt(factor / np.maximum(n - 1.0, 1.0))[mine][:, None]
         if self.guard:
-            spread = np.zeros(groups)
-            np.maximum.at(spread, mine, np.abs(deviation).max(axis=1))
-            parts = np.concatenate([parts, _believed(case, strata, seen, cell, group, factor, spread)])
+            largest = np.zeros(groups)
+            np.maximum.at(largest, mine, np.abs(deviation).max(axis=1))
+            parts = np.concatenate([parts, _believed(case, strata, seen, cell, group, factor, largest)])
         spread = _by_group(_outer(deviation), mine, groups) / np.maximum(n - 1, 1)[:, None, None]
         pool_cov = np.einsum("g,gde->de", size / N, spread + _outer(mean - R))
         R = np.where(_depends_on(strata, thin, case.measure.d), np.nan, R)
@@ -110,14 +110,14 @@ def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:
 
 
 def _believed(
-    case: Case, strata: PostStrata, seen: Sample, cell: Ints, group: Ints, factor: Floats, spread: Floats
+    case: Case, strata: PostStrata, seen: Sample, cell: Ints, group: Ints, factor: Floats, largest: Floats
 ) -> Floats:
     """(d, d) root of the variance that the belief expects where the labels seen all agreed.
 
     Agreement is looked for in each signature of a stratum; where there are none, in its losses.
     """
     if strata.share is None or strata.loss is None:
-        silent = (spread[group] <= _SAME) & (factor[group] > 0)
+        silent = (largest[group] <= _SAME) & (factor[group] > 0)
         if not silent.any():
             return np.zeros((0, case.measure.d))
         inside = case.once("believed", lambda: _believed_inside(case, strata))

@@ -185,7 +185,7 @@ def _refusal_bounds(
     refused = sample.status == REFUSED
     closed = question.n_refused + question.n_labels
     too_few = question.n_refused <= _MANY_REFUSED * closed
-    if too_few or not totals.given or not case.pool.labels.finite:
+    if question.exclude or too_few or not totals.given or not case.pool.labels.finite:
         return None
     labels = np.arange(case.pool.labels.size, dtype=np.float64)
     influence = case.measure.loss(case.pool.rows(sample.row[refused]), labels) @ linear.J.T

@@ -185,6 +185,7 @@ class Study:
         for name, value in (("budget", budget), ("batch", batch)):
             if value is not None and (isinstance(value, bool) or value < 1):
                 raise InvalidInput(f"run({name}=) takes a whole number above 0, not {value!r}")
+        self.state.catch_up()
         until = np.inf if budget is None else self.state.ledger.asked + budget
         if budget is None and self.parts.budget is None and stop is None:
             raise InvalidInput("run() needs budget= or stop=, because the study has no budget")
