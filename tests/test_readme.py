@@ -1,4 +1,4 @@
-"""What README.md, tutorial and guide show is true: their examples run, their commands exist."""
+"""What README.md and the documentation show is true: their examples run, their commands exist."""
 
 import re
 from pathlib import Path
@@ -7,9 +7,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = sorted(
+    str(page.relative_to(ROOT))
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+    if "```python" in page.read_text(encoding="utf-8")
+)
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/tutorial.md", "docs/guide.md"])
+def test_the_pages_that_must_show_examples_do() -> None:
+    assert {"README.md", "docs/tutorial.md", "docs/guide.md"} <= set(PAGES)
+
+
+@pytest.mark.parametrize("document", PAGES)
 def test_every_python_example_runs(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All examples of a page run in order, in one namespace, in an empty folder."""
     path = ROOT / document

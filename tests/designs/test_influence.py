@@ -91,7 +91,7 @@ def test_squared_loss_with_a_biased_gaussian() -> None:
     points, weights = np.polynomial.hermite_e.hermegauss(9)
     y = (f - d)[:, None] + s[:, None] * points
     share = np.broadcast_to(weights / weights.sum(), y.shape)
-    found = measure.spread(pool.rows(np.arange(30)), y, share, measure.jac(np.array([1.0, R])))
+    found = measure.spread(pool.rows(np.arange(30)), y, share, measure.slope(np.array([1.0, R])))
     closed = d**2 * (6 * s**2 - 2 * R + d**2) + (3 * s**2 - 2 * R) * s**2 + R**2
     np.testing.assert_allclose(found, closed, rtol=1e-10)
 

@@ -21,6 +21,8 @@ from sondage.measures import (
     Recall,
     Stack,
 )
+from sondage.measures.bins import Binned
+from sondage.measures.compose import Derived
 from sondage.pool.rows import Rows
 from sondage.testing.measures import MeasureSuite
 from sondage.types import Array, Floats
@@ -39,15 +41,32 @@ def made_without_arguments() -> dict[str, type[Measure]]:
 
 CATALOGUE = made_without_arguments()
 
+# Classes of the measures that are not about just any two.
+CLASSES: dict[str, tuple[Any, ...]] = {
+    "mean": (1, 2, 5),
+    "top_k_accuracy": ("x", "y", "z"),
+    "win_rate": ("lose", "tie", "win"),
+}
+
 
 def suite(kind: type[Measure]) -> type[MeasureSuite]:
     """The conformance tests of a measure that needs no arguments."""
 
     class Suite(MeasureSuite):
-        classes = None if kind.label_kind == "real" else ("no", "yes")
+        classes = None if kind.label_kind == "real" else CLASSES.get(kind.alias, ("no", "yes"))
 
         def make_measure(self) -> Measure:
             return kind()
+
+        def columns(self, seed: int, n: int = 60) -> dict[str, Any]:
+            made = super().columns(seed, n)
+            if issubclass(kind, Binned):  # takes the probability where there is no score
+                for parts in made["systems"].values():
+                    del parts["probability"]
+            if issubclass(kind, Derived):  # a gap has no derivative where two groups are equal
+                group = np.repeat(["north", "south", "west"], [13, 20, n - 33])
+                made["groups"] = {"group": np.random.default_rng(seed).permutation(group)}
+            return made
 
     return Suite
 

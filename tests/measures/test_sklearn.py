@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,12 @@ DECISIONS: dict[str, Callable[..., Any]] = {
     "recall": metrics.recall_score,
     "f1": metrics.f1_score,
     "fbeta": metrics.fbeta_score,
+    "jaccard": metrics.jaccard_score,
     "matthews_corrcoef": metrics.matthews_corrcoef,
+    "balanced_accuracy": metrics.balanced_accuracy_score,
+    "cohen_kappa": metrics.cohen_kappa_score,
 }
-WITH_POS_LABEL = ("precision", "recall", "f1", "fbeta")
+WITH_POS_LABEL = ("precision", "recall", "f1", "fbeta", "jaccard")
 
 
 def binary(seed: int, n: int = 400) -> tuple[Array, Array, Array]:
@@ -69,7 +73,7 @@ def test_text_labels_with_the_positive_one_named(name: str, pos_label: str, weig
     assert exact(measure, text[y], text[f], weight=given_weight) == pytest.approx(expected, **CLOSE)
 
 
-@pytest.mark.parametrize("name", ["accuracy", "matthews_corrcoef"])
+@pytest.mark.parametrize("name", ["accuracy", "matthews_corrcoef", "balanced_accuracy", "cohen_kappa"])
 def test_text_labels(name: str) -> None:
     y, f, weight = binary(8)
     text = np.array(["no", "yes"])
@@ -190,7 +194,10 @@ def test_any_small_table(rows: list[tuple[int, int, int]], name: str, beta: floa
         "recall": not y.any(),
         "f1": not (f.any() or y.any()),
         "fbeta": not (f.any() or y.any()),
+        "jaccard": not (f.any() or y.any()),
         "matthews_corrcoef": len(set(y)) == 1 or len(set(f)) == 1,
+        "balanced_accuracy": len(set(y)) == 1,
+        "cohen_kappa": len({*y, *f}) == 1,
     }[name]
     if undefined:
         assert np.isnan(found)
@@ -228,7 +235,7 @@ def test_binary_pools(name: str) -> None:
     frame = real(name)
     y = frame["label"].to_numpy()
     pool = Pool.from_frame(frame, score="score", prediction="pred")
-    names = ["accuracy", "precision", "recall", "f1", "matthews_corrcoef"]
+    names = [name for name in DECISIONS if name != "fbeta"]
     found = pool_value(resolve(names).bind(pool), pool, pool.labels.encode(y))
     expected = [DECISIONS[one](y, frame["pred"].to_numpy()) for one in names]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -249,6 +256,64 @@ def test_class_pools(name: str) -> None:
         value = pool_value(brier.bind(pool), pool, pool.labels.encode(y))[0]
         expected = metrics.brier_score_loss(y == one, frame[columns[one]].to_numpy(dtype=float))
         assert value == pytest.approx(expected, rel=1e-12)
+
+
+AVERAGES: list[tuple[str, Callable[..., Any]]] = [
+    ("precision", metrics.precision_score),
+    ("recall", metrics.recall_score),
+    ("f1", metrics.f1_score),
+    ("jaccard", metrics.jaccard_score),
+]
+WHOLE: list[tuple[str, dict[str, Any], Callable[..., Any]]] = [
+    ("matthews_corrcoef", {}, metrics.matthews_corrcoef),
+    ("balanced_accuracy", {}, metrics.balanced_accuracy_score),
+    ("balanced_accuracy", {"adjusted": True}, metrics.balanced_accuracy_score),
+    ("cohen_kappa", {}, metrics.cohen_kappa_score),
+    ("cohen_kappa", {"weights": "linear"}, metrics.cohen_kappa_score),
+    ("cohen_kappa", {"weights": "quadratic"}, metrics.cohen_kappa_score),
+]
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["svhn_resnet", "news20", "cifar10"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_averages_on_class_pools(name: str, weighted: bool) -> None:
+    """Ten and twenty classes: the second are more than are written out."""
+    frame = real(name)
+    columns = sorted((c for c in frame if c[0] == "p" and c[1:].isdigit()), key=lambda c: int(c[1:]))
+    table, y = frame[columns].to_numpy(dtype=np.float64), frame["label"].to_numpy()
+    f = table.argmax(axis=1)
+    weight = np.random.default_rng(1).uniform(0.5, 4.0, len(y)) if weighted else None
+    pool = Pool.from_arrays(probability=table, weight=weight)
+
+    def found(alias: str, **options: Any) -> Any:
+        return pool_value(Measure.from_alias(alias, **options).bind(pool), pool, y.astype(float))
+
+    close: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
+    for alias, function in AVERAGES:
+        for average in ("macro", "micro", "weighted", None):
+            for labels in (None, [3, 1, 7]):
+                expected = function(y, f, average=average, labels=labels, sample_weight=weight)
+                np.testing.assert_allclose(found(alias, average=average, labels=labels), expected, **close)
+    for alias, options, function in WHOLE:
+        np.testing.assert_allclose(
+            found(alias, **options), function(y, f, sample_weight=weight, **options), **close
+        )
+    for normalize in ("true", "pred", "all"):
+        expected = metrics.confusion_matrix(y, f, normalize=normalize, sample_weight=weight).ravel()
+        np.testing.assert_allclose(found("confusion_matrix", normalize=normalize), expected, **close)
+    # The columns are rounded: theirs warns that they do not add up to 1, and takes them as they are.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = {
+            alias: function(y, table, labels=range(len(columns)), sample_weight=weight)
+            for alias, function in (("brier", metrics.brier_score_loss), ("log_loss", metrics.log_loss))
+        }
+    for alias, expected in theirs.items():
+        np.testing.assert_allclose(found(alias), expected, **close)
+    for k in (1, 2, 5):
+        expected = metrics.top_k_accuracy_score(y, table, k=k, sample_weight=weight)
+        np.testing.assert_allclose(found("top_k_accuracy", k=k), expected, **close)
 
 
 @needs_data

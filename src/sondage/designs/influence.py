@@ -8,7 +8,8 @@ subtracts what the belief predicts.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from sondage.beliefs.base import Belief, Nodes, at_least
 from sondage.designs.base import Problem
 from sondage.measures.base import Measure, distinct_rows
 from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
 from sondage.types import Floats, Ints
 
 _BISECTIONS = 50
@@ -31,13 +33,6 @@ def unit_nodes(problem: Problem) -> tuple[Ints, Ints, Nodes]:
     return rows, unit, nodes
 
 
-def unit_expectation(problem: Problem) -> Floats:
-    """(U, d) losses that the belief expects of an item of each unit."""
-    rows, unit, nodes = unit_nodes(problem)
-    loss = problem.measure.loss(problem.pool.rows(rows), nodes.labels)
-    return _unit_mean(np.einsum("ns,nsd->nd", nodes.weights, loss), unit, problem.units.count)
-
-
 def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
     """(U,) belief's mean squared influence of an item of each unit.
 
@@ -47,14 +42,21 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
     if kept is not None and kept[0] is problem.state:  # a belief that did not move need not be asked again
         return np.asarray(kept[1])
     rows, unit, nodes = unit_nodes(problem)
+    believed = nodes
     if problem.pool.labels.finite:
         nodes = Nodes(nodes.labels, at_least(nodes.weights, floor))
-    expected = unit_expectation(problem)
-    size = problem.units.size
-    J = target(problem, size @ expected / size.sum())
-    centre = None if problem.centre == "none" else expected[unit]
-    each = problem.measure.spread(problem.pool.rows(rows), *nodes, J, centre=centre)
-    spread = _unit_mean(each, unit, problem.units.count)
+    measure, count, seen = problem.measure, problem.units.count, problem.pool.rows(rows)
+    share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
+    R = measure.total(seen, believed.labels, believed.weights * share[:, None])
+    variance = None
+    if problem.objective.scaled and measure.m > 1:
+        variance = _uniform_variance(measure, R, [(seen, believed, share)])
+    slope = target(problem, R, variance)
+    centre = None
+    if problem.centre != "none":
+        mean, _ = measure.moments(seen, *believed, slope)
+        centre = _unit_mean(mean, unit, count)[unit]
+    spread = _unit_mean(measure.spread(seen, *nodes, slope, centre=centre), unit, count)
     problem.memo["unit spread"] = problem.state, spread
     return spread
 
@@ -67,23 +69,28 @@ def item_spread(
     ``floor`` is the least chance of any label that the design reckons with.
     """
     pool, measure, belief = problem.pool, problem.measure, problem.belief
-    J = target(problem, item_expectation(pool, measure, belief), risk_floor)
+    R = item_expectation(pool, measure, belief)
+    if risk_floor > 0:
+        R = _away_from_ends(measure, R, _uninformed(problem), risk_floor)
+    variance = None
+    if problem.objective.scaled and measure.m > 1:
+        each = 1.0 / len(pool)
+        pieces = ((rows, belief.items(rows), np.full(len(rows), each)) for _, rows in pool.chunks())
+        variance = _uniform_variance(measure, R, pieces)
+    slope = target(problem, R, variance)
     out = np.empty(len(pool))
     signature = measure.signature(pool) if pool.labels.finite else None
     if signature is None:
         for piece, rows in pool.chunks():
             y, weights = belief.items(rows)
             weights = at_least(weights, floor) if pool.labels.finite else weights
-            out[piece] = measure.spread(rows, y, weights, J, power=power)
+            out[piece] = measure.spread(rows, y, weights, slope, power=power)
         return out
     # Equal signature means equal loss, so the norm of every (signature, label) is worked out once.
     _, first = np.unique(signature, return_index=True)
     labels = np.arange(pool.labels.size, dtype=np.float64)
-    rows = pool.rows(first)
-    norm = np.stack(
-        [measure.spread(rows, y, np.ones((len(first), 1)), J, power=power) for y in labels[:, None]],
-        axis=1,
-    )
+    squared = np.square(measure.influence(pool.rows(first), labels, slope)).sum(axis=-1)
+    norm = squared if power == 2 else np.sqrt(squared)
     for piece, rows in pool.chunks():
         weights = at_least(belief.items(rows).weights, floor)
         out[piece] = (weights * norm[signature[piece]]).sum(axis=1)
@@ -92,32 +99,43 @@ def item_spread(
 
 def item_expectation(pool: Pool, measure: Measure, belief: Belief) -> Floats:
     """(d,) pool mean of the losses that the belief expects, item by item."""
-    total = np.zeros(measure.d)
     signature = measure.signature(pool) if pool.labels.finite else None
     if signature is None:
+        total = np.zeros(measure.d)
         for _, rows in pool.chunks():
-            labels, weights = belief.items(rows)
-            total += np.einsum("ns,nsd->d", weights, measure.loss(rows, labels))
+            total += measure.total(rows, *belief.items(rows))
         return total / len(pool)
     _, first = np.unique(signature, return_index=True)
     labels = np.arange(pool.labels.size, dtype=np.float64)
     mass = belief.mass(pool, signature, len(first))
-    loss = measure.loss(pool.rows(first), labels)
-    return np.asarray(np.einsum("ks,ksd->d", mass, loss) / len(pool))
+    return measure.total(pool.rows(first), labels, mass) / len(pool)
 
 
-def target(problem: Problem, R: Floats, risk_floor: float = 0.0) -> Floats:
-    """(m, d) derivative at the believed averages, its coordinates weighted by the objective.
+def target(problem: Problem, R: Floats, variance: Floats | None = None) -> Any:
+    """The measure's slope at the believed averages, its coordinates weighted by the objective.
 
-    ``risk_floor`` keeps the believed value that far (in shares of the range) from both ends: a model
-    sure of being perfect would otherwise never look where it might be wrong (Sawade 2013, 4.2.2).
+    ``variance`` is (m,) what one uniform draw would have: coordinates are put on that scale.
     """
-    measure = problem.measure
-    if risk_floor > 0:
-        R = _away_from_ends(measure, R, _uninformed(problem), risk_floor)
-    weight = problem.objective.weight(measure.g(R))
-    J = measure.jac(R) * np.sqrt(weight)[:, None]
-    return np.nan_to_num(J, nan=0.0, posinf=0.0, neginf=0.0)
+    weight = problem.objective.weight(problem.measure.g(R))
+    if variance is not None:
+        known = np.isfinite(variance) & (variance > 0)
+        weight = np.where(known, weight / np.where(known, variance, 1.0), 0.0)
+        if not weight.any():
+            weight = np.ones(len(weight))
+    return problem.measure.slope(R, weight)
+
+
+def _uniform_variance(
+    measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]
+) -> Floats:
+    """(m,) mean squared influence of an item, over rows that stand for the given shares of the pool."""
+    known = measure.uniform_variance(R)
+    if known is not None:
+        return known
+    slope, total = measure.slope(R), np.zeros(measure.m)
+    for rows, nodes, share in pieces:
+        total += measure.square_sum(rows, *nodes, slope, share)
+    return total
 
 
 def _unit_mean(values: Floats, unit: Ints, count: int) -> Floats:
@@ -140,7 +158,8 @@ def _uninformed(problem: Problem) -> Floats:
         labels = np.arange(pool.labels.size, dtype=np.float64)
         total = np.zeros(measure.d)
         for rows, count in distinct_rows(measure, pool):
-            total += count @ measure.loss(rows, labels).mean(axis=1)
+            share = np.repeat(count[:, None] / len(labels), len(labels), axis=1)
+            total += measure.total(rows, labels, share)
         return total / len(pool)
 
     return problem.once("uninformed", make)

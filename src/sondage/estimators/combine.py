@@ -32,6 +32,33 @@ def estimator_for(kind: str) -> Estimator:
     raise NotSupported(f"no estimator serves the sampling kind {kind!r}")
 
 
+def estimators_of(
+    case: Case, estimator: Estimator | None = None
+) -> list[tuple[Estimator, float, Case]]:
+    """The estimators that the kinds of a sample need, the share of each, and its own part of the case.
+
+    Shares are by the labels that were asked for, fixed in advance. Estimated inverse variances are never
+    used: a lucky sample would get all the weight.
+    """
+    sample = case.sample
+    if estimator is not None:
+        missing = set(sample.kinds) - set(estimator.kinds)
+        if missing:
+            raise NotSupported(
+                f"estimator {estimator.alias!r} serves {sorted(estimator.kinds)} and not the rounds of "
+                f"kind {sorted(missing)}"
+            )
+        return [(estimator, 1.0, case)]
+    groups = {type(one): one for one in (estimator_for(kind) for kind in sample.kinds)}
+    if len(groups) == 1:
+        return [(one, 1.0, case) for one in groups.values()]
+    asked = [_asked_for(sample, one.kinds) for one in groups.values()]
+    return [
+        (one, expected / sum(asked), replace(case, sample=sample.of_kinds(one.kinds)))
+        for one, expected in zip(groups.values(), asked, strict=True)
+    ]
+
+
 def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
     """Totals of a sample of any kinds; exact where every label that matters is known."""
     sample = case.sample
@@ -41,33 +68,15 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
     complete = _complete(case) if plain else None
     if complete is not None:
         return complete
-    if estimator is not None:
-        missing = set(sample.kinds) - set(estimator.kinds)
-        if missing:
-            raise NotSupported(
-                f"estimator {estimator.alias!r} serves {sorted(estimator.kinds)} and not the rounds of "
-                f"kind {sorted(missing)}"
-            )
-        return _possible(case, estimator.totals(case))
-    groups: dict[type[Estimator], Estimator] = {}
-    for kind in sample.kinds:
-        one = estimator_for(kind)
-        groups[type(one)] = one
-    if len(groups) == 1:
-        return _possible(case, next(iter(groups.values())).totals(case))
-    parts = []
-    for one in groups.values():
-        mine = replace(case, sample=sample.of_kinds(one.kinds))
-        parts.append((one.totals(mine), _asked_for(sample, one.kinds)))
-    combined = _together([part for part in parts if part[0].why is None], case.measure.d)
-    return _possible(case, combined)
+    parts = estimators_of(case, estimator)
+    if len(parts) == 1:
+        return _possible(case, parts[0][0].totals(case))
+    each = [(one.totals(mine), share) for one, share, mine in parts]
+    return _possible(case, _together([part for part in each if part[0].why is None], case.measure.d))
 
 
 def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:
-    """Unbiased totals of several kinds, weighted by the labels that were asked for, fixed in advance.
-
-    Estimated inverse variances are never used: a lucky sample would get all the weight.
-    """
+    """Unbiased totals of several kinds, with the shares of those that there are."""
     if not parts:
         return Totals.undefined(d, "no kind of round has enough labels")
     weight = np.array([expected for _, expected in parts], dtype=np.float64)

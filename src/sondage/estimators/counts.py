@@ -12,7 +12,7 @@ from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
 from sondage.estimators.post_strata import PostStrata, by_units, collapse, post_strata
 from sondage.estimators.sample import Sample
-from sondage.pool.units import compressed, crossed
+from sondage.pool.units import compressed, crossed, representatives_of
 from sondage.types import Bools, Floats, Ints
 
 _LEAST = 2
@@ -77,8 +77,9 @@ class Counts(Estimator):
             largest = np.zeros(groups)
             np.maximum.at(largest, mine, np.abs(deviation).max(axis=1))
             parts = np.concatenate([parts, _believed(case, strata, seen, cell, group, factor, largest)])
-        spread = _by_group(_outer(deviation), mine, groups) / np.maximum(n - 1, 1)[:, None, None]
-        pool_cov = np.einsum("g,gde->de", size / N, spread + _outer(mean - R))
+        inside = deviation * (size / N / np.maximum(n - 1, 1))[mine][:, None]
+        between = (mean - R) * (size / N)[:, None]
+        pool_cov = inside.T @ deviation + between.T @ (mean - R)
         R = np.where(_depends_on(strata, thin, case.measure.d), np.nan, R)
         return Totals(
             R,
@@ -114,53 +115,53 @@ def _believed(
 ) -> Floats:
     """(d, d) root of the variance that the belief expects where the labels seen all agreed.
 
-    Agreement is looked for in each signature of a stratum; where there are none, in its losses.
+    Agreement is looked for in each signature of a stratum; for labels that are numbers, in its losses.
     """
-    if strata.share is None or strata.loss is None:
+    share = strata.share
+    if share is None:
         silent = (largest[group] <= _SAME) & (factor[group] > 0)
-        if not silent.any():
-            return np.zeros((0, case.measure.d))
-        inside = case.once("believed", lambda: _believed_inside(case, strata))
     else:
-        labels = strata.share.shape[1]
-        told = ~np.isnan(seen.y)
+        labels = share.shape[1]
+        told = np.isfinite(seen.y)
         flat = cell[told] * labels + seen.y[told].astype(np.int64)
-        counts = np.bincount(flat, minlength=strata.share.size).astype(np.float64).reshape(-1, labels)
-        fitted = Recalibration.fit(strata.share, counts, strata.signature)
-        # At least one dissenting label is always thought to hide somewhere in the pool.
-        share = at_least(fitted.apply(strata.share, strata.signature), 1.0 / float(strata.size.sum()))
+        counts = np.bincount(flat, minlength=share.size).astype(np.float64).reshape(-1, labels)
+        fitted = Recalibration.fit(share, counts, strata.signature)
         block = compressed(crossed([group, strata.signature])).astype(np.int64)
         kinds = (_by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
         silent = (kinds[block] <= 1) & (factor[group] > 0) & ~strata.determined
-        first = np.einsum("ks,ksd->kd", share, strata.loss)
-        inside = np.einsum("ks,ksd,kse->kde", share, strata.loss, strata.loss) - _outer(first)
+    if not silent.any():
+        return np.zeros((0, case.measure.d))
     size = np.bincount(group, weights=strata.size, minlength=len(factor))
-    weight = np.where(silent, factor[group] * strata.size / size[group], 0.0)
-    return root(np.einsum("k,kde->de", weight, inside))
-
-
-def _believed_inside(case: Case, strata: PostStrata) -> Floats:
-    """(K, d, d) covariance of the losses inside each post-stratum by the belief before any label."""
-    d, cells = case.measure.d, len(strata.size)
-    first, second = np.zeros((cells, d)), np.zeros((cells, d, d))
-    for piece, rows in case.pool.chunks():
-        labels, weights = case.belief.items(rows)
-        loss = case.measure.loss(rows, labels)
-        code = strata.code[piece].astype(np.int64)
-        first += _by_group(np.einsum("ns,nsd->nd", weights, loss), code, cells)
-        second += _by_group(np.einsum("ns,nsd,nse->nde", weights, loss, loss), code, cells)
-    first /= strata.size[:, None]
-    return np.asarray(second / strata.size[:, None, None] - _outer(first))
+    weight = (factor[group] * strata.size / size[group])[silent]
+    if share is not None and strata.loss is not None:
+        quiet, loss = fitted.apply(share[silent], strata.signature[silent]), strata.loss[silent]
+        # At least one dissenting label is always thought to hide somewhere in the pool.
+        quiet = at_least(quiet, 1.0 / float(strata.size.sum()))
+        first = np.einsum("ks,ksd->kd", quiet, loss)
+        both = loss.reshape(-1, case.measure.d)
+        second = (both * (weight[:, None] * quiet).reshape(-1, 1)).T @ both
+    else:
+        rows, code = case.once("some of each", lambda: representatives_of(strata.code, strata.size))
+        mine = silent[code]
+        kept = (np.cumsum(silent) - 1)[code[mine]]
+        some = case.pool.rows(rows[mine])
+        y, chance = case.belief.items(some)
+        if share is not None:
+            quiet = fitted.apply(chance, strata.signature[code[mine]])
+            chance = at_least(quiet, 1.0 / float(strata.size.sum()))
+        each = np.bincount(kept)
+        first = _by_group(case.measure.expected(some, y, chance), kept, len(each)) / each[:, None]
+        second = case.measure.second_moment(some, y, chance, (weight / each)[kept])
+    cov = second - (first * weight[:, None]).T @ first
+    if case.measure.tangent:  # only each coordinate by itself is wanted
+        return np.diag(np.sqrt(np.maximum(np.diag(cov), 0.0)))
+    return root(cov)
 
 
 def _by_group(values: Floats, group: Ints, count: int) -> Floats:
     out = np.zeros((count, *values.shape[1:]))
     np.add.at(out, group, values)
     return out
-
-
-def _outer(rows: Floats) -> Floats:
-    return rows[:, :, None] * rows[:, None, :]
 
 
 def _plain_counts(case: Case, strata: PostStrata, loss: Floats) -> tuple[int, int] | None:

@@ -24,9 +24,7 @@ def expected_second_moment(case: Case, factor: Floats) -> Floats:
     if found is None:
         total = np.zeros((measure.d, measure.d))
         for piece, rows in pool.chunks():
-            labels, weights = case.belief.items(rows)
-            loss = measure.loss(rows, labels)
-            total += np.einsum("n,ns,nsd,nse->de", factor[piece], weights, loss, loss, optimize=True)
+            total += measure.second_moment(rows, *case.belief.items(rows), factor[piece])
         scale = _seen_scale(case)
         return total * np.outer(scale, scale) / len(pool) ** 2
     fitted = _recalibration(case, found)
@@ -38,16 +36,17 @@ def expected_second_moment(case: Case, factor: Floats) -> Floats:
         weights = weights * factor[piece, None]
         for label in range(pool.labels.size):
             mass[:, label] += np.bincount(kind, weights=weights[:, label], minlength=len(mass))
-    return np.asarray(np.einsum("ks,ksd,kse->de", mass, found.loss, found.loss) / len(pool) ** 2)
+    flat = found.loss.reshape(-1, measure.d)
+    return np.asarray((flat * mass.reshape(-1, 1)).T @ flat / len(pool) ** 2)
 
 
 def _seen_scale(case: Case) -> Floats:
     """(d,) how large the losses seen are beside those expected: a belief may be in the wrong unit."""
     seen = case.sample.distinct()
-    seen = seen.where(~np.isnan(seen.y))
+    seen = seen.where(np.isfinite(seen.y))
     rows = case.pool.rows(seen.row)
-    labels, weights = case.belief.items(rows)
-    expected = np.einsum("ns,nsd->d", weights, np.square(case.measure.loss(rows, labels)))
+    nodes = case.belief.items(rows)
+    expected = np.diag(case.measure.second_moment(rows, *nodes, np.ones(len(seen))))
     found = np.square(case.losses(seen)).sum(axis=0)
     one = expected / max(len(seen), 1)  # one draw as expected, so that no seen loss does not mean none
     return np.asarray(np.sqrt((found + one) / np.maximum(expected + one, 1e-300)))
@@ -55,7 +54,7 @@ def _seen_scale(case: Case) -> Floats:
 
 def _recalibration(case: Case, found: Signatures) -> Recalibration:
     seen = case.sample.distinct()
-    seen = seen.where(~np.isnan(seen.y))
+    seen = seen.where(np.isfinite(seen.y))
     counts = np.zeros((len(seen), case.pool.labels.size))
     counts[np.arange(len(seen)), seen.y.astype(np.int64)] = 1.0
     share = case.belief.items(case.pool.rows(seen.row)).weights

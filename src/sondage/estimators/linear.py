@@ -53,7 +53,7 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
     parts = totals.parts @ J.T
     widening = np.zeros(measure.m)
     if totals.prior_cov is not None and not totals.exact:
-        expected = np.einsum("md,de,me->m", J, totals.prior_cov, J)
+        expected = quadratic(J, totals.prior_cov)
         squares = np.square(parts)
         squares[squares < _ROUNDING * expected] = 0.0
         seen = squares.sum(axis=0)
@@ -61,6 +61,11 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
             informative = np.nan_to_num(np.square(seen) / np.square(squares).sum(axis=0))
         widening = GUARD / (GUARD + informative) * np.maximum(expected - seen, 0.0)
     return Linear(value, J, parts, np.nan_to_num(widening))
+
+
+def quadratic(J: Floats, cov: Floats) -> Floats:
+    """(m,) diagonal of ``J cov J'``."""
+    return np.asarray(((J @ cov) * J).sum(axis=1))
 
 
 def for_population(totals: Totals, N: int) -> Totals:

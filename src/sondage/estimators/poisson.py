@@ -69,10 +69,9 @@ class PoissonEstimator(Estimator):
         number = len(case.sample.rounds) - 1
         table = case.tables(number)
         if table is None or table.chance is None:  # the sample stands for the pool here too
-            labels, weights = case.belief.items(case.pool.rows(seen.row))
-            loss = case.measure.loss(case.pool.rows(seen.row), labels)
+            rows = case.pool.rows(seen.row)
             factor = (1.0 / pi - 1.0) / pi / len(case.pool) ** 2
-            return np.asarray(np.einsum("n,ns,nsd,nse->de", factor, weights, loss, loss, optimize=True))
+            return case.measure.second_moment(rows, *case.belief.items(rows), factor)
         with np.errstate(invalid="ignore"):
             pi = np.minimum(1.0, case.sample.rounds[number].scale * table.chance)
         factor = np.where(pi > 0, 1.0 / np.maximum(pi, 1e-300) - 1.0, 0.0)

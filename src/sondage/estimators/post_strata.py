@@ -42,7 +42,7 @@ def _signatures(pool: Pool, measure: Measure, tellable: bool) -> Signatures | No
     labels = np.arange(pool.labels.size, dtype=np.float64)
     loss = measure.loss(pool.rows(row), labels)
     # Nothing is known without a label where the item may turn out not to be in the target.
-    determined = (np.ptp(loss, axis=1) == 0).all(axis=1) & (not tellable)
+    determined = (np.ptp(loss, axis=1) == 0).all(axis=1) & (not tellable) & (not measure.tangent)
     return Signatures(code, size, row, determined, loss)
 
 

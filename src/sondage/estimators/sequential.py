@@ -105,7 +105,7 @@ class SequentialEstimator(Estimator):
         if table is None or table.chance is None or start is None or start.labels.ndim > 1:
             return None
         seen = case.sample.distinct()
-        seen = seen.where(~np.isnan(seen.y))
+        seen = seen.where(np.isfinite(seen.y))
         labels = len(start.labels)
         flat = seen.unit * labels + seen.y.astype(np.int64)
         counts = np.bincount(flat, minlength=start.weights.size).reshape(start.weights.shape)
@@ -161,9 +161,8 @@ def _unit_losses(case: Case) -> Floats:
         labels = np.arange(case.pool.labels.size, dtype=np.float64)
         loss = case.measure.loss(case.pool.rows(rows), labels)
     else:
-        nodes = case.belief.items(case.pool.rows(rows))
-        loss = case.measure.loss(case.pool.rows(rows), nodes.labels)
-        loss = np.einsum("ns,nsd->nd", nodes.weights, loss)[:, None, :]
+        seen = case.pool.rows(rows)
+        loss = case.measure.expected(seen, *case.belief.items(seen))[:, None, :]
     total = np.zeros((count, *loss.shape[1:]))
     np.add.at(total, unit, loss)
     return total / each

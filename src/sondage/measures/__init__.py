@@ -8,13 +8,66 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import InvalidInput
+from sondage.measures.agreement import CohenKappa
+from sondage.measures.areas import AveragePrecision, RocAuc
 from sondage.measures.base import Averages, Input, Measure
-from sondage.measures.binary import FBeta, MatthewsCorrcoef, Precision, Recall
+from sondage.measures.binary import (
+    FBeta,
+    FowlkesMallows,
+    Jaccard,
+    MatthewsCorrcoef,
+    Precision,
+    Prevalence,
+    Recall,
+    Specificity,
+)
+from sondage.measures.by_class import ByClass
 from sondage.measures.compose import Difference, PerGroup, Stack, for_system
+from sondage.measures.confusion import ConfusionMatrix
+from sondage.measures.cost import ExpectedCost
+from sondage.measures.curves import Curve, PrecisionRecallCurve, RocCurve
 from sondage.measures.custom import Custom
-from sondage.measures.multiclass import Accuracy
-from sondage.measures.probabilistic import BrierScoreLoss
-from sondage.measures.regression import MeanSquaredError
+from sondage.measures.fairness import (
+    DemographicParityDifference,
+    DemographicParityRatio,
+    EqualizedOddsDifference,
+    EqualizedOddsRatio,
+    EqualOpportunityDifference,
+    EqualOpportunityRatio,
+    FalseNegativeRate,
+    FalsePositiveRate,
+    SelectionRate,
+    TruePositiveRate,
+)
+from sondage.measures.groups import Gap, WorstGroup
+from sondage.measures.item_counts import CountRatio, ItemFBeta, ItemPrecision, ItemRecall
+from sondage.measures.label_sets import MultiLabelAccuracy
+from sondage.measures.labelled import listed, several_numbers, vector_roles
+from sondage.measures.means import Mean, WinRate
+from sondage.measures.multiclass import Accuracy, BalancedAccuracy
+from sondage.measures.multilabel import (
+    HammingLoss,
+    MultiLabelFBeta,
+    MultiLabelJaccard,
+    MultiLabelPrecision,
+    MultiLabelRecall,
+)
+from sondage.measures.operating_points import BreakEven, MaxFBeta
+from sondage.measures.probabilistic import BrierScoreLoss, LogLoss, TopKAccuracy
+from sondage.measures.ratios import GroupRatio, Ratio
+from sondage.measures.regression import (
+    ExplainedSumOfSquaresRatio,
+    ExplainedVarianceScore,
+    MeanAbsoluteError,
+    MeanError,
+    MeanPinballLoss,
+    MeanSquaredError,
+    PearsonCorrelation,
+    R2Score,
+    RootMeanSquaredError,
+)
+from sondage.measures.top import PrecisionAtK, RecallAtK
+from sondage.measures.where import Where
 from sondage.pool.pool import Pool
 from sondage.types import Array, Floats
 
@@ -34,7 +87,7 @@ def pool_value(measure: Measure, pool: Pool, y: Floats) -> Floats:
     """(m,) value of a bound measure when every item's label is known (as codes, in pool order)."""
     total = np.zeros(measure.d)
     for piece, rows in pool.chunks():
-        total += measure.loss(rows, y[piece, None])[:, 0, :].sum(axis=0)
+        total += measure.total(rows, y[piece, None], np.ones((len(rows), 1)))
     return np.asarray(measure.g(total / len(pool)), dtype=np.float64)
 
 
@@ -44,18 +97,33 @@ def exact(
     y_pred: Sequence[Any] | Array | None = None,
     **roles: Any,
 ) -> Any:
-    """The measure on fully labelled data: a number, or an array for a vector measure.
+    """The measure on fully labelled data: a number, or an array for a measure of several coordinates.
+
+    Labels of several numbers are a table with a row per item, or a list of mappings; ``labels=[...]`` names
+    the columns of a table.
 
     >>> round(float(exact("f1", [1, 0, 1, 1], [1, 1, 1, 0])), 4)
     0.6667
+    >>> float(exact("multilabel_f1", [[1, 0], [1, 1]], [[1, 1], [1, 0]], labels=["sport", "money"]))
+    0.6666666666666666
     """
     wanted = resolve(measure)
-    roles = {"labels": label_set(wanted, y_true, y_pred), **roles}
+    roles = {**label_roles(wanted, y_true, y_pred), **roles}
+    if y_pred is None:  # a measure of the labels alone may have no other column
+        roles.setdefault("id", np.arange(len(y_true)))
     pool = Pool.from_arrays(prediction=y_pred, **roles)
     bound = wanted.bind(pool)
-    y = pool.ordered(pool.labels.encode(np.asarray(y_true).tolist()))
+    y = pool.ordered(pool.labels.encode(listed(y_true)))
     value = pool_value(bound, pool, y)
     return value if bound.m > 1 else value[0]
+
+
+def label_roles(measure: Measure, y_true: Any, y_pred: Any) -> dict[str, Any]:
+    """The roles of a pool made of two arrays that say what its labels are."""
+    entries = listed(y_true)
+    if several_numbers(entries):
+        return vector_roles(measure, entries)
+    return {"labels": label_set(measure, y_true, y_pred)}
 
 
 def label_set(measure: Measure, y_true: Any, y_pred: Any) -> Any:
@@ -73,19 +141,74 @@ def label_set(measure: Measure, y_true: Any, y_pred: Any) -> Any:
 
 __all__ = [
     "Accuracy",
+    "AveragePrecision",
     "Averages",
+    "BalancedAccuracy",
+    "BreakEven",
     "BrierScoreLoss",
+    "ByClass",
+    "CohenKappa",
+    "ConfusionMatrix",
+    "CountRatio",
+    "Curve",
     "Custom",
+    "DemographicParityDifference",
+    "DemographicParityRatio",
     "Difference",
+    "EqualOpportunityDifference",
+    "EqualOpportunityRatio",
+    "EqualizedOddsDifference",
+    "EqualizedOddsRatio",
+    "ExpectedCost",
+    "ExplainedSumOfSquaresRatio",
+    "ExplainedVarianceScore",
     "FBeta",
+    "FalseNegativeRate",
+    "FalsePositiveRate",
+    "FowlkesMallows",
+    "Gap",
+    "GroupRatio",
+    "HammingLoss",
     "Input",
+    "ItemFBeta",
+    "ItemPrecision",
+    "ItemRecall",
+    "Jaccard",
+    "LogLoss",
     "MatthewsCorrcoef",
+    "MaxFBeta",
+    "Mean",
+    "MeanAbsoluteError",
+    "MeanError",
+    "MeanPinballLoss",
     "MeanSquaredError",
     "Measure",
+    "MultiLabelAccuracy",
+    "MultiLabelFBeta",
+    "MultiLabelJaccard",
+    "MultiLabelPrecision",
+    "MultiLabelRecall",
+    "PearsonCorrelation",
     "PerGroup",
     "Precision",
+    "PrecisionAtK",
+    "PrecisionRecallCurve",
+    "Prevalence",
+    "R2Score",
+    "Ratio",
     "Recall",
+    "RecallAtK",
+    "RocAuc",
+    "RocCurve",
+    "RootMeanSquaredError",
+    "SelectionRate",
+    "Specificity",
     "Stack",
+    "TopKAccuracy",
+    "TruePositiveRate",
+    "Where",
+    "WinRate",
+    "WorstGroup",
     "exact",
     "for_system",
     "pool_value",

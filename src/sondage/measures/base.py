@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Literal, NamedTuple, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from sondage.errors import InvalidInput
+from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.trials import trial_labels
+from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import compressed, crossed
 from sondage.registry import Named
 from sondage.types import Array, Floats
 
+ALL = slice(None)
 _STEP = 1e-30
 _FEW_WEIGHTS = 4
+
+
+LabelKind = Literal["classes", "real", "vector", "any"]
+"""What kind of label a measure is about: a class, a number, several numbers at once, or any of these."""
+
+
+_IN_WORDS = {"classes": "classes", "real": "real numbers", "vector": "several numbers at once"}
 
 
 class Input(NamedTuple):
@@ -41,15 +51,24 @@ class Measure(Named, family="sondage.measures"):
     pool, and everything but ``bind`` and ``config`` may be called on a bound measure only.
     """
 
-    label_kind: ClassVar[Literal["classes", "real", "any"]] = "classes"
+    label_kind: ClassVar[LabelKind] = "classes"
+    wide: ClassVar[bool] = False
+    """Whether losses or labels are too many to be written out: then the estimate is made on the tangent
+    (``estimators/tangent.py``), and belief and design see the measure through ``total``, ``slope``,
+    ``influence``, ``moments`` and ``spread`` alone."""
+
+    tangent: ClassVar[bool] = False
+    """Whether it stands for another measure near some averages: what moves nothing there may move
+    something elsewhere, so no item counts as known without a label."""
 
     def bind(self, pool: Pool) -> Self:
         """Check that the pool can serve the measure, and fill in what depends on it."""
-        if self.label_kind != "any" and (self.label_kind == "classes") != pool.labels.finite:
-            have = "classes" if pool.labels.finite else "real numbers"
+        have = pool.labels.kind
+        if self.label_kind not in ("any", have):
             raise InvalidInput(
-                f"measure {next(iter(self.names), self.alias)!r} needs labels that are {self.label_kind}, "
-                f"but the pool's are {have}: pass labels='real' or labels=[...] when making the pool"
+                f"measure {self.alias!r} needs labels that are {_IN_WORDS[self.label_kind]}, but the pool's "
+                f"are {_IN_WORDS[have]}: pass labels='real', labels=[...] or multilabel=True when making "
+                "the pool"
             )
         first = pool.rows(slice(0, 1))
         for part, name in self.inputs(pool):
@@ -80,6 +99,11 @@ class Measure(Named, family="sondage.measures"):
         """Least and greatest value of each coordinate."""
 
     @property
+    def aim(self) -> Measure:
+        """What a design should draw for: the measure itself, unless its influence hides most of the pool."""
+        return self
+
+    @property
     def ratio(self) -> tuple[Floats, Floats] | None:
         """``(num, den)`` if ``g(R) = num @ R / den @ R`` with ``den @ l >= 0``, otherwise None."""
         return None
@@ -98,9 +122,7 @@ class Measure(Named, family="sondage.measures"):
 
     def jac(self, R: Floats) -> Floats:
         """(m, d) derivative of ``g`` by the complex step (Squire and Trapp 1998): exact to rounding."""
-        shifted = R + 1j * _STEP * np.eye(self.d)
-        with np.errstate(all="ignore"):
-            return np.asarray(self.g(shifted).imag.T / _STEP, dtype=np.float64)
+        return complex_step(self.g, R)
 
     def systems(self, pool: Pool) -> tuple[str, ...]:
         """The systems that the loss looks at, in order."""
@@ -109,6 +131,18 @@ class Measure(Named, family="sondage.measures"):
 
     def signature(self, pool: Pool) -> Array | None:
         """(N,) small numbers: equal means equal loss for every label. None: nothing pools."""
+        pattern = self.pattern(pool)
+        if any(part not in ("group", "prediction") for part, _ in self.inputs(pool)):
+            return None
+        if not pool.labels.finite and any(part == "prediction" for part, _ in self.inputs(pool)):
+            return None
+        return with_weights(pattern, pool)
+
+    def pattern(self, pool: Pool) -> Array:
+        """(N,) small numbers for the predicted classes and groups that the loss looks at, and nothing else.
+
+        Where every label brings an item of a pattern the same loss, it does so for all items of it.
+        """
         codes: list[Array] = []
         for part, name in self.inputs(pool):
             if part == "group":
@@ -117,19 +151,15 @@ class Measure(Named, family="sondage.measures"):
                 prediction = pool.system(name).prediction
                 assert prediction is not None
                 codes.append(prediction)
-            else:
-                return None
-        if pool.weight is not None:
-            levels = np.unique(pool.weight)
-            if len(levels) > _FEW_WEIGHTS:
-                return None
-            codes.append(np.searchsorted(levels, pool.weight))
         if not codes:
             return np.zeros(len(pool), dtype=np.int8)
         return compressed(crossed(codes))
 
     def known(self, pool: Pool) -> Floats:
         """(d,) pool means that need no label; nan where they do."""
+        if self.wide:  # to be overridden where it is worth it
+            weight = 1.0 if pool.weight is None else float(pool.weight.mean(dtype=np.float64))
+            return np.concatenate([[weight], np.full(self.d - 1, np.nan)])
         total, fixed = np.zeros(self.d), np.ones(self.d, dtype=bool)
         for rows, count in distinct_rows(self, pool):
             loss = self._tried(rows)
@@ -157,25 +187,96 @@ class Measure(Named, family="sondage.measures"):
         open_ended = (np.ptp(loss, axis=1) != 0) @ (alpha != 0).T
         return np.where(open_ended, -np.inf, value), np.where(open_ended, np.inf, value)
 
+    # ---- what designs and guards need: the size of an item's influence under a belief --------------
+
+    def total(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
+        """(d,) sum over rows and nodes of ``weights * l``."""
+        return np.asarray(np.einsum("ns,nsd->d", weights, self.loss(rows, y)))
+
+    def expected_total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
+        """(d,) sum over rows of ``factor`` times the belief's mean of the losses."""
+        return self.total(rows, y, weights * factor[:, None])
+
+    def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
+        """(n, d) the belief's mean of the losses of each row."""
+        return np.asarray(np.einsum("ns,nsd->nd", weights, self.loss(rows, y)))
+
+    def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
+        """(d, d) sum over rows of ``factor`` times the belief's mean of ``l l'``."""
+        loss = self.loss(rows, y)
+        flat = loss.reshape(-1, self.d)
+        share = np.broadcast_to(weights, loss.shape[:2]) * factor[:, None]
+        return np.asarray((flat * share.reshape(-1, 1)).T @ flat)
+
+    def slope(self, R: Floats, weight: Floats | None = None) -> Any:
+        """The derivative at ``R`` in the form that the methods below take: the matrix ``jac(R)``.
+
+        ``weight`` is how much each coordinate matters: squared influences are multiplied by it. A measure
+        with very many losses may return something lighter than the matrix.
+        """
+        J = self.jac(R)
+        if weight is not None:
+            J = J * np.sqrt(weight)[:, None]
+        return np.nan_to_num(J, nan=0.0, posinf=0.0, neginf=0.0)
+
+    def influence(self, rows: Rows, y: Floats, slope: Any, which: slice = ALL) -> Floats:
+        """(n, S, m) influence ``J @ l`` of n rows under their labels, on the coordinates ``which``."""
+        return np.asarray(self.loss(rows, y) @ slope[which].T)
+
+    def moments(
+        self, rows: Rows, y: Floats, weights: Floats, slope: Any, which: slice = ALL
+    ) -> tuple[Floats, Floats]:
+        """(n, m) twice: the belief's mean and mean square of the influence of each row."""
+        influence = self.influence(rows, y, slope, which)
+        mean = np.einsum("ns,nsm->nm", weights, influence)
+        return mean, np.einsum("ns,nsm->nm", weights, np.square(influence))
+
+    def square_sum(
+        self, rows: Rows, y: Floats, weights: Floats, slope: Any, factor: Floats, which: slice = ALL
+    ) -> Floats:
+        """(m,) sum over rows of ``factor`` times the belief's mean squared influence."""
+        return np.asarray(factor @ self.moments(rows, y, weights, slope, which)[1])
+
     def spread(
         self,
         rows: Rows,
         y: Floats,
         weights: Floats,
-        J: Floats,
+        slope: Any,
         *,
         centre: Floats | None = None,
         power: Literal[1, 2] = 2,
     ) -> Floats:
-        """(n,) belief's mean of ``|J @ (l - centre)| ** power`` over the nodes ``(y, weights)``.
+        """(n,) belief's mean of ``|J @ l - centre| ** power`` over the nodes ``(y, weights)``.
 
-        A measure with many coordinates or labels may override this with a closed form.
+        ``centre`` is (n, m). A measure with many coordinates or labels may override this with a closed
+        form.
         """
-        loss = self.loss(rows, y)
+        if rows.labels.kind == "vector" and not np.shape(y)[-1]:  # labels are not written out
+            mean, square = self.moments(rows, y, weights, slope)
+            if centre is not None:
+                square = np.maximum(square - np.square(mean), 0.0) + np.square(mean - centre)
+            total = square.sum(axis=1)
+            return np.asarray(total if power == 2 else np.sqrt(total))
+        influence = self.influence(rows, y, slope)
         if centre is not None:
-            loss = loss - centre[:, None, :]
-        squared = np.square(loss @ J.T).sum(axis=-1)
+            influence = influence - centre[:, None, :]
+        squared = np.square(influence).sum(axis=-1)
         return np.asarray((weights * (squared if power == 2 else np.sqrt(squared))).sum(axis=1))
+
+    def affine(self, rows: Rows, slope: Any, which: slice = ALL) -> tuple[Floats, Floats]:
+        """(n, m) and (n, m, C): influence as ``constant + factor @ label``, for labels of C numbers.
+
+        Only measures of such labels have it, and only where their losses are linear in the label.
+        """
+        raise NotSupported(f"measure {self.alias!r} is not linear in the components of its labels")
+
+    def uniform_variance(self, R: Floats) -> Floats | None:
+        """(m,) variance of one uniform draw's influence, where it follows from ``R`` alone.
+
+        None: it has to be worked out from the belief. Coordinates are put on one scale by it.
+        """
+        return None
 
 
 class Averages(Measure):
@@ -231,6 +332,61 @@ class Averages(Measure):
             num, den = self.ratio
             return divide(R @ num, R @ den)[..., None]
         return self.value(divide(R[..., 1:], R[..., :1]))
+
+
+def with_weights(codes: Array, pool: Pool) -> Array | None:
+    """Codes crossed with the items' weights; None where there are many different ones."""
+    if pool.weight is None:
+        return codes
+    levels = np.unique(pool.weight)
+    if len(levels) > _FEW_WEIGHTS:
+        return None
+    return compressed(crossed([codes, np.searchsorted(levels, pool.weight)]))
+
+
+def complex_step(g: Callable[[Array], Array], R: Floats) -> Floats:
+    """(m, d) derivative of an analytic map at ``R``."""
+    with np.errstate(all="ignore"):
+        return np.asarray(g(R + 1j * _STEP * np.eye(len(R))).imag.T / _STEP, dtype=np.float64)
+
+
+def affine_moments(
+    measure: Measure, rows: Rows, means: Floats, slope: Any, which: slice = ALL
+) -> tuple[Floats, Floats]:
+    """Mean and mean square of an affine influence, the label's components being independent.
+
+    ``E[(a + b.y)^2] = (a + b.E y)^2 + b^2.Var y``: equal to the sum over all labels, without writing them
+    out (Yilmaz et al., eq. 95-97).
+    """
+    constant, factor = measure.affine(rows, slope, which)
+    mean = constant + np.einsum("nmc,nc->nm", factor, means)
+    variance = rows.labels.component_variance(means)
+    return mean, np.square(mean) + np.einsum("nmc,nc->nm", np.square(factor), variance)
+
+
+def affine_extremes(space: LabelSpace, constant: Floats, factor: Floats) -> tuple[Floats, Floats]:
+    """(n, m) least and greatest ``constant + factor @ label`` over labels of several numbers."""
+
+    def sum_of(ends: tuple[float, float]) -> Floats:
+        """Each component at the end that its factor asks for."""
+        below, above = np.minimum(factor, 0.0), np.maximum(factor, 0.0)
+        total = np.zeros(constant.shape)
+        for part, sign, end in ((above, 1.0, ends[0]), (below, -1.0, ends[1])):
+            if np.isfinite(end):
+                total = total + end * part.sum(axis=-1)
+            else:
+                total = total + np.where(part.any(axis=-1), sign * end, 0.0)
+        return total
+
+    return constant + sum_of((space.low, space.high)), constant + sum_of((space.high, space.low))
+
+
+def bind_to_vectors(measure: Measure, pool: Pool) -> Measure:
+    """The measure of the same name for labels that are yes or no to many, fitted to a pool of them."""
+    from sondage.measures.multilabel import multilabel_version  # it builds on the measures of one class
+
+    other = multilabel_version(measure)
+    return Measure.bind(measure, pool) if other is None else other.bind(pool)
 
 
 def divide(a: Array, b: Array) -> Array:

@@ -1,38 +1,36 @@
-"""Measures of a hard decision about one class: precision, recall, F, Matthews' correlation."""
+"""Measures of a hard decision: precision, recall, F, Jaccard, Matthews' correlation, ... and prevalence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.base import divide
+from sondage.measures.agreement import MatthewsOfClasses
+from sondage.measures.base import Measure, divide
+from sondage.measures.by_class import Average, ByClass
 from sondage.measures.one_class import OneClass
+from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats
 
-
-@dataclass(frozen=True)
-class _Decision(OneClass):
-    """Decision and truth as 0/1 for the positive class."""
-
-    def _indicators(self, rows: Rows, y: Floats) -> tuple[Floats, Floats]:
-        positive = rows.labels.positive(self.pos_label)
-        predicted = (rows.prediction(self.system) == positive).astype(np.float64)[:, None]
-        actual = (y == positive).astype(np.float64)
-        shape = (len(rows), y.shape[1])
-        return np.broadcast_to(predicted, shape), np.broadcast_to(actual, shape)
+_RIGHT, _ACTUAL, _PREDICTED = np.eye(3)
 
 
 @dataclass(frozen=True)
-class Precision(_Decision):
-    """Share of predicted positives that are positive.
+class Precision(ByClass):
+    """Share of predicted positives that are positive; in [0, 1], 0/0 where nothing is predicted positive.
+
+    ``average`` takes several classes together, see ``ByClass``. A mean over classes of which one is never
+    predicted is refused, unless ``zero_division`` says what that class is worth.
 
     >>> from sondage.measures import exact
     >>> float(exact("precision", [1, 0, 1, 1], [1, 1, 1, 0]))
     0.6666666666666666
+    >>> exact(Precision(average=None), ["a", "b", "c", "c"], ["a", "c", "b", "c"]).tolist()
+    [1.0, 0.0, 0.5]
     """
 
     alias: ClassVar[str] = "precision"
@@ -43,15 +41,29 @@ class Precision(_Decision):
         """True positives over predicted positives."""
         return np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
+    @property
+    def per_class(self) -> tuple[Floats, Floats]:
+        """Right over predicted."""
+        return _RIGHT, _PREDICTED
+
     def parts(self, rows: Rows, y: Floats) -> Floats:
         """True positive, predicted positive."""
-        predicted, actual = self._indicators(rows, y)
+        predicted, actual = self.indicators(rows, y)
         return np.stack([predicted * actual, predicted], axis=-1)
 
 
 @dataclass(frozen=True)
-class Recall(_Decision):
-    """Share of positives that are predicted positive."""
+class Recall(ByClass):
+    """Share of positives that are predicted positive; in [0, 1], 0/0 where nothing is positive.
+
+    ``average`` takes several classes together, see ``ByClass``.
+
+    >>> from sondage.measures import exact
+    >>> float(exact("recall", [1, 0, 1, 0], [1, 1, 0, 0]))
+    0.5
+    >>> float(exact(Recall(average="macro"), ["a", "b", "c", "c"], ["a", "c", "b", "c"]))
+    0.5
+    """
 
     alias: ClassVar[str] = "recall"
     k: ClassVar[int] = 2
@@ -61,25 +73,42 @@ class Recall(_Decision):
         """True positives over positives."""
         return np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
+    @property
+    def per_class(self) -> tuple[Floats, Floats]:
+        """Right over actual."""
+        return _RIGHT, _ACTUAL
+
     def parts(self, rows: Rows, y: Floats) -> Floats:
         """True positive, positive."""
-        predicted, actual = self._indicators(rows, y)
+        predicted, actual = self.indicators(rows, y)
         return np.stack([predicted * actual, actual], axis=-1)
 
 
 @dataclass(frozen=True)
-class FBeta(_Decision):
+class FBeta(ByClass):
     """Weighted harmonic mean of precision and recall; ``beta`` > 1 favours recall, as in scikit-learn.
 
-    In the papers' ``F_alpha``, ``alpha = 1 / (1 + beta**2)``, so that alpha = 1 is precision.
+    In [0, 1], 0/0 where nothing is positive nor predicted so. In the papers' ``F_alpha``,
+    ``alpha = 1 / (1 + beta**2)``, so that alpha = 1 is precision.
+
+    ``average`` takes several classes together, see ``ByClass``. Two things are called macro F1:
+    ``average="macro"`` is the mean of the classes' F1, as in scikit-learn; ``average="macro_of_means"`` is
+    the harmonic mean of macro precision and macro recall (0 where both are 0), which is never smaller.
+
+    >>> from sondage.measures import exact
+    >>> y, f = ["a", "b", "c", "c", "a"], ["a", "c", "b", "c", "c"]
+    >>> [round(float(exact(FBeta(average=how), y, f)), 4) for how in ("macro", "macro_of_means")]
+    [0.3556, 0.381]
     """
 
     alias: ClassVar[str] = "fbeta"
     aliases: ClassVar[tuple[str, ...]] = ("f1",)
+    averages: ClassVar[tuple[Average, ...]] = (*ByClass.averages, "macro_of_means")
     k: ClassVar[int] = 3
     beta: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not (np.isfinite(self.beta) and self.beta > 0):
             raise InvalidInput(f"beta= must be a number above 0, not {self.beta}")
 
@@ -94,23 +123,128 @@ class FBeta(_Decision):
         b2 = self.beta**2
         return np.array([0.0, 1.0 + b2, 0.0, 0.0]), np.array([0.0, 0.0, b2, 1.0])
 
+    @property
+    def per_class(self) -> tuple[Floats, Floats]:
+        """(1 + b2) right over b2 * actual + predicted."""
+        b2 = self.beta**2
+        return (1.0 + b2) * _RIGHT, b2 * _ACTUAL + _PREDICTED
+
     def parts(self, rows: Rows, y: Floats) -> Floats:
         """True positive, positive, predicted positive."""
-        predicted, actual = self._indicators(rows, y)
+        predicted, actual = self.indicators(rows, y)
         return np.stack([predicted * actual, actual, predicted], axis=-1)
 
 
 @dataclass(frozen=True)
-class MatthewsCorrcoef(_Decision):
-    """Correlation of decision and truth. Not a ratio of averages: the root is a smooth map of them."""
+class Jaccard(ByClass):
+    """Positives predicted so over all that are positive or predicted so; in [0, 1], 0/0 where nothing is.
 
-    alias: ClassVar[str] = "matthews_corrcoef"
-    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    ``average`` takes several classes together, see ``ByClass``.
+
+    >>> from sondage.measures import exact
+    >>> float(exact("jaccard", [1, 0, 1, 1], [1, 1, 1, 0]))
+    0.5
+    """
+
+    alias: ClassVar[str] = "jaccard"
+    k: ClassVar[int] = 2
+
+    @property
+    def ratio(self) -> tuple[Floats, Floats]:
+        """Both over either."""
+        return np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
+
+    @property
+    def per_class(self) -> tuple[Floats, Floats]:
+        """Right over actual or predicted."""
+        return _RIGHT, _ACTUAL + _PREDICTED - _RIGHT
+
+    def parts(self, rows: Rows, y: Floats) -> Floats:
+        """Positive and predicted so, positive or predicted so."""
+        predicted, actual = self.indicators(rows, y)
+        return np.stack([predicted * actual, np.maximum(predicted, actual)], axis=-1)
+
+
+@dataclass(frozen=True)
+class Specificity(OneClass):
+    """Share of negatives that are predicted negative; in [0, 1], undefined where nothing is negative.
+
+    The false positive rate is 1 less this, the false negative rate 1 less the recall, and the negative
+    predictive value the precision of the other class (``Precision(pos_label=...)``).
+
+    >>> from sondage.measures import exact
+    >>> float(exact("specificity", [1, 0, 0, 0], [1, 1, 0, 0]))
+    0.6666666666666666
+    """
+
+    alias: ClassVar[str] = "specificity"
+    aliases: ClassVar[tuple[str, ...]] = ("true_negative_rate",)
+    k: ClassVar[int] = 2
+
+    @property
+    def ratio(self) -> tuple[Floats, Floats]:
+        """True negatives over negatives."""
+        return np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
+
+    def parts(self, rows: Rows, y: Floats) -> Floats:
+        """True negative, negative."""
+        predicted, actual = self.indicators(rows, y)
+        return np.stack([(1.0 - predicted) * (1.0 - actual), 1.0 - actual], axis=-1)
+
+
+@dataclass(frozen=True)
+class FowlkesMallows(OneClass):
+    """Geometric mean of precision and recall; in [0, 1], undefined where either is.
+
+    Not scikit-learn's ``fowlkes_mallows_score``, which applies the same index to pairs of clustered items.
+
+    >>> from sondage.measures import exact
+    >>> round(float(exact("fowlkes_mallows", [1, 0, 1, 1, 1], [1, 1, 1, 0, 0])), 4)
+    0.5774
+    """
+
+    alias: ClassVar[str] = "fowlkes_mallows"
     k: ClassVar[int] = 3
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
         """True positive, positive, predicted positive."""
-        predicted, actual = self._indicators(rows, y)
+        predicted, actual = self.indicators(rows, y)
+        return np.stack([predicted * actual, actual, predicted], axis=-1)
+
+    def value(self, means: Array) -> Array:
+        """Both over the root of the product."""
+        both, actual, predicted = means[..., 0], means[..., 1], means[..., 2]
+        with np.errstate(invalid="ignore"):
+            return divide(both, np.sqrt(actual * predicted))[..., None]
+
+
+@dataclass(frozen=True)
+class MatthewsCorrcoef(OneClass):
+    """Correlation of decision and truth; in [-1, 1], undefined where either is always the same class.
+
+    With more than two classes it is Gorodkin's correlation of all of them, as in scikit-learn, unless
+    ``pos_label`` sets one against the rest. Not a ratio of averages: the root is a smooth map of them.
+
+    >>> from sondage.measures import exact
+    >>> round(float(exact("matthews_corrcoef", [1, 0, 1, 1, 0], [1, 0, 1, 0, 0])), 4)
+    0.6667
+    """
+
+    alias: ClassVar[str] = "matthews_corrcoef"
+    aliases: ClassVar[tuple[str, ...]] = ("mcc",)
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    k: ClassVar[int] = 3
+
+    def bind(self, pool: Pool) -> Any:  # itself, or the measure that does the work
+        """Fit to the classes of the pool."""
+        if not pool.labels.finite or pool.labels.size == 2 or self.pos_label is not None:
+            return super().bind(pool)
+        Measure.bind(self, pool)
+        return MatthewsOfClasses(self, size=pool.labels.size)
+
+    def parts(self, rows: Rows, y: Floats) -> Floats:
+        """True positive, positive, predicted positive."""
+        predicted, actual = self.indicators(rows, y)
         return np.stack([predicted * actual, actual, predicted], axis=-1)
 
     def value(self, means: Array) -> Array:
@@ -119,3 +253,32 @@ class MatthewsCorrcoef(_Decision):
         with np.errstate(invalid="ignore"):
             scale = np.sqrt(actual * (1 - actual) * predicted * (1 - predicted))
         return divide(both - actual * predicted, scale)[..., None]
+
+
+@dataclass(frozen=True)
+class Prevalence(OneClass):
+    """Share of items whose label is the positive class; in [0, 1].
+
+    Only labels are counted: what ``system`` says helps a design to choose, and changes nothing else.
+
+    >>> from sondage.measures import exact
+    >>> float(exact("prevalence", [1, 0, 0, 0]))
+    0.25
+    """
+
+    alias: ClassVar[str] = "prevalence"
+    reads: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def ratio(self) -> tuple[Floats, Floats]:
+        """Positives over all."""
+        return np.array([0.0, 1.0]), np.array([1.0, 0.0])
+
+    def systems(self, pool: Pool) -> tuple[str, ...]:
+        """The one whose scores the belief starts from."""
+        return (pool.system_name(self.system),)
+
+    def parts(self, rows: Rows, y: Floats) -> Floats:
+        """Positive."""
+        positive = (y == rows.labels.positive(self.pos_label)).astype(np.float64)
+        return np.broadcast_to(positive, (len(rows), y.shape[1]))[..., None]

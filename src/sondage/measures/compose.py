@@ -1,14 +1,20 @@
-"""Measures made of measures: several at once, per group, a difference between systems."""
+"""Measures made of measures: several at once, per group, a function of others such as a difference.
+
+A measure of measures hands everything down: it has the losses of what it is made of, and its influence
+is a sum of theirs. So it works for every measure, with few losses or very many.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sondage.errors import InvalidInput
-from sondage.measures.base import Input, Measure
+from sondage.errors import InvalidInput, NotSupported
+from sondage.measures.base import ALL, Input, Measure, affine_moments, complex_step
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats
@@ -25,11 +31,16 @@ class Stack(Measure):
     def __post_init__(self) -> None:
         if not self.measures:
             raise InvalidInput("a list of measures must name at least one")
-        object.__setattr__(self, "measures", tuple(_made(one) for one in self.measures))
+        object.__setattr__(self, "measures", tuple(made(one) for one in self.measures))
 
     def bind(self, pool: Pool) -> Stack:
         """Bind each."""
         return Stack(tuple(one.bind(pool) for one in self.measures))
+
+    @property
+    def wide(self) -> bool:  # type: ignore[override]
+        """Whether any is."""
+        return any(one.wide for one in self.measures)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,41 +67,222 @@ class Stack(Measure):
         """The inputs of all, each once."""
         return tuple(dict.fromkeys(part for one in self.measures for part in one.inputs(pool)))
 
+    def signature(self, pool: Pool) -> Array | None:
+        """That of the inputs of all; None if any of them has none."""
+        if any(one.signature(pool) is None for one in self.measures):
+            return None
+        return super().signature(pool)
+
     def loss(self, rows: Rows, y: Floats) -> Floats:
         """The losses of all, side by side."""
         return np.concatenate([one.loss(rows, y) for one in self.measures], axis=-1)
 
+    def total(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
+        """The totals of all."""
+        return np.concatenate([one.total(rows, y, weights) for one in self.measures])
+
+    def expected_total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
+        """The expected totals of all."""
+        return np.concatenate([one.expected_total(rows, y, weights, factor) for one in self.measures])
+
+    def known(self, pool: Pool) -> Floats:
+        """What is known of any."""
+        return np.concatenate([one.known(pool) for one in self.measures])
+
     def g(self, R: Array) -> Array:
         """Each measure of its own losses."""
-        ends = np.cumsum([one.d for one in self.measures])
-        pieces = np.split(R, ends[:-1], axis=-1)
+        pieces = self._split(R)
         return np.concatenate(
             [one.g(piece) for one, piece in zip(self.measures, pieces, strict=True)], axis=-1
         )
 
+    def jac(self, R: Floats) -> Floats:
+        """The derivatives of all, as blocks."""
+        out = np.zeros((self.m, self.d))
+        row = column = 0
+        for one, piece in zip(self.measures, self._split(R), strict=True):
+            out[row : row + one.m, column : column + one.d] = one.jac(piece)
+            row, column = row + one.m, column + one.d
+        return out
+
+    def slope(self, R: Floats, weight: Floats | None = None) -> tuple[Any, ...]:
+        """The slope of each."""
+        weights = [None] * len(self.measures) if weight is None else np.split(weight, self._ends("m"))
+        return tuple(
+            one.slope(piece, mine)
+            for one, piece, mine in zip(self.measures, self._split(R), weights, strict=True)
+        )
+
+    def influence(self, rows: Rows, y: Floats, slope: Any, which: slice = ALL) -> Floats:
+        """The influences of all, side by side."""
+        return np.concatenate(
+            [self.measures[k].influence(rows, y, slope[k], mine) for k, mine in self._pieces(which)], axis=-1
+        )
+
+    def moments(
+        self, rows: Rows, y: Floats, weights: Floats, slope: Any, which: slice = ALL
+    ) -> tuple[Floats, Floats]:
+        """The moments of all, side by side."""
+        each = [self.measures[k].moments(rows, y, weights, slope[k], mine) for k, mine in self._pieces(which)]
+        mean, square = zip(*each, strict=True)
+        return np.concatenate(mean, axis=-1), np.concatenate(square, axis=-1)
+
+    def square_sum(
+        self, rows: Rows, y: Floats, weights: Floats, slope: Any, factor: Floats, which: slice = ALL
+    ) -> Floats:
+        """The sums of all, side by side."""
+        return np.concatenate(
+            [
+                self.measures[k].square_sum(rows, y, weights, slope[k], factor, mine)
+                for k, mine in self._pieces(which)
+            ]
+        )
+
+    def affine(self, rows: Rows, slope: Any, which: slice = ALL) -> tuple[Floats, Floats]:
+        """The forms of all, side by side."""
+        each = [self.measures[k].affine(rows, slope[k], mine) for k, mine in self._pieces(which)]
+        constant, factor = zip(*each, strict=True)
+        return np.concatenate(constant, axis=1), np.concatenate(factor, axis=1)
+
+    def uniform_variance(self, R: Floats) -> Floats | None:
+        """Of all, if each knows its own."""
+        each = [one.uniform_variance(piece) for one, piece in zip(self.measures, self._split(R), strict=True)]
+        known = [one for one in each if one is not None]
+        return np.concatenate(known) if len(known) == len(each) else None
+
+    def _ends(self, size: str) -> Array:
+        return np.cumsum([getattr(one, size) for one in self.measures])[:-1]
+
+    def _split(self, R: Array) -> list[Array]:
+        return np.split(R, self._ends("d"), axis=-1)
+
+    def _pieces(self, which: slice) -> list[tuple[int, slice]]:
+        """The measures that have a part in the coordinates ``which``, and that part."""
+        start, stop, _ = which.indices(self.m)
+        pieces, begin = [], 0
+        for k, one in enumerate(self.measures):
+            low, high = max(start - begin, 0), min(stop - begin, one.m)
+            if low < high:
+                pieces.append((k, slice(low, high)))
+            begin += one.m
+        return pieces
+
+
+class Derived(Measure):
+    """A function of another measure's coordinates: a difference, a ratio, the least, the gap, ...
+
+    Write ``inner``, ``names``, ``range`` and ``outer``; and ``outer_jac`` where ``outer`` is not analytic.
+    """
+
+    label_kind = "any"
+
+    @property
+    @abstractmethod
+    def inner(self) -> Measure:
+        """What it is a function of."""
+
+    @abstractmethod
+    def outer(self, values: Array) -> Array:
+        """(..., m of inner) -> (..., m)."""
+
+    def outer_jac(self, values: Floats) -> Floats:
+        """(m, m of inner) derivative of ``outer``."""
+        return complex_step(self.outer, values)
+
+    @property
+    def wide(self) -> bool:  # type: ignore[override]
+        """As the measure inside."""
+        return self.inner.wide
+
+    @property
+    def d(self) -> int:
+        """The losses inside."""
+        return self.inner.d
+
+    def inputs(self, pool: Pool) -> tuple[Input, ...]:
+        """The inputs inside."""
+        return self.inner.inputs(pool)
+
+    def signature(self, pool: Pool) -> Array | None:
+        """The signature inside."""
+        return self.inner.signature(pool)
+
+    def loss(self, rows: Rows, y: Floats) -> Floats:
+        """The losses inside."""
+        return self.inner.loss(rows, y)
+
+    def total(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
+        """The totals inside."""
+        return self.inner.total(rows, y, weights)
+
+    def expected_total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
+        """The expected totals inside."""
+        return self.inner.expected_total(rows, y, weights, factor)
+
+    def known(self, pool: Pool) -> Floats:
+        """What is known inside."""
+        return self.inner.known(pool)
+
+    def g(self, R: Array) -> Array:
+        """The function of the values inside."""
+        return np.asarray(self.outer(self.inner.g(R)))
+
+    def jac(self, R: Floats) -> Floats:
+        """The chain rule."""
+        return self.outer_jac(np.asarray(self.inner.g(R))) @ self.inner.jac(R)
+
+    def slope(self, R: Floats, weight: Floats | None = None) -> tuple[Any, Floats]:
+        """The slope inside, and the derivative of the function."""
+        outer = self.outer_jac(np.asarray(self.inner.g(R)))
+        if weight is not None:
+            outer = outer * np.sqrt(weight)[:, None]
+        return self.inner.slope(R), np.nan_to_num(outer, nan=0.0, posinf=0.0, neginf=0.0)
+
+    def influence(self, rows: Rows, y: Floats, slope: Any, which: slice = ALL) -> Floats:
+        """The influences inside, by the chain rule."""
+        return np.asarray(self.inner.influence(rows, y, slope[0]) @ slope[1][which].T)
+
+    def moments(
+        self, rows: Rows, y: Floats, weights: Floats, slope: Any, which: slice = ALL
+    ) -> tuple[Floats, Floats]:
+        """From the influences; where labels are several numbers, from the affine form."""
+        if rows.labels.kind == "vector" and not np.shape(y)[-1]:
+            try:
+                return affine_moments(self, rows, weights, slope, which)
+            except NotSupported:  # not linear in the label: no more than if all went together
+                mean, square = self.inner.moments(rows, y, weights, slope[0])
+                outer, deviation = slope[1][which], np.sqrt(np.maximum(square - np.square(mean), 0.0))
+                mean = mean @ outer.T
+                return mean, np.square(mean) + np.square(deviation @ np.abs(outer).T)
+        return super().moments(rows, y, weights, slope, which)
+
+    def affine(self, rows: Rows, slope: Any, which: slice = ALL) -> tuple[Floats, Floats]:
+        """The form inside, by the chain rule."""
+        constant, factor = self.inner.affine(rows, slope[0])
+        outer = slope[1][which]
+        return constant @ outer.T, np.einsum("nmc,km->nkc", factor, outer)
+
 
 @dataclass(frozen=True)
-class Difference(Measure):
+class Difference(Derived):
     """A measure of system ``a`` less the same measure of system ``b``."""
 
     alias: ClassVar[str] = "difference"
-    label_kind = "any"
     measure: Measure
     a: str
     b: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "measure", _made(self.measure))
+        object.__setattr__(self, "measure", made(self.measure))
 
     def bind(self, pool: Pool) -> Difference:
         """Bind both sides."""
-        if self.a == self.b:
-            raise InvalidInput(f"a difference needs two systems, not {self.a!r} twice")
-        self._both.bind(pool)
+        check_two_systems(self.inner, pool, self.a, self.b)
         return replace(self, measure=self.measure.bind(pool))
 
     @property
-    def _both(self) -> Stack:
+    def inner(self) -> Stack:
+        """The measure of both systems."""
         return Stack((for_system(self.measure, self.a), for_system(self.measure, self.b)))
 
     @property
@@ -99,27 +291,14 @@ class Difference(Measure):
         return tuple(f"{name}: {self.a} - {self.b}" for name in self.measure.names)
 
     @property
-    def d(self) -> int:
-        """The losses of both."""
-        return 2 * self.measure.d
-
-    @property
     def range(self) -> tuple[Floats, Floats]:
         """From all of one to all of the other."""
         low, high = self.measure.range
         return low - high, high - low
 
-    def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The inputs of both."""
-        return self._both.inputs(pool)
-
-    def loss(self, rows: Rows, y: Floats) -> Floats:
-        """The losses of both, side by side."""
-        return self._both.loss(rows, y)
-
-    def g(self, R: Array) -> Array:
+    def outer(self, values: Array) -> Array:
         """One less the other."""
-        a, b = np.split(self._both.g(R), 2, axis=-1)
+        a, b = np.split(values, 2, axis=-1)
         return np.asarray(a - b)
 
 
@@ -134,11 +313,16 @@ class PerGroup(Measure):
     levels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "measure", _made(self.measure))
+        object.__setattr__(self, "measure", made(self.measure))
 
     def bind(self, pool: Pool) -> PerGroup:
         """Bind the measure and learn the levels."""
         return replace(self, measure=self.measure.bind(pool), levels=pool.group(self.by).levels)
+
+    @property
+    def wide(self) -> bool:  # type: ignore[override]
+        """As the measure inside."""
+        return self.measure.wide
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -160,6 +344,10 @@ class PerGroup(Measure):
         """The measure's, and the group."""
         return (*self.measure.inputs(pool), Input("group", self.by))
 
+    def signature(self, pool: Pool) -> Array | None:
+        """The measure's, crossed with the level; None if it has none."""
+        return None if self.measure.signature(pool) is None else super().signature(pool)
+
     def loss(self, rows: Rows, y: Floats) -> Floats:
         """The item's weight, then its losses in its own level and zeros in the others."""
         inner = self.measure.loss(rows, y)
@@ -167,14 +355,94 @@ class PerGroup(Measure):
         blocks = inner[:, :, None, :] * member[:, None, :, None]
         return np.concatenate([inner[..., :1], blocks.reshape(*inner.shape[:2], self.d - 1)], axis=-1)
 
+    def total(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
+        """The weight, and the totals of every level."""
+        level = rows.group(self.by)
+        return _levels(
+            self.measure.total(rows, y, weights * (level == k)[:, None]) for k in range(len(self.levels))
+        )
+
+    def expected_total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
+        """The weight, and the expected totals of every level."""
+        level = rows.group(self.by)
+        return _levels(
+            self.measure.expected_total(rows, y, weights, factor * (level == k))
+            for k in range(len(self.levels))
+        )
+
     def g(self, R: Array) -> Array:
         """The measure of every level: homogeneity makes the level's size cancel."""
         blocks = R[..., 1:].reshape(*R.shape[:-1], len(self.levels), self.measure.d)
         return self.measure.g(blocks).reshape(*R.shape[:-1], self.m)
 
+    def jac(self, R: Floats) -> Floats:
+        """The derivatives of every level, as blocks."""
+        out = np.zeros((self.m, self.d))
+        m, d = self.measure.m, self.measure.d
+        for k, block in enumerate(R[1:].reshape(-1, d)):
+            out[k * m : (k + 1) * m, 1 + k * d : 1 + (k + 1) * d] = self.measure.jac(block)
+        return out
 
-def _made(measure: Measure | str) -> Measure:
-    """A measure from its name or itself."""
+    def slope(self, R: Floats, weight: Floats | None = None) -> tuple[Any, ...]:
+        """The slope of every level."""
+        blocks = R[1:].reshape(len(self.levels), self.measure.d)
+        weights = [None] * len(blocks) if weight is None else np.split(weight, len(blocks))
+        return tuple(self.measure.slope(block, mine) for block, mine in zip(blocks, weights, strict=True))
+
+    def influence(self, rows: Rows, y: Floats, slope: Any, which: slice = ALL) -> Floats:
+        """The influence on the item's own level, zero on the others."""
+        level = rows.group(self.by)
+        each = [
+            self.measure.influence(rows, y, one) * (level == k)[:, None, None] for k, one in enumerate(slope)
+        ]
+        return np.concatenate(each, axis=-1)[..., which]
+
+    def moments(
+        self, rows: Rows, y: Floats, weights: Floats, slope: Any, which: slice = ALL
+    ) -> tuple[Floats, Floats]:
+        """The moments on the item's own level, zero on the others."""
+        level = rows.group(self.by)
+        means, squares = [], []
+        for k, one in enumerate(slope):
+            member = (level == k)[:, None]
+            mean, square = self.measure.moments(rows, y, weights, one)
+            means.append(mean * member)
+            squares.append(square * member)
+        return np.concatenate(means, axis=-1)[:, which], np.concatenate(squares, axis=-1)[:, which]
+
+    def affine(self, rows: Rows, slope: Any, which: slice = ALL) -> tuple[Floats, Floats]:
+        """The form on the item's own level, zero on the others."""
+        level = rows.group(self.by)
+        constants, factors = [], []
+        for k, one in enumerate(slope):
+            constant, factor = self.measure.affine(rows, one)
+            constants.append(constant * (level == k)[:, None])
+            factors.append(factor * (level == k)[:, None, None])
+        return np.concatenate(constants, axis=1)[:, which], np.concatenate(factors, axis=1)[:, which]
+
+
+def _levels(totals: Iterable[Floats]) -> Floats:
+    """Totals of every level, with their weight in front."""
+    each = list(totals)
+    return np.concatenate([[sum(float(one[0]) for one in each)], *each])
+
+
+def check_two_systems(both: Stack, pool: Pool, a: str, b: str) -> None:
+    """Refuse to compare a system with itself, or coordinates that are not about the same thing."""
+    if a == b:
+        raise InvalidInput(f"a comparison needs two systems, not {a!r} twice")
+    first, second = (one.bind(pool) for one in both.measures)
+    if first.names != second.names:
+        raise InvalidInput(
+            f"of system {a!r} the coordinates are {first.names[0]!r}, ... and of {b!r} "
+            f"{second.names[0]!r}, ...: give both the same ones, for instance thresholds=[...]"
+        )
+
+
+def made(measure: Measure | str) -> Measure:
+    """A measure from its name or itself; several from a list."""
+    if isinstance(measure, (list, tuple)):
+        return Stack(tuple(measure))
     return Measure.from_alias(measure) if isinstance(measure, str) else measure
 
 
@@ -182,12 +450,11 @@ def for_system(measure: Measure, system: str | None) -> Measure:
     """The same measure, looking at another system."""
     if isinstance(measure, Stack):
         return Stack(tuple(for_system(one, system) for one in measure.measures))
-    if isinstance(measure, PerGroup):
-        return replace(measure, measure=for_system(measure.measure, system))
-    if not hasattr(measure, "system"):
-        raise InvalidInput(
-            f"a measure {measure.alias!r} names its systems itself: system= cannot change them"
-        )
     changed: Any = measure
-    other: Measure = replace(changed, system=system)
-    return other
+    if hasattr(measure, "system"):
+        other: Measure = replace(changed, system=system)
+        return other
+    if hasattr(measure, "measure") and not hasattr(measure, "a"):
+        inside: Measure = replace(changed, measure=for_system(changed.measure, system))
+        return inside
+    raise InvalidInput(f"a measure {measure.alias!r} names its systems itself: system= cannot change them")

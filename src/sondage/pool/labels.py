@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,17 +16,35 @@ from sondage.types import Array, Floats, Label
 
 @dataclass(frozen=True)
 class LabelSpace:
-    """A finite set of classes in order, or the real numbers (``values=None``).
+    """A finite set of classes in order, real numbers, or several numbers at once (``components``).
 
-    Inside the package a label is a float: the position of its class, or the number itself.
+    Inside the package a label is a float: the position of its class, or the number itself. A label of
+    several numbers is one too: its place in the list of all such labels met so far (``vectors`` looks
+    them up), so that nothing between ``tell`` and a measure needs to know how many there are.
 
     >>> LabelSpace(("no", "yes")).encode(["yes", "no"]).tolist()
     [1.0, 0.0]
+    >>> topics = LabelSpace(None, 0, 1, ("sport", "money"), whole=True)
+    >>> codes = topics.encode([{"sport": 1, "money": 0}, [1, 1], {"money"}])
+    >>> topics.vectors(codes).tolist()
+    [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
     """
 
     values: tuple[Label, ...] | None
     low: float = -np.inf
     high: float = np.inf
+    components: tuple[str, ...] = ()
+    whole: bool = False
+    """Whether the numbers are whole."""
+    _met: dict[tuple[float, ...], int] = field(default_factory=dict, repr=False, compare=False)
+    _table: list[tuple[float, ...]] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def kind(self) -> Literal["classes", "real", "vector"]:
+        """What a label is."""
+        if self.values is not None:
+            return "classes"
+        return "vector" if self.components else "real"
 
     @property
     def finite(self) -> bool:
@@ -36,7 +55,7 @@ class LabelSpace:
     def size(self) -> int:
         """Number of classes."""
         if self.values is None:
-            raise InvalidInput("real-valued labels have no classes to count")
+            raise InvalidInput("labels that are numbers have no classes to count")
         return len(self.values)
 
     @cached_property
@@ -45,14 +64,12 @@ class LabelSpace:
 
     def code(self, label: Any) -> float:
         """The number that stands for one label."""
+        if self.components:
+            return self._code_of_vector(label)
         if hasattr(label, "item"):
             label = label.item()
         if self.values is None:
-            if not isinstance(label, (int, float)) or not np.isfinite(label):
-                raise InvalidInput(f"label {label!r} is not a finite number (for none at all: CANNOT_TELL)")
-            if not self.low <= label <= self.high:
-                raise InvalidInput(f"label {label!r} is outside [{self.low:g}, {self.high:g}]")
-            return float(label)
+            return self._number(label)
         try:
             return float(self._codes[label])
         except (KeyError, TypeError):
@@ -67,12 +84,31 @@ class LabelSpace:
 
     def decode(self, code: float) -> Any:
         """The label that a number stands for."""
+        if self.components:
+            values = self._table[int(code)]
+            return dict(zip(self.components, map(int, values) if self.whole else values, strict=True))
         return float(code) if self.values is None else self.values[int(code)]
+
+    def vectors(self, codes: Array) -> Floats:
+        """(..., C) the numbers of labels of several."""
+        table = np.array(self._table, dtype=np.float64).reshape(-1, len(self.components))
+        codes = np.asarray(codes)
+        out = np.full((*codes.shape, len(self.components)), np.nan)
+        told = ~np.isnan(codes)
+        out[told] = table[codes[told].astype(np.int64)]
+        return out
+
+    def component_variance(self, means: Floats) -> Floats:
+        """Variance of each number of a label whose mean is believed to be this.
+
+        Of a yes or no: ``p (1 - p)``; of a count: that of the Poisson distribution.
+        """
+        return means * (1.0 - means) if self.whole and self.high == 1 else np.maximum(means, 0.0)
 
     def positive(self, pos_label: Any = None) -> int:
         """Position of the positive class: the one named, or the second of two."""
         if self.values is None:
-            raise InvalidInput("this measure needs classes, but the pool's labels are real numbers")
+            raise InvalidInput("this measure needs classes, but the pool's labels are numbers")
         if pos_label is not None:
             return int(self.code(pos_label))
         if len(self.values) != 2:
@@ -80,6 +116,47 @@ class LabelSpace:
                 f"the pool has {len(self.values)} classes: name the positive one with pos_label="
             )
         return 1
+
+    def _number(self, value: Any) -> float:
+        if hasattr(value, "item"):
+            value = value.item()
+        if not isinstance(value, (int, float)) or not np.isfinite(value):
+            raise InvalidInput(f"label {value!r} is not a finite number (for none at all: CANNOT_TELL)")
+        if not self.low <= value <= self.high:
+            raise InvalidInput(f"label {value!r} is outside [{self.low:g}, {self.high:g}]")
+        if self.whole and value != int(value):
+            raise InvalidInput(f"label {value!r} is not a whole number")
+        return float(value)
+
+    def _code_of_vector(self, label: Any) -> float:
+        numbers = tuple(self._number(value) for value in self._spread_out(label))
+        if numbers not in self._met:
+            self._met[numbers] = len(self._table)
+            self._table.append(numbers)
+        return float(self._met[numbers])
+
+    def _spread_out(self, label: Any) -> Sequence[Any]:
+        """The numbers of a label in order: from a mapping, a sequence, or the set of what applies."""
+        names = self.components
+        listed = label.tolist() if hasattr(label, "tolist") else label
+        if isinstance(listed, Mapping):
+            if set(listed) == set(names):
+                return [listed[name] for name in names]
+            raise InvalidInput(f"label {label!r} must give a number for each of {shown(names)}")
+        said = isinstance(listed, AbstractSet) or (
+            isinstance(listed, (list, tuple)) and all(isinstance(one, str) for one in listed)
+        )
+        if said and self.high == 1:
+            unknown = set(listed) - set(names)
+            if unknown:
+                raise InvalidInput(f"label {sorted(map(str, unknown))[0]!r} is not one of {shown(names)}")
+            return [int(name in listed) for name in names]
+        if isinstance(listed, (list, tuple)) and len(listed) == len(names):
+            return listed
+        raise InvalidInput(
+            f"label {label!r} must be a mapping or a list with a number for each of {shown(names)}"
+            + (", or the set of those that apply" if self.high == 1 else "")
+        )
 
 
 def shown(values: Sequence[Label], most: int = 10) -> str:

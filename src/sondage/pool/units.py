@@ -122,11 +122,7 @@ class CellUnits:
 
     def representatives(self) -> tuple[Ints, Ints]:
         """One row per cell if all its items have the same losses, otherwise some spread over it."""
-        each = np.minimum(self.size, 1 if self._exact else REPRESENTATIVES)
-        unit = np.repeat(np.arange(self.count), each)
-        within = np.arange(len(unit)) - np.repeat(np.cumsum(each) - each, each)
-        place = self._starts[unit] + within * self.size[unit] // each[unit]
-        return self._grouped[place].astype(np.int64), unit
+        return _spread_over(self._grouped, self.size, 1 if self._exact else REPRESENTATIVES)
 
     @cached_property
     def _grouped(self) -> Array:
@@ -191,6 +187,20 @@ class ItemUnits:
     def permanent(self) -> Floats:
         """A permanent random number on (0, 1] per item: the same for every sample size."""
         return unit_interval(keyed_hash(self._seed, self._pool.ids)) + 2.0**-53
+
+
+def representatives_of(codes: Array, size: Ints) -> tuple[Ints, Ints]:
+    """Some rows spread over every cell, and the cell of each."""
+    return _spread_over(np.argsort(codes, kind="stable"), size, REPRESENTATIVES)
+
+
+def _spread_over(grouped: Array, size: Ints, most: int) -> tuple[Ints, Ints]:
+    """Up to ``most`` rows of each cell, evenly spaced, from the rows in the order of their cells."""
+    each = np.minimum(size, most)
+    cell = np.repeat(np.arange(len(size)), each)
+    within = np.arange(len(cell)) - np.repeat(np.cumsum(each) - each, each)
+    place = (np.cumsum(size) - size)[cell] + within * size[cell] // each[cell]
+    return grouped[place].astype(np.int64), cell
 
 
 def costs_at(pool: Pool, rows: Ints) -> Floats:

@@ -9,12 +9,13 @@ import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Case, Estimator, Sample, Totals, estimate_totals
-from sondage.estimators.linear import Linear, for_population, linearise
+from sondage.estimators.linear import Linear, for_population, linearise, quadratic
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
+from sondage.estimators.tangent import GREATEST, LEAST, tangent_cases
 from sondage.intervals.base import Interval
 from sondage.measures.base import Measure
 from sondage.streams import Stream
-from sondage.study.estimate import ConfidenceInterval, Estimate
+from sondage.study.estimate import ConfidenceInterval, Estimate, joined
 from sondage.types import Floats
 
 _MANY_REFUSED = 0.02
@@ -52,10 +53,17 @@ def default_interval(measure: Measure, totals: Totals) -> Interval:
 
 
 def assess(case: Case, question: Question, stream: Stream) -> Estimate:
-    """The estimate of a case."""
+    """The estimate of a case; of a measure with very many losses, on its tangent, some coordinates at a time."""
     case, notes = _usable(case, question.rounds)
     if question.exclude:
         case = _without_refused(case)
+    if not case.measure.wide or not case.sample.answered.any():
+        return _assess(case, question, stream, notes)
+    pieces = [_assess(one, question, stream, notes) for one in tangent_cases(case, question.estimator)]
+    return joined(pieces)
+
+
+def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ...]) -> Estimate:
     totals = estimate_totals(case, question.estimator)
     interval = question.interval or default_interval(case.measure, totals)
     refusal = interval.refuses(totals) if totals.given else None
@@ -117,8 +125,7 @@ def _usable(case: Case, rounds: str) -> tuple[Case, tuple[str, ...]]:
 def _without_refused(case: Case) -> Case:
     """The case for the items that can be told: a refused draw has come out, with nothing to count."""
     sample = case.sample
-    status = np.where(sample.status == REFUSED, ANSWERED, sample.status)
-    return replace(case, sample=replace(sample, status=status), tellable=True)
+    return replace(case, sample=replace(sample, status=_all_told(sample)), tellable=True)
 
 
 def _assumptions(case: Case, interval: Interval) -> tuple[str, ...]:
@@ -168,7 +175,7 @@ def _warnings(
 def _uniform_equivalent(totals: Totals, linear: Linear, question: Question) -> Floats:
     """Labels that a uniform sample without replacement would need for the same standard error."""
     N = question.pool_size
-    spread = np.einsum("md,de,me->m", linear.J, totals.pool_cov, linear.J)
+    spread = quadratic(linear.J, totals.pool_cov)
     variance = np.square(linear.std_error)
     if question.target == "population":
         variance = np.maximum(variance - spread / N, 0.0)
@@ -185,8 +192,17 @@ def _refusal_bounds(
     refused = sample.status == REFUSED
     closed = question.n_refused + question.n_labels
     too_few = question.n_refused <= _MANY_REFUSED * closed
-    if question.exclude or too_few or not totals.given or not case.pool.labels.finite:
+    if question.exclude or too_few or not totals.given or case.pool.labels.kind == "real":
         return None
+    if case.measure.tangent:
+        filled = [
+            replace(case, sample=_with(sample, np.where(refused, end, sample.y), _all_told(sample)))
+            for end in (LEAST, GREATEST)
+        ]
+        low, high = (
+            linearise(estimate_totals(one, question.estimator), case.measure).value for one in filled
+        )
+        return ConfidenceInterval(*(_plain(np.clip(end, *case.measure.range)) for end in (low, high)))
     labels = np.arange(case.pool.labels.size, dtype=np.float64)
     influence = case.measure.loss(case.pool.rows(sample.row[refused]), labels) @ linear.J.T
     ends = []
@@ -195,11 +211,14 @@ def _refusal_bounds(
         for j in range(case.measure.m):
             y = sample.y.copy()
             y[refused] = best[:, j]
-            status = np.where(refused, ANSWERED, sample.status)
-            filled = replace(case, sample=_with(sample, y, status))
-            values[j] = linearise(estimate_totals(filled, question.estimator), case.measure).value[j]
+            told = replace(case, sample=_with(sample, y, _all_told(sample)))
+            values[j] = linearise(estimate_totals(told, question.estimator), case.measure).value[j]
         ends.append(values)
     return ConfidenceInterval(_plain(ends[0]), _plain(ends[1]))
+
+
+def _all_told(sample: Sample) -> Any:
+    return np.where(sample.status == REFUSED, ANSWERED, sample.status)
 
 
 def _with(sample: Sample, y: Floats, status: Any) -> Sample:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,6 +122,31 @@ class Estimate:
             (name, *(float(column[j]) for column in columns))  # type: ignore[misc]
             for j, name in enumerate(self.names)
         ]
+
+
+def joined(pieces: Sequence[Estimate]) -> Estimate:
+    """Estimates of different coordinates from the same labels, as one."""
+    first = pieces[0]
+    if len(pieces) == 1:
+        return first
+
+    def together(name: str) -> Any:
+        return np.concatenate([np.atleast_1d(getattr(one, name)) for one in pieces])
+
+    def ends(name: str) -> ConfidenceInterval:
+        pairs = [getattr(one, name) for one in pieces]
+        low, high = ([np.atleast_1d(pair[k]) for pair in pairs] for k in (0, 1))
+        return ConfidenceInterval(np.concatenate(low), np.concatenate(high))
+
+    return replace(
+        first,
+        names=tuple(name for one in pieces for name in one.names),
+        **{name: together(name) for name in ("value", "std_error", "n_uniform", "defined")},
+        ci=ends("ci"),
+        bounds=None if first.bounds is None else ends("bounds"),
+        warnings=tuple(dict.fromkeys(said for one in pieces for said in one.warnings)),
+        why=next((one.why for one in pieces if one.why), None),
+    )
 
 
 def _plain(value: Any) -> Any:

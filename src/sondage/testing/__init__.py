@@ -18,6 +18,7 @@ from sondage.testing.journal import JournalSuite
 from sondage.testing.measures import MeasureSuite
 from sondage.testing.objectives import ObjectiveSuite
 from sondage.testing.stop_rules import StopRuleSuite
+from sondage.testing.strata import StrataSuite
 from sondage.testing.units import UnitsSuite
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "MeasureSuite",
     "ObjectiveSuite",
     "StopRuleSuite",
+    "StrataSuite",
     "UnitsSuite",
     "suites_for",
 ]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sondage.beliefs.base import Belief, Nodes, Seen, State
 from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
 from sondage.pool.units import CellUnits, ItemUnits, Units
 from sondage.registry import from_config
 from sondage.streams import stream
@@ -17,19 +19,25 @@ from sondage.testing.units import SEED, random_columns, taken
 from sondage.types import Array, Floats
 
 SYSTEMS = (("a",), ("a", "b"))
+FEW = 5
+SEVERAL = ("several", "yes or no")
+"""Stands for labels of several yes or no at once."""
 
 
 class BeliefSuite:
     """Conformance tests of a belief: inherit, and say how one is made.
 
-    ``spaces`` are the label spaces that the belief serves: classes, or None for real labels.
+    ``spaces`` are the label spaces that the belief serves: classes, None for real labels, ``SEVERAL`` for
+    labels of several yes or no. Real labels lie between ``bounds``.
     """
 
     spaces: ClassVar[tuple[tuple[Any, ...] | None, ...]] = (
         ("no", "yes"),
         ("x", "y", "z"),
         None,
+        SEVERAL,
     )
+    bounds: ClassVar[tuple[float, float]] = (-20.0, 20.0)
 
     def make_belief(self) -> Belief:
         """A belief that is not bound to a pool."""
@@ -37,7 +45,13 @@ class BeliefSuite:
 
     def columns(self, seed: int, classes: tuple[Any, ...] | None) -> dict[str, Any]:
         """Arguments of ``Pool.from_arrays``."""
-        return random_columns(seed, 80, classes=classes)
+        if classes is not SEVERAL:
+            return random_columns(seed, 80, classes=classes)
+        names = ("x", "y", "z")
+        columns = random_columns(seed, 80, classes=names)
+        rng = np.random.default_rng(seed)
+        systems = {name: {"probability": rng.uniform(size=(80, len(names)))} for name in columns["systems"]}
+        return {**columns, "systems": systems, "multilabel": True}
 
     def units(self, pool: Pool) -> Units:
         """Cells of the group and the predictions."""
@@ -56,13 +70,18 @@ class BeliefSuite:
         """The labels known at each of some asks: each has those of the last, and more."""
         rng = np.random.default_rng(seed)
         rows = rng.permutation(len(pool))
-        y = (
-            rng.integers(0, pool.labels.size, len(pool)).astype(np.float64)
-            if pool.labels.finite
-            else rng.normal(size=len(pool))
-        )
+        y = self.answers(pool, rng)
         ends = np.linspace(0, len(pool) // 2, count).astype(int)
         return [Seen(units.unit_of(rows[:end]), rows[:end], y[rows[:end]]) for end in ends]
+
+    def answers(self, pool: Pool, rng: np.random.Generator) -> Floats:
+        """A label for every row."""
+        space, n = pool.labels, len(pool)
+        if space.kind == "classes":
+            return rng.integers(0, space.size, n).astype(np.float64)
+        if space.kind == "vector":
+            return space.encode(rng.integers(0, 2, (n, len(space.components))).tolist())
+        return np.clip(rng.normal(size=n), *self.bounds)
 
     def states(self, belief: Belief, pool: Pool, units: Units, seed: int = 0) -> list[State]:
         """The start, and the state after each ask."""
@@ -71,11 +90,21 @@ class BeliefSuite:
             states.append(belief.step(states[-1], seen))
         return states
 
+    def grid(self, pool: Pool) -> tuple[Floats, Rows]:
+        """Numbers between the bounds, and the first rows of a pool once for each of them."""
+        numbers = np.linspace(*self.bounds, 4001)
+        return numbers, pool.rows(np.tile(np.arange(FEW), len(numbers)))
+
     def assert_nodes(self, nodes: Nodes | None, pool: Pool, n: int) -> None:
         """The contract: a distribution in every row; with classes, none of them ruled out."""
         assert nodes is not None
         labels, weights = nodes
         assert len(weights) == n
+        if pool.labels.kind == "vector":
+            assert labels.shape == (n, 0)
+            assert weights.shape == (n, len(pool.labels.components))
+            assert ((weights > 0) & (weights < 1)).all()
+            return
         assert labels.shape in (weights.shape, weights.shape[1:])
         assert np.isfinite(labels).all()
         assert (weights >= 0).all()
@@ -84,16 +113,18 @@ class BeliefSuite:
             assert labels.tolist() == list(range(pool.labels.size))
             assert (weights > 0).all()
 
-    def assert_same(self, one: State, two: State) -> None:
-        """Equal in every bit."""
-        for left, right in ((one.nodes, two.nodes), (one.start, two.start)):
-            assert (left is None) == (right is None)
-            if left is not None and right is not None:
-                np.testing.assert_array_equal(left.labels, right.labels)
-                np.testing.assert_array_equal(left.weights, right.weights)
-        assert (one.strength is None) == (two.strength is None)
-        if one.strength is not None and two.strength is not None:
-            np.testing.assert_array_equal(one.strength, two.strength)
+    def assert_same(self, one: Any, two: Any) -> None:
+        """States equal in every bit, whatever a belief keeps in them."""
+        assert type(one) is type(two)
+        if is_dataclass(one):
+            for part in fields(one):
+                self.assert_same(getattr(one, part.name), getattr(two, part.name))
+        elif isinstance(one, tuple):
+            assert len(one) == len(two)
+            for left, right in zip(one, two, strict=True):
+                self.assert_same(left, right)
+        else:
+            np.testing.assert_array_equal(one, two)
 
     # Before any label
 
@@ -105,7 +136,7 @@ class BeliefSuite:
     def test_sure_items(self) -> None:
         """Where a system is certain, the other classes still have a chance."""
         for classes in self.spaces:
-            if classes is None:
+            if classes in (None, SEVERAL):
                 continue
             columns = self.columns(0, classes)
             for parts in columns["systems"].values():
@@ -122,7 +153,7 @@ class BeliefSuite:
     def test_probabilities_that_are_a_little_off(self) -> None:
         """Class probabilities that a pool accepts as summing to 1 give weights that do."""
         for classes in self.spaces:
-            if classes is None or len(classes) == 2:
+            if classes in (None, SEVERAL) or len(classes) == 2:
                 continue
             columns = self.columns(0, classes)
             for parts in columns["systems"].values():
@@ -162,7 +193,8 @@ class BeliefSuite:
             state = belief.start(pool, ItemUnits(pool, SEED))
             assert state.nodes is None
             rows = np.array([3, 1])
-            stepped = belief.step(state, Seen(rows, rows, np.array([0.0, 1.0])))
+            y = self.answers(pool, np.random.default_rng(0))
+            stepped = belief.step(state, Seen(rows, rows, y[rows]))
             assert stepped.nodes is None
 
     def test_mass(self) -> None:
@@ -179,6 +211,42 @@ class BeliefSuite:
                 expected = np.array([each[code == k].sum(axis=0) for k in range(6)])
                 found = belief.mass(pool, code, 6, weights)
                 np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+
+    def test_likelihood(self) -> None:
+        """``log_likelihood`` is the log of a label's weight; for numbers, of a density."""
+        for pool, _, belief in self.cases():
+            rows = pool.rows(slice(None))
+            weights = belief.items(rows).weights
+            if pool.labels.kind == "vector":
+                y = self.answers(pool, np.random.default_rng(0))
+                told = pool.labels.vectors(y)
+                product = np.where(told > 0, weights, 1 - weights).prod(axis=1)
+                np.testing.assert_allclose(np.exp(belief.log_likelihood(rows, y)), product, rtol=1e-9)
+                continue
+            if pool.labels.finite:
+                for label in range(pool.labels.size):
+                    found = belief.log_likelihood(rows, np.full(len(pool), float(label)))
+                    np.testing.assert_allclose(np.exp(found), weights[:, label], rtol=1e-9)
+                continue
+            grid, rows = self.grid(pool)
+            chance = np.exp(belief.log_likelihood(rows, np.repeat(grid, FEW))).reshape(-1, FEW)
+            below = belief.below(rows, np.repeat(grid, FEW)).reshape(-1, FEW)
+            assert (chance >= 0).all()
+            # The density adds up to what lies below.
+            found = np.cumsum(0.5 * (chance[1:] + chance[:-1]), axis=0) * (grid[1] - grid[0])
+            np.testing.assert_allclose(found, below[1:] - below[0], atol=2e-3)
+            np.testing.assert_allclose(below[[0, -1]], [[0.0] * FEW, [1.0] * FEW], atol=1e-6)
+
+    def test_mean_of_numbers(self) -> None:
+        """Nodes of numbers have the mean of the distribution that ``below`` describes."""
+        for pool, _, belief in self.cases():
+            if pool.labels.kind != "real":
+                continue
+            labels, weights = belief.items(pool.rows(np.arange(FEW)))
+            grid, rows = self.grid(pool)
+            above = 1.0 - belief.below(rows, np.repeat(grid, FEW)).reshape(-1, FEW)
+            mean = grid[0] + 0.5 * (above[1:] + above[:-1]).sum(axis=0) * (grid[1] - grid[0])
+            np.testing.assert_allclose((weights * labels).sum(axis=1), mean, atol=1e-3)
 
     # A fold over rounds
 
@@ -202,10 +270,10 @@ class BeliefSuite:
 
     def test_replay_gives_the_same_states(self) -> None:
         """A belief made anew and stepped through the same labels has the same states."""
-        for (pool, units, belief), (_, _, again) in zip(self.cases(), self.cases(), strict=True):
+        for (pool, units, belief), (twin, cells, again) in zip(self.cases(), self.cases(), strict=True):
             first = self.states(belief, pool, units)
-            self.states(again, pool, units, seed=9)  # other labels in between leave no trace
-            for one, two in zip(first, self.states(again, pool, units), strict=True):
+            self.states(again, twin, cells, seed=9)  # other labels in between leave no trace
+            for one, two in zip(first, self.states(again, twin, cells), strict=True):
                 self.assert_same(one, two)
 
     def test_step_changes_nothing_it_was_given(self) -> None:
@@ -215,7 +283,7 @@ class BeliefSuite:
             assert state.nodes is not None
             before = state.nodes.weights.copy()
             seen = self.rounds(pool, units)[-1]
-            copies = [part.copy() for part in seen]
+            copies = [None if part is None else part.copy() for part in seen]
             belief.step(state, seen)
             np.testing.assert_array_equal(state.nodes.weights, before)
             for part, copy in zip(seen, copies, strict=True):
@@ -246,7 +314,8 @@ class BeliefSuite:
                 for weights in draws:
                     assert weights.shape == state.nodes.weights.shape
                     assert (weights >= 0).all()
-                    np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
+                    if pool.labels.kind != "vector":
+                        np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
 
     def test_replicates_come_from_the_stream_alone(self) -> None:
         """The same stream gives the same draws, and drawing leaves the state as it was."""

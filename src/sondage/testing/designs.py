@@ -332,7 +332,8 @@ def _codes(pool: Pool, labels: Mapping[Id, int]) -> np.ndarray:
 
 def _check_table(design: Design, table: Table, problem: Problem, n: int) -> None:
     units = problem.units
-    assert table.kind == design.kind or {table.kind, design.kind} == {"poisson", "fixed"}
+    alike = ({"poisson", "fixed"}, {"online", "systematic", "pivotal"})
+    assert table.kind == design.kind or any({table.kind, design.kind} <= some for some in alike)
     left = units.size - problem.asked
     if table.kind == "strata":
         assert table.chance is None
@@ -348,10 +349,18 @@ def _check_table(design: Design, table: Table, problem: Problem, n: int) -> None
     assert table.chance.shape == (units.count,)
     assert np.isfinite(table.chance).all()
     assert (table.chance >= 0).all()
-    if table.kind == "wr":
+    if table.kind == "wr" and units.itemwise:
         assert table.chance.sum() == pytest.approx(1.0, abs=1e-9)
+    elif table.kind == "wr":
+        assert table.asked is not None
+        assert table.asked.shape == problem.asked_rows.shape
+        assert (table.asked >= 0).all()
+        assert table.chance @ left + table.asked.sum() == pytest.approx(1.0, abs=1e-9)
     elif table.kind == "wor":
         assert table.chance @ left == pytest.approx(1.0, abs=1e-9)
+    elif table.kind in ("online", "systematic", "pivotal"):
+        assert (table.chance <= 1 + 1e-12).all()
+        assert table.chance @ left == pytest.approx(min(n, left.sum()), rel=1e-9)
     elif table.kind == "poisson":
         assert table.scale > 0
         with np.errstate(invalid="ignore"):
@@ -364,7 +373,9 @@ def _check_table(design: Design, table: Table, problem: Problem, n: int) -> None
 
 def _check_round(study: Study, record: Round, asked: np.ndarray) -> np.ndarray:
     """Check a round against what was asked before it, and return what was asked after it."""
-    asked = asked.copy()
+    before, asked = asked, asked.copy()
+    at_once = record.kind in ("wr", "online", "systematic", "pivotal")
+    again = at_once and not study.units.itemwise  # a cell stays as it is for the whole round
     rows = study.pool.rows_of(record.id)
     np.testing.assert_array_equal(study.units.unit_of(rows), record.unit)
     columns: Sequence[list[Any]] = (
@@ -377,16 +388,16 @@ def _check_round(study: Study, record: Round, asked: np.ndarray) -> np.ndarray:
         record.new,
     )
     for unit, times, p, pi, p_within, left, new in zip(*columns, strict=True):
-        assert left == study.units.size[unit] - asked[unit]
+        assert left == study.units.size[unit] - (before if again else asked)[unit]
         assert new == (left > 0) or not study.units.itemwise
-        assert (p is None) == (record.kind in ("strata", "poisson", "fixed"))
-        assert (pi is None) == (record.kind not in ("poisson", "fixed"))
+        assert (p is None) == (record.kind not in ("wr", "wor"))
+        assert (pi is None) == (record.kind in ("wr", "wor", "strata"))
         assert times == 1 or record.kind == "wr"
         if p is not None:
             assert 0 < p <= p_within
         if pi is not None:
             assert 0 < pi <= 1
-        within = 1.0 if study.units.itemwise else 1 / left
+        within = 1.0 if study.units.itemwise or (again and not new) else 1 / left
         assert p_within == pytest.approx(within, abs=1e-15)
         asked[unit] += new
     return asked

@@ -12,6 +12,7 @@ import pytest
 
 from sondage.designs import Design, Importance, Poisson, Sequential, Stratified
 from sondage.designs.base import Centre, Kind
+from sondage.designs.poisson_online import PoissonOnline
 from sondage.errors import NotSupported
 from sondage.estimators import ANSWERED, OPEN, REFUSED, Case, Estimator, estimate_totals
 from sondage.measures import resolve
@@ -33,6 +34,9 @@ class EstimatorSuite:
         "poisson": Poisson(),
         "fixed": Poisson(fixed_size=True),
         "strata": Stratified(allocation="proportional"),
+        "online": PoissonOnline(),
+        "systematic": PoissonOnline(sampling="systematic"),
+        "pivotal": PoissonOnline(sampling="pivotal"),
     }
 
     def make_estimator(self) -> Estimator:

@@ -15,6 +15,7 @@ from sondage.measures.compose import for_system
 from sondage.pool.pool import Pool
 from sondage.registry import from_config
 from sondage.testing.units import random_columns, taken
+from sondage.testing.vectors import chances_of, codes_of, some_labels, vector_columns
 from sondage.types import Floats
 
 Weights = Literal["none", "few", "many"]
@@ -26,7 +27,8 @@ class MeasureSuite:
 
     The pools have two systems ``a`` and ``b``, each with score and prediction, and with probability
     (classes) or std (real labels), and a grouping column ``group``. Set ``classes``, None for real
-    labels; override ``columns`` where the measure needs something else.
+    labels; a measure of several numbers at once gets pools of such labels. Override ``columns`` where the
+    measure needs something else.
     """
 
     classes: ClassVar[tuple[Any, ...] | None] = ("no", "yes")
@@ -38,6 +40,9 @@ class MeasureSuite:
 
     def columns(self, seed: int, n: int = 60) -> dict[str, Any]:
         """Arguments of ``Pool.from_arrays``."""
+        measure = self.make_measure()
+        if measure.label_kind == "vector":
+            return vector_columns(seed, n, counts=getattr(measure, "counted", ()))
         return random_columns(seed, n, classes=self.classes)
 
     def pool(self, seed: int, n: int = 60, weights: Weights = "none") -> Pool:
@@ -62,12 +67,16 @@ class MeasureSuite:
         rng = np.random.default_rng(2000 + seed)
         if pool.labels.finite:
             return rng.integers(0, pool.labels.size, len(pool)).astype(np.float64)
+        if pool.labels.kind == "vector":
+            return rng.choice(self.choices(pool), len(pool))
         return rng.normal(scale=2.0, size=len(pool))
 
     def choices(self, pool: Pool) -> Floats:
         """Every label that may be given, or some real numbers."""
         if pool.labels.finite:
             return np.arange(pool.labels.size, dtype=np.float64)
+        if pool.labels.kind == "vector":
+            return codes_of(pool.labels, some_labels(pool.labels))
         return np.array([-7.3, -0.4, 0.0, 0.1, 1.0, 12.5])
 
     def means(self, measure: Measure, pool: Pool, y: Floats) -> Floats:
@@ -172,7 +181,10 @@ class MeasureSuite:
             trials = [y, *(np.full(len(pool), one) for one in self.choices(pool))]
             for system in pool.systems.values():
                 assert system.prediction is not None
-                trials.append(np.asarray(system.prediction, dtype=np.float64))
+                if pool.labels.kind == "vector":
+                    trials.append(codes_of(pool.labels, system.prediction))
+                else:
+                    trials.append(np.asarray(system.prediction, dtype=np.float64))
             for labels in trials:
                 value = measure.g(self.means(measure, pool, labels))
                 assert not np.isinf(value).any()
@@ -271,22 +283,110 @@ class MeasureSuite:
                 np.testing.assert_allclose(low, values.min(axis=1), rtol=1e-12, atol=slack)
                 np.testing.assert_allclose(high, values.max(axis=1), rtol=1e-12, atol=slack)
 
-    def test_spread(self) -> None:
-        """``spread`` is the mean of ``|J @ (l - centre)| ** power`` over the nodes."""
+    def nodes(self, pool: Pool, seed: int = 5) -> tuple[Floats, Floats]:
+        """Labels and random weights: a belief about every item."""
+        options = self.choices(pool)
+        return options, np.random.default_rng(seed).dirichlet(np.ones(len(options)), len(pool))
+
+    def test_total_and_expected(self) -> None:
+        """``total`` and ``expected`` are sums of the losses over the nodes."""
         for pool, measure, y in self.cases():
-            rng = np.random.default_rng(5)
+            rows, (options, weights) = pool.rows(slice(None)), self.nodes(pool)
+            each = np.einsum("ns,nsd->nd", weights, measure.loss(rows, options))
+            np.testing.assert_allclose(measure.expected(rows, options, weights), each, rtol=1e-9, atol=1e-12)
+            total = measure.total(rows, options, weights)
+            np.testing.assert_allclose(total, each.sum(axis=0), rtol=1e-9, atol=1e-10)
+            told = measure.total(rows, y[:, None], np.ones((len(pool), 1))) / len(pool)
+            np.testing.assert_allclose(told, self.means(measure, pool, y), rtol=1e-9, atol=1e-12)
+
+    def test_influence_is_the_derivative_of_the_value(self) -> None:
+        """``influence`` is ``jac(R) @ l``, whole or in part, with weights by their root."""
+        for pool, measure, y in self.cases():
+            R = self.means(measure, pool, y)
+            if not np.isfinite(measure.g(R)).all():
+                continue
             rows, options = pool.rows(slice(None)), self.choices(pool)
-            weights = rng.dirichlet(np.ones(len(options)), len(pool))
-            J = rng.normal(size=(2, measure.d))
-            centre = measure.loss(rows, y[:, None])[:, 0]
-            loss = measure.loss(rows, options)
-            for middle in (None, centre):
-                for power in (1, 2):
-                    found = measure.spread(rows, options, weights, J, centre=middle, power=power)
-                    away = loss if middle is None else loss - middle[:, None, :]
-                    size = np.linalg.norm(away @ J.T, axis=-1)
-                    expected = (weights * size**power).sum(axis=1)
-                    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+            expected = measure.loss(rows, options) @ measure.jac(R).T
+            slack = 1e-9 * (1 + np.abs(expected).max())
+            found = measure.influence(rows, options, measure.slope(R))
+            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=slack)
+            last = slice(measure.m - 1, measure.m)
+            part = measure.influence(rows, options, measure.slope(R), last)
+            np.testing.assert_allclose(part, expected[..., last], rtol=1e-8, atol=slack)
+
+    def test_moments_and_spread(self) -> None:
+        """Mean and mean square of the influence, and the mean of its norm, are sums over the nodes."""
+        for pool, measure, y in self.cases():
+            R = self.means(measure, pool, y)
+            if not np.isfinite(measure.g(R)).all():
+                continue
+            rng = np.random.default_rng(6)
+            rows, (options, weights) = pool.rows(slice(None)), self.nodes(pool)
+            matter = rng.uniform(0.2, 2.0, measure.m)
+            slope = measure.slope(R, matter)
+            influence = measure.loss(rows, options) @ (np.sqrt(matter)[:, None] * measure.jac(R)).T
+            slack = 1e-9 * (1 + np.square(influence).max())
+            close = {"rtol": 1e-8, "atol": slack}
+            mean, square = measure.moments(rows, options, weights, slope)
+            middle = np.einsum("ns,nsm->nm", weights, influence)
+            np.testing.assert_allclose(mean, middle, **close)
+            squared = np.einsum("ns,nsm->nm", weights, np.square(influence))
+            np.testing.assert_allclose(square, squared, **close)
+            factor = rng.uniform(size=len(pool))
+            found = measure.square_sum(rows, options, weights, slope, factor)
+            np.testing.assert_allclose(found, factor @ squared, rtol=1e-8, atol=len(pool) * slack)
+            for centre in (None, middle):
+                away = influence if centre is None else influence - centre[:, None, :]
+                size = np.linalg.norm(away, axis=-1)
+                powers: tuple[Literal[1, 2], ...] = (2,) if measure.wide else (1, 2)
+                for power in powers:
+                    got = measure.spread(rows, options, weights, slope, centre=centre, power=power)
+                    np.testing.assert_allclose(got, (weights * size**power).sum(axis=1), **close)
+
+    def test_closed_form_is_the_sum_over_all_labels(self) -> None:
+        """Of labels that are yes or no to many, a belief in independent ones is summed without a list."""
+        for pool, measure, y in self.cases():
+            if pool.labels.kind != "vector" or not pool.labels.whole:
+                pytest.skip("labels are written out, or have no end")
+            R = self.means(measure, pool, y)
+            if not np.isfinite(measure.g(R)).all():
+                continue
+            rng = np.random.default_rng(8)
+            vectors, rows = some_labels(pool.labels), pool.rows(slice(None))
+            means = rng.uniform(0.02, 0.98, (len(pool), vectors.shape[1]))
+            listed = codes_of(pool.labels, vectors), chances_of(vectors, means)
+            short = np.empty((len(pool), 0)), means
+            slope = measure.slope(R, rng.uniform(0.2, 2.0, measure.m))
+            factor, centre = rng.uniform(size=len(pool)), rng.normal(size=(len(pool), measure.m))
+            pairs = [
+                *zip(*(measure.moments(rows, *nodes, slope) for nodes in (short, listed)), strict=True),
+                *(
+                    [measure.spread(rows, *nodes, slope, centre=one) for nodes in (short, listed)]
+                    for one in (None, centre)
+                ),
+                [measure.square_sum(rows, *nodes, slope, factor) for nodes in (short, listed)],
+                [measure.expected_total(rows, *nodes, factor) for nodes in (short, listed)],
+            ]
+            if hasattr(measure, "losses"):
+                pairs += [
+                    [measure.expected(rows, *nodes) for nodes in (short, listed)],
+                    [measure.second_moment(rows, *nodes, factor) for nodes in (short, listed)],
+                ]
+            for found, expected in pairs:
+                np.testing.assert_allclose(
+                    found, expected, rtol=1e-10, atol=1e-12 * (1 + abs(expected).max())
+                )
+
+    def test_uniform_variance(self) -> None:
+        """Where it follows from the averages, it is the mean squared influence of an item."""
+        for pool, measure, y in self.cases():
+            R = self.means(measure, pool, y)
+            found = measure.uniform_variance(R)
+            if found is None or not np.isfinite(measure.g(R)).all() or pool.weight is not None:
+                continue
+            influence = measure.loss(pool.rows(slice(None)), y[:, None])[:, 0] @ measure.jac(R).T
+            expected = np.square(influence).mean(axis=0)
+            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
     # Weights, systems, pools
 
@@ -306,7 +406,7 @@ class MeasureSuite:
                 measure.g(self.means(measure, pool, y))
                 for pool, y in (
                     (weighted, in_source[order]),
-                    (repeated, np.repeat(in_source, weight)),
+                    (repeated, _in(repeated, weighted, np.repeat(in_source, weight))),
                 )
                 for measure in (self.make_measure().bind(pool),)
             ]
@@ -328,7 +428,7 @@ class MeasureSuite:
             of_b, of_a = of_b.bind(pool), of_a.bind(other)
             np.testing.assert_array_equal(
                 of_b.loss(pool.rows(slice(None)), y[:, None]),
-                of_a.loss(other.rows(slice(None)), y[:, None]),
+                of_a.loss(other.rows(slice(None)), _in(other, pool, y)[:, None]),
             )
             assert of_b.systems(pool) == ("b",)
 
@@ -392,3 +492,8 @@ class MeasureSuite:
         )
         bound = from_config(json.loads(json.dumps(one.config()))).bind(pool)
         assert bound.names == one.names
+
+
+def _in(pool: Pool, other: Pool, y: Floats) -> Floats:
+    """Labels of another pool as numbers of this one: several numbers are numbered as they are met."""
+    return pool.labels.encode([other.labels.decode(code) for code in y.tolist()])

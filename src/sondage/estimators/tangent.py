@@ -1,0 +1,168 @@
+"""The tangent: a measure with very many losses, replaced by what it is near the estimated averages.
+
+Averages of thousands of losses have covariances that nobody can write down, and labels of many numbers
+cannot be enumerated. What the variance of ``g(R)`` needs is less: the influence ``J @ l`` of each draw.
+So such a measure is first estimated from plain weighted sums, ``R1``; then the sample is estimated from
+again with the influence at ``R1`` as loss. The value is ``g(R1) + J @ R2``, one Newton step, which takes in
+what the estimator knows beyond the weights (sizes of strata, predictions of the belief) and has the
+variance of ``J @ R2`` (the delta method; Särndal, Swensson and Wretman 1992, 5.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sondage.estimators.base import Case, Estimator
+from sondage.estimators.combine import estimators_of
+from sondage.measures.base import ALL, Input, Measure, affine_extremes
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.types import Array, Floats
+
+LEAST, GREATEST = -np.inf, np.inf
+"""Labels that stand for whichever makes each influence least, or greatest."""
+_AT_ONCE, _BLOCK = 2048, 512
+"""Coordinates that are estimated together: all of them if that is not too many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent(Measure):
+    """A bound measure near the averages ``R``: the weight, and the influence on some coordinates.
+
+    ``g`` is ``value + mean influence``. The losses of items hardly matter one by one, so nothing is taken to
+    be known without a label.
+    """
+
+    label_kind = "any"
+    tangent: ClassVar[bool] = True
+    measure: Measure
+    slope_there: Any
+    weight: float
+    value: Floats
+    which: slice
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the coordinates."""
+        return self.measure.names[self.which]
+
+    @property
+    def d(self) -> int:
+        """The weight, and an influence for each coordinate."""
+        return 1 + len(self.value)
+
+    @property
+    def range(self) -> tuple[Floats, Floats]:
+        """The ranges of the coordinates."""
+        low, high = self.measure.range
+        return low[self.which], high[self.which]
+
+    def inputs(self, pool: Pool) -> tuple[Input, ...]:
+        """The measure's."""
+        return self.measure.inputs(pool)
+
+    def signature(self, pool: Pool) -> Array | None:
+        """The measure's."""
+        return self.measure.signature(pool)
+
+    def loss(self, rows: Rows, y: Floats) -> Floats:
+        """The weight and the influences; the least or greatest where the label is ``LEAST``, ``GREATEST``."""
+        y = np.atleast_2d(np.asarray(y, dtype=np.float64))
+        out = np.empty((len(rows), y.shape[1], self.d))
+        out[..., 0] = rows.weight[:, None]
+        extreme = np.isinf(y)
+        told = np.where(extreme, self._any_label(rows), y) if extreme.any() else y
+        out[..., 1:] = self.measure.influence(rows, told, self.slope_there, self.which)
+        if extreme.any():
+            low, high = (one[:, None, 1:] for one in self.extremes(rows, np.eye(self.d)))
+            out[..., 1:] = np.where((y == LEAST)[..., None], low, out[..., 1:])
+            out[..., 1:] = np.where((y == GREATEST)[..., None], high, out[..., 1:])
+        return out
+
+    def g(self, R: Array) -> Array:
+        """The value, moved by the mean influence."""
+        return np.asarray(self.value + R[..., 1:] / R[..., :1] * self.weight)
+
+    def jac(self, R: Floats) -> Floats:
+        """Nearly the identity."""
+        scale = self.weight / R[0]
+        out = np.zeros((len(self.value), self.d))
+        out[:, 0] = -R[1:] / R[0] * scale
+        out[:, 1:] = scale * np.eye(len(self.value))
+        return out
+
+    def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
+        """The weight and the mean influences."""
+        mean, _ = self.measure.moments(rows, y, weights, self.slope_there, self.which)
+        return np.concatenate([rows.weight[:, None], mean], axis=1)
+
+    def moments(
+        self, rows: Rows, y: Floats, weights: Floats, slope: Any = None, which: slice = ALL
+    ) -> tuple[Floats, Floats]:
+        """Mean and mean square of the influences."""
+        return self.measure.moments(rows, y, weights, self.slope_there, self.which)
+
+    def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
+        """Of each influence by itself: the diagonal is all that a variance needs."""
+        square = self.measure.square_sum(rows, y, weights, self.slope_there, factor, self.which)
+        return np.diag(np.concatenate([[0.0], square]))
+
+    def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
+        """Over the classes; for labels of several numbers, over each number by itself."""
+        if rows.labels.kind != "vector":
+            return super().extremes(rows, alpha)
+        constant, factor = self.measure.affine(rows, self.slope_there, self.which)
+        low, high = affine_extremes(rows.labels, constant, factor)
+        weight = rows.weight[:, None]
+        low, high = np.concatenate([weight, low], axis=1), np.concatenate([weight, high], axis=1)
+        up, down = np.maximum(alpha, 0.0).T, np.minimum(alpha, 0.0).T
+        with np.errstate(invalid="ignore"):
+            return _times(low, up) + _times(high, down), _times(high, up) + _times(low, down)
+
+    def _any_label(self, rows: Rows) -> float:
+        return 0.0
+
+
+def _times(ends: Floats, factor: Floats) -> Floats:
+    """Product in which an infinite end times nothing is nothing."""
+    finite = np.where(np.isfinite(ends), ends, 0.0) @ factor
+    endless = np.where(np.isfinite(ends), 0.0, np.sign(ends)) @ factor
+    return np.where(endless != 0, np.sign(endless) * np.inf, finite)
+
+
+def tangent_cases(case: Case, estimator: Estimator | None) -> Iterator[Case]:
+    """The case with its measure replaced by tangents, for all coordinates or blocks of them."""
+    measure = case.measure
+    R = weighted_averages(case, estimator)
+    with np.errstate(all="ignore"):
+        value = np.asarray(measure.g(R), dtype=np.float64)
+        slope = measure.slope(R)
+    step = measure.m if measure.m <= _AT_ONCE else _BLOCK
+    for start in range(0, measure.m, step):
+        which = slice(start, min(start + step, measure.m))
+        local = Tangent(measure, slope, float(R[0]), value[which], which)
+        yield replace(case, measure=local, memo={})
+
+
+def weighted_averages(case: Case, estimator: Estimator | None = None) -> Floats:
+    """(d,) averages from the draws' weights alone, and exactly where no label is needed."""
+    measure, pool, seen = case.measure, case.pool, case.sample.distinct()
+    whole = case.oracle == "deterministic" and not case.tellable
+    if whole and len(seen) == len(pool):
+        return measure.total(pool.rows(seen.row), seen.y[:, None], np.ones((len(seen), 1))) / len(pool)
+    R = np.zeros(measure.d)
+    for one, share, mine in estimators_of(case, estimator):
+        weight = one.weights(mine)
+        told = np.flatnonzero((weight > 0) & ~np.isnan(mine.sample.y))
+        rows = pool.rows(mine.sample.row[told])
+        total = measure.total(rows, mine.sample.y[told, None], weight[told, None])
+        # The pool's own weight is known, so that weights need to be right up to a factor only.
+        R += share * total * (len(pool) / max(float(weight.sum()), 1e-300)) / len(pool)
+    if whole:
+        known = case.once("known", lambda: measure.known(pool))
+        R = np.where(np.isfinite(known), known, R)
+    return R
