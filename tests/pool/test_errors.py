@@ -396,7 +396,7 @@ def test_measure_of_the_other_kind_of_label() -> None:
         Precision().bind(Pool.from_arrays(prediction=[0.5, 1.5]))
 
 
-@pytest.mark.parametrize("name", ["precision", "recall", "f1", "matthews_corrcoef"])
+@pytest.mark.parametrize("name", ["precision", "recall", "f1", "specificity"])
 def test_positive_class_that_is_unclear_or_unknown(name: str) -> None:
     """Refused when bound, before any label is asked."""
     three = Pool.from_arrays(prediction=["a", "b", "c"])

@@ -38,6 +38,7 @@ class LabelSpace:
     """Whether the numbers are whole."""
     _met: dict[tuple[float, ...], int] = field(default_factory=dict, repr=False, compare=False)
     _table: list[tuple[float, ...]] = field(default_factory=list, repr=False, compare=False)
+    _arrays: list[Floats] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def kind(self) -> Literal["classes", "real", "vector"]:
@@ -62,6 +63,15 @@ class LabelSpace:
     def _codes(self) -> dict[Label, int]:
         return {value: code for code, value in enumerate(self.values or ())}
 
+    def words(self, most: int = 10) -> str:
+        """The labels as a line of text."""
+        if self.values is not None:
+            return shown(self.values, most)
+        bounds = "" if np.isinf([self.low, self.high]).all() else f" from {self.low:g} to {self.high:g}"
+        if self.components:
+            return f"{shown(self.components, most)}, a number each{bounds}"
+        return f"real numbers{bounds}"
+
     def code(self, label: Any) -> float:
         """The number that stands for one label."""
         if self.components:
@@ -80,6 +90,8 @@ class LabelSpace:
 
     def encode(self, labels: Sequence[Any] | Array) -> Floats:
         """Many labels at once."""
+        if self.components and self._fits(table := _as_table(labels)):
+            return np.array([self._place(tuple(row)) for row in table.tolist()], dtype=np.float64)
         return np.array([self.code(label) for label in labels], dtype=np.float64)
 
     def decode(self, code: float) -> Any:
@@ -89,14 +101,29 @@ class LabelSpace:
             return dict(zip(self.components, map(int, values) if self.whole else values, strict=True))
         return float(code) if self.values is None else self.values[int(code)]
 
+    def plain(self, label: Any) -> Any:
+        """A label as the journal keeps it, checked."""
+        code = self.code(label)
+        if self.components:
+            return list(self.decode(code).values())
+        return label.item() if hasattr(label, "item") else label
+
     def vectors(self, codes: Array) -> Floats:
         """(..., C) the numbers of labels of several."""
-        table = np.array(self._table, dtype=np.float64).reshape(-1, len(self.components))
+        table = self._as_array()
         codes = np.asarray(codes)
         out = np.full((*codes.shape, len(self.components)), np.nan)
         told = ~np.isnan(codes)
         out[told] = table[codes[told].astype(np.int64)]
         return out
+
+    def _as_array(self) -> Floats:
+        """(met, C) all labels of several numbers met so far; only those new since the last time are made."""
+        made = self._arrays[0] if self._arrays else np.empty((0, len(self.components)))
+        if len(made) < len(self._table):
+            made = np.concatenate([made, np.array(self._table[len(made) :], dtype=np.float64)])
+            self._arrays[:] = [made]
+        return made
 
     def component_variance(self, means: Floats) -> Floats:
         """Variance of each number of a label whose mean is believed to be this.
@@ -108,7 +135,7 @@ class LabelSpace:
     def positive(self, pos_label: Any = None) -> int:
         """Position of the positive class: the one named, or the second of two."""
         if self.values is None:
-            raise InvalidInput("this measure needs classes, but the pool's labels are numbers")
+            raise InvalidInput(f"this measure needs classes, but the pool's labels are {self.words()}")
         if pos_label is not None:
             return int(self.code(pos_label))
         if len(self.values) != 2:
@@ -129,11 +156,21 @@ class LabelSpace:
         return float(value)
 
     def _code_of_vector(self, label: Any) -> float:
-        numbers = tuple(self._number(value) for value in self._spread_out(label))
+        return self._place(tuple(self._number(value) for value in self._spread_out(label)))
+
+    def _place(self, numbers: tuple[float, ...]) -> float:
+        """The number that stands for several, which is a new one if they are."""
         if numbers not in self._met:
             self._met[numbers] = len(self._table)
             self._table.append(numbers)
         return float(self._met[numbers])
+
+    def _fits(self, table: Floats) -> bool:
+        """Whether every row is a label; where not, going through them one by one says which is none."""
+        if table.ndim != 2 or table.shape[1] != len(self.components):
+            return False
+        inside = np.isfinite(table) & (table >= self.low) & (table <= self.high)
+        return bool(inside.all()) and not (self.whole and (table != np.rint(table)).any())
 
     def _spread_out(self, label: Any) -> Sequence[Any]:
         """The numbers of a label in order: from a mapping, a sequence, or the set of what applies."""
@@ -157,6 +194,15 @@ class LabelSpace:
             f"label {label!r} must be a mapping or a list with a number for each of {shown(names)}"
             + (", or the set of those that apply" if self.high == 1 else "")
         )
+
+
+def _as_table(labels: Sequence[Any] | Array) -> Floats:
+    """A table of numbers, if it is one; else one without rows or columns."""
+    try:
+        table = np.asarray(labels)
+    except ValueError:  # lists of different lengths
+        return np.empty(0)
+    return table.astype(np.float64) if table.dtype.kind in "biuf" else np.empty(0)
 
 
 def shown(values: Sequence[Label], most: int = 10) -> str:

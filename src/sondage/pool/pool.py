@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -12,15 +13,20 @@ import narwhals as nw
 import numpy as np
 
 from sondage.errors import InvalidInput, UnknownItem
+from sondage.pool.added import added_system
+from sondage.pool.calibrated import calibrated
 from sondage.pool.columns import Columns
+from sondage.pool.estimator import estimator_arrays
 from sondage.pool.html import pool_table
 from sondage.pool.plain import is_gap, plain
 from sondage.pool.roles import Roles, read_group, read_positive, read_systems
 from sondage.pool.rows import PARTS, Group, Rows, System
+from sondage.pool.sources import flattened, mapping_of, sorted_ids
 from sondage.types import Array, Id, Ints
 
 CHUNK = 1 << 16
 """Rows looked at together in a pass over the pool."""
+_FEW_CLASSES = 16
 
 
 class Pool:
@@ -37,14 +43,19 @@ class Pool:
     def __init__(self, columns: Columns, roles: Roles, source: Mapping[str, Any] | None = None):
         if columns.length == 0:
             raise InvalidInput("the pool is empty: there is nothing to evaluate")
-        self.roles = roles
         self.source = source
-        self.ids, columns.order = _sorted_ids(columns, roles.id)
+        self.base: Pool | None = None
+        """The pool that this one adds a system to; None for a pool of its own."""
+        self.ids, columns.order = sorted_ids(columns, roles.id)
         self._row_in_source = columns.order
-        self.systems, self.labels = read_systems(columns, roles)
+        systems, self.labels = read_systems(columns, roles)
+        self.roles, self.systems, self.calibration_marks = calibrated(roles, self.ids, systems, self.labels)
         self.groups = {name: read_group(columns, name) for name in roles.groups}
         self.weight = read_positive(columns, roles.weight, "weight")
         self.cost = read_positive(columns, roles.cost, "cost")
+        self.opinions = {name: columns.numbers(name) for name in roles.opinions}
+        numbers = [columns.numbers(name) for name in roles.features]
+        self.features = np.stack(numbers, axis=1) if numbers else None
         self._payload = columns.keep(roles.payload)
 
     @classmethod
@@ -52,9 +63,12 @@ class Pool:
         """A pool from pandas, polars, pyarrow or a duckdb relation; see ``Roles.named`` for the roles.
 
         Parameters are names of columns: ``id``, ``score``, ``probability`` (one column, or one per
-        class), ``prediction``, ``std``, ``groups``, ``weight``, ``cost``, ``payload``; ``threshold``
-        cuts the score where there is no prediction; ``labels`` lists the classes; ``systems`` maps
-        a system's name to its own ``score``, ``probability``, ``prediction``, ``threshold``, ``std``.
+        class), ``prediction``, ``std``, ``groups``, ``weight``, ``cost``, ``features``, ``opinions``,
+        ``payload``; ``threshold`` cuts the score where there is no prediction; ``calibrate`` makes
+        probabilities of the score, by the labelled items of ``calibration`` (scores and labels, or a
+        frame with the score's column and a column ``label``); ``labels`` lists the classes; ``systems``
+        maps a system's name to its own ``score``, ``probability``, ``prediction``, ``threshold``,
+        ``calibrate``, ``calibration``, ``std``.
         """
         named = Roles.from_arguments("Pool.from_frame", roles)
         return cls(Columns.from_frame(frame, named.columns()), named)
@@ -70,54 +84,108 @@ class Pool:
     def from_arrays(
         cls,
         *,
-        threshold: float | None = None,
-        labels: Sequence[Any] | str | None = None,
-        groups: Mapping[str, Any] | None = None,
-        payload: Mapping[str, Any] | None = None,
+        groups: Any = None,
+        payload: Any = None,
+        features: Any = None,
+        opinions: Any = None,
         systems: Mapping[str, Mapping[str, Any]] | None = None,
-        **arrays: Any,
+        labels: Sequence[Any] | Mapping[str, Any] | str | None = None,
+        multilabel: bool = False,
+        **parts: Any,
     ) -> Pool:
-        """A pool from one array per role; ``groups`` and ``payload`` map names to arrays.
+        """A pool from one array per role.
 
-        ``probability`` may be one array or a table with a column per class.
+        ``groups``, ``payload``, ``features`` and ``opinions`` map names to arrays.
+        ``probability`` may be one array or a table with a column per class, ``features`` a table with a
+        column per feature; a frame stands for the mapping of its columns.
         """
         flat: dict[str, Any] = {}
-        names: dict[str, Any] = {"threshold": threshold, "labels": labels}
-
-        def add(parts: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-            added: dict[str, Any] = {}
-            for part, values in parts.items():
-                if values is None or part == "threshold":
-                    added[part] = values
-                elif part == "probability" and np.ndim(values) == 2:
-                    table = np.asarray(values)
-                    added[part] = [f"{prefix}probability[{j}]" for j in range(table.shape[1])]
-                    flat.update({name: table[:, j] for j, name in enumerate(added[part])})
-                else:
-                    added[part] = prefix + part
-                    flat[prefix + part] = values
-            return added
-
-        names.update(add(arrays, ""))
+        names: dict[str, Any] = {"labels": labels, "multilabel": multilabel, **flattened(parts, "", flat)}
         if systems is not None:
-            names["systems"] = {name: add(parts, f"{name}.") for name, parts in systems.items()}
-        for role, mapping in (("groups", groups), ("payload", payload)):
-            names[role] = tuple(mapping or ())
-            for name, values in (mapping or {}).items():
-                if flat.setdefault(name, values) is not values:
+            names["systems"] = {name: flattened(one, f"{name}.", flat) for name, one in systems.items()}
+        several = {"groups": groups, "payload": payload, "features": features, "opinions": opinions}
+        for role, given in several.items():
+            arrays = mapping_of(role, given)
+            names[role] = tuple(arrays)
+            for name, values in arrays.items():
+                other = flat.setdefault(name, values)
+                if other is not values and not np.array_equal(other, values):
                     raise InvalidInput(
                         f"{role}[{name!r}] has the name of another column: call it something else"
                     )
         named = Roles.from_arguments("Pool.from_arrays", names)
         return cls(Columns.from_arrays(flat), named)
 
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        *,
+        id: Any = None,
+        groups: Any = (),
+        payload: Any = (),
+        weight: Any = None,
+        cost: Any = None,
+        std: Any = None,
+        features: Any = False,
+        opinions: Any = (),
+        **options: Any,
+    ) -> Pool:
+        """A pool of what a fitted scikit-learn model (or one that looks like it) says of ``X``.
+
+        Classifiers give probabilities, or scores where they have a ``decision_function`` only, and
+        their predictions; regressors give predictions, with ``predict(X, return_std=True)`` their
+        standard deviation. Where ``X`` is a frame, ``id``, ``groups``, ``payload``, ``weight``, ``cost``,
+        ``std`` and ``opinions`` may name columns of it: the model gets the columns that it was fitted on
+        (``feature_names_in_``), or, if it does not say, all columns without a role. Anywhere else pass
+        arrays, and mappings of names to arrays. ``features=True`` keeps what the model gets as features.
+
+        Options
+        -------
+        labels
+            The classes in order, if there are more than the model knows.
+        pos_label
+            Which of two classes is the positive one (default: the model's second).
+        threshold
+            Cuts the probability or score, in place of the model's own decision.
+        response_method
+            ``"predict_proba"``, ``"decision_function"`` or ``"predict"``; ``"auto"`` is the first it has.
+        calibrate, calibration
+            ``"sigmoid"`` or ``"isotonic"``, and the items ``(X, y)`` to learn it from.
+        """
+        roles = {"id": id, "groups": groups, "payload": payload, "weight": weight, "cost": cost}
+        roles |= {"std": std, "features": features, "opinions": opinions}
+        return cls.from_arrays(**estimator_arrays(model, X, roles, **options))
+
+    def with_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> Pool:
+        """A pool with one more system, which shares everything else with this one.
+
+        ``source`` is a frame, a parquet path, or a mapping of names to arrays, in any row order: every id
+        of the pool must be in its ``id`` column once. ``parts`` name its columns as ``systems`` does;
+        without any, they are called as those of the pool's first system, whose threshold holds too.
+
+        >>> pool = Pool.from_arrays(id=["a", "b"], score=[.2, .9], threshold=.5)
+        >>> newer = pool.with_system("newer", {"id": ["b", "a"], "score": [.4, .3]})
+        >>> newer.system("newer").prediction.tolist(), list(pool.systems)
+        ([0, 0], ['model'])
+        """
+        larger = copy.copy(self)
+        vars(larger).pop("fingerprint", None)
+        larger.roles, system, marks = added_system(self, name, source, id, parts)
+        larger.systems = {**self.systems, name: system}
+        larger.calibration_marks = {**self.calibration_marks, **marks}
+        larger.source, larger.base = None, self  # no file holds both
+        return larger
+
     def __len__(self) -> int:
         return len(self.ids)
 
     def __repr__(self) -> str:
         groups = f", groups {list(self.groups)}" if self.groups else ""
-        labels = list(self.labels.values)[:6] if self.labels.values else "real"
-        return f"Pool({len(self):,} items, systems {list(self.systems)}, labels {labels}{groups})"
+        return (
+            f"Pool({len(self):,} items, systems {list(self.systems)}, labels {self.labels.words(6)}{groups})"
+        )
 
     def _repr_html_(self) -> str:
         return pool_table(self)
@@ -147,9 +215,11 @@ class Pool:
         return Rows(self, index)
 
     def chunks(self) -> Iterator[tuple[slice, Rows]]:
-        """The whole pool, piece by piece."""
-        for start in range(0, len(self), CHUNK):
-            piece = slice(start, min(start + CHUNK, len(self)))
+        """The whole pool, piece by piece; smaller pieces where there are many classes to think of."""
+        wide = self.labels.size if self.labels.finite else len(self.labels.components)
+        step = max(CHUNK * _FEW_CLASSES // max(wide, _FEW_CLASSES), 1)
+        for start in range(0, len(self), step):
+            piece = slice(start, min(start + step, len(self)))
             yield piece, Rows(self, piece)
 
     def row_of(self, id: Id) -> int:
@@ -200,39 +270,19 @@ class Pool:
         digest.update(repr(self.labels).encode())
         feed("id", self.ids)
         for name, system in self.systems.items():
+            digest.update(self.calibration_marks.get(name, b""))
             for part in PARTS:
-                feed(f"{name}.{part}", getattr(system, part))
+                if part != "probability" or name not in self.calibration_marks:
+                    feed(f"{name}.{part}", getattr(system, part))
         for name, group in self.groups.items():
             digest.update(repr(group.levels).encode())
             feed(name, group.codes)
         feed("weight", self.weight)
         feed("cost", self.cost)
+        feed(f"features{list(self.roles.features)}", self.features)
+        for name, values in self.opinions.items():
+            feed(f"opinion.{name}", values)
         return digest.hexdigest()
-
-
-def _sorted_ids(columns: Columns, name: str | None) -> tuple[Array, Ints | None]:
-    """Ids in order, and where each row was in the source (None: where it is now)."""
-    if name is None:
-        return np.arange(columns.length), None
-    ids = columns.raw(name)
-    if ids.dtype.kind == "u" and int(ids.max()) >= 2**63:
-        raise InvalidInput(f"column {name!r} has ids of 2**63 and above: turn them into text")
-    if ids.dtype.kind in "iub":
-        ids = ids.astype(np.int64, copy=False)
-    elif ids.dtype.kind != "U":
-        raise InvalidInput(f"column {name!r} cannot hold ids: use whole numbers or text")
-    order = None
-    if not bool((ids[:-1] < ids[1:]).all()):
-        order = np.argsort(ids, kind="stable")
-        ids = ids[order]
-        twice = np.flatnonzero(ids[:-1] == ids[1:])
-        if len(twice):
-            value, first, second = ids[twice[0]], order[twice[0]], order[twice[0] + 1]
-            raise InvalidInput(
-                f"column {name!r} has the id {value.item()!r} in rows {first} and {second}: ids must "
-                f"be different ({len(twice)} repeats in all)"
-            )
-    return ids, order
 
 
 def _same_kind(id: Id, ids: Array) -> bool:

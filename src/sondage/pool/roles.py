@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import InvalidInput
+from sondage.pool.calibrated import check_calibration
 from sondage.pool.columns import Columns
 from sondage.pool.labels import LabelSpace, shown
+from sondage.pool.multilabel import read_vector_systems
 from sondage.pool.plain import plain
 from sondage.pool.rows import PARTS, Group, System
+from sondage.pool.sources import NO_COLUMNS
 from sondage.types import Array
 
-SYSTEM_PARTS = (*PARTS, "threshold")
+SYSTEM_PARTS = (*PARTS, *NO_COLUMNS)
 ONLY_SYSTEM = "model"
 """Name of the system of a pool that has one."""
 
@@ -28,13 +31,14 @@ class Roles:
 
     id: str | None
     systems: Mapping[str, Mapping[str, Any]]
-    labels: Sequence[Any] | str | None
+    labels: Sequence[Any] | Mapping[str, Any] | str | None
     groups: tuple[str, ...]
     weight: str | None
     cost: str | None
     payload: tuple[str, ...]
     features: tuple[str, ...] = field(default=())
     opinions: tuple[str, ...] = field(default=())
+    multilabel: bool = False
 
     @classmethod
     def named(
@@ -43,9 +47,12 @@ class Roles:
         id: str | None = None,
         score: str | None = None,
         probability: str | Sequence[str] | None = None,
-        prediction: str | None = None,
+        prediction: str | Sequence[str] | None = None,
         threshold: float | None = None,
-        labels: Sequence[Any] | str | None = None,
+        calibrate: Any = None,
+        calibration: Any = None,
+        labels: Sequence[Any] | Mapping[str, Any] | str | None = None,
+        multilabel: bool = False,
         systems: Mapping[str, Mapping[str, Any]] | None = None,
         std: str | None = None,
         groups: str | Sequence[str] = (),
@@ -62,6 +69,8 @@ class Roles:
             "prediction": prediction,
             "std": std,
             "threshold": threshold,
+            "calibrate": calibrate,
+            "calibration": calibration,
         }
         given = [name for name, value in single.items() if value is not None]
         if systems is None:
@@ -81,6 +90,12 @@ class Roles:
                     f"system {name!r}: threshold= cuts scores into predictions, but prediction= is given: "
                     "pass one of them"
                 )
+            several = isinstance(parts.get("prediction"), (list, tuple))
+            if several and not multilabel and not isinstance(labels, Mapping):
+                raise InvalidInput(
+                    f"system {name!r}: several columns in place of one 'prediction' need multilabel=True"
+                )
+            check_calibration(name, parts)
         return cls(
             id=id,
             systems=systems,
@@ -91,6 +106,7 @@ class Roles:
             payload=_names(payload),
             features=_names(features),
             opinions=_names(opinions),
+            multilabel=multilabel,
         )
 
     @classmethod
@@ -111,10 +127,8 @@ class Roles:
                 yield name
         yield from (*self.groups, *self.features, *self.opinions, *self.payload)
         for parts in self.systems.values():
-            for part in ("score", "prediction", "std"):
-                if parts.get(part) is not None:
-                    yield parts[part]
-            yield from _names(parts.get("probability") or ())
+            for part in PARTS:
+                yield from _names(parts.get(part) or ())
 
     def config(self) -> dict[str, Any]:
         """The arguments of ``named`` that give these roles again."""
@@ -131,12 +145,15 @@ class Roles:
             "cost": self.cost,
             "features": list(self.features),
             "opinions": list(self.opinions),
+            "multilabel": self.multilabel,
             "payload": list(self.payload),
         }
 
 
 def read_systems(columns: Columns, roles: Roles) -> tuple[dict[str, System], LabelSpace]:
     """Every system's arrays, and the label space they imply."""
+    if roles.multilabel or isinstance(roles.labels, Mapping):
+        return read_vector_systems(columns, roles.systems, roles.labels)
     raw = {
         name: {
             "score": columns.numbers(parts["score"]) if parts.get("score") else None,
@@ -223,9 +240,14 @@ def _std(columns: Columns, name: str | None) -> Array | None:
 
 def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpace:
     if isinstance(roles.labels, str):
-        if roles.labels != "real":
-            raise InvalidInput(f"labels= takes the classes in order or 'real', not {roles.labels!r}")
-        return LabelSpace(None)
+        if roles.labels == "real":
+            return LabelSpace(None)
+        if roles.labels == "unit":
+            return LabelSpace(None, 0.0, 1.0)
+        raise InvalidInput(
+            "labels= takes the classes in order, 'real' for numbers, 'unit' for numbers from 0 to 1, or "
+            f"a mapping of names to (least, greatest) for several numbers at once, not {roles.labels!r}"
+        )
     if roles.labels is not None:
         values = tuple(plain(list(roles.labels)))
         if len(set(values)) != len(values) or len(values) < 2:

@@ -48,6 +48,11 @@ class Rows:
         return len(self._pool.ids[self._index])
 
     @property
+    def index(self) -> Array | slice:
+        """Which rows of the pool these are."""
+        return self._index
+
+    @property
     def labels(self) -> LabelSpace:
         """The pool's label space."""
         return self._pool.labels

@@ -12,17 +12,53 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.pool.keyed import keyed_hash
 from sondage.pool.pool import CHUNK, Pool
+from sondage.pool.score_column import score_column, score_ranges
+from sondage.pool.stratification import Stratification
 from sondage.pool.units import crossed
 from sondage.registry import Named
 from sondage.types import Array, Floats, Ints
 
 
 class Strata(Named, family="sondage.pool"):
-    """A rule that puts every item into one band, the same for any row order of the source."""
+    """A rule that puts every item into one band, the same for any row order of the source.
+
+    Contract
+    --------
+    * every item is in one band; bands are numbered 0, 1, 2, ... and none is empty;
+    * neighbouring numbers are neighbouring bands, which may be joined where labels are few;
+    * pool, systems and seed determine the bands, on any machine and for any row order;
+    * a pool that the rule cannot cut is refused with the reason and a way out.
+    """
 
     @abstractmethod
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """The band of every item, numbered from 0; neighbouring numbers are neighbouring bands."""
+
+    def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
+        """The strata of a pool with their sizes, and how they differ from what was asked for.
+
+        >>> pool = Pool.from_arrays(score=[0.1, 0.2, 0.4, 0.7, 0.9])
+        >>> EqualSize(2).describe(pool)
+        Stratification(strata 'equal-size' of 5 items: 2 asked for, 2 made)
+        """
+        systems = systems or (pool.system_name(),)
+        codes = self.codes(pool, systems, seed)
+        size = np.bincount(codes)
+        requested: int | None = getattr(self, "count", None)
+        notes: tuple[str, ...] = ()
+        if requested is not None and len(size) < requested:
+            notes = (f"the pool has {len(pool):,} items: there cannot be more strata",)
+        named_by, names = self._names(pool, systems, codes, len(size))
+        return Stratification(self.alias, codes, size, names, named_by, requested, notes=notes)
+
+    def _names(
+        self, pool: Pool, systems: tuple[str, ...], codes: Array, count: int
+    ) -> tuple[str, tuple[str, ...]]:
+        """What the strata differ in, and what each holds of it."""
+        score = score_column(pool, systems)
+        if score is None:
+            return "holds", ("items",) * count
+        return "along the score", score_ranges(score, codes, count)
 
 
 @dataclass(frozen=True)
@@ -35,6 +71,11 @@ class OneStratum(Strata):
         """Zero for every item."""
         return np.zeros(len(pool), dtype=np.int8)
 
+    def _names(
+        self, pool: Pool, systems: tuple[str, ...], codes: Array, count: int
+    ) -> tuple[str, tuple[str, ...]]:
+        return "holds", ("the whole pool",)
+
 
 @dataclass(frozen=True)
 class EqualSize(Strata):
@@ -44,12 +85,12 @@ class EqualSize(Strata):
     count: int = 10
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise InvalidInput(f"count= must be at least 1, not {self.count}")
+        check_count(self.count)
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """Bands in the order of the score."""
-        order = _order_by(pool, systems)
+        score = score_column(pool, systems)
+        order = np.zeros(len(pool)) if score is None else score
         cuts = np.unique(np.rint(np.linspace(0, len(pool), self.count + 1)).astype(np.int64))
         return _bands(order, np.arange(len(pool)), cuts, pool, seed)
 
@@ -111,6 +152,17 @@ class ByGroup(Strata):
         """The level of every item."""
         return pool.group(self.name).codes
 
+    def _names(
+        self, pool: Pool, systems: tuple[str, ...], codes: Array, count: int
+    ) -> tuple[str, tuple[str, ...]]:
+        return f"group {self.name!r}", pool.group(self.name).levels
+
+
+def check_count(count: int, name: str = "count", least: int = 1) -> None:
+    """Refuse what is no number of strata, or of whatever else ``name`` counts."""
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
+        raise InvalidInput(f"{name}= must be a whole number of at least {least}, not {count!r}")
+
 
 def predicted_pattern(pool: Pool, systems: tuple[str, ...]) -> Array:
     """What the systems together predict, as one number per item."""
@@ -137,19 +189,6 @@ def _distance(pool: Pool, systems: tuple[str, ...], members: Ints) -> Floats | N
             one = (one - one.mean()) / (one.std() or 1.0)
         total = one if total is None else total + one
     return total
-
-
-def _order_by(pool: Pool, systems: tuple[str, ...]) -> Array:
-    """The column along which the pool is cut when classes play no part."""
-    system = pool.system(systems[0] if systems else None)
-    for column in (system.std if not pool.labels.finite else None, system.score):
-        if column is not None:
-            return column
-    if system.probability is not None:
-        return system.probability if system.probability.ndim == 1 else system.probability.max(axis=1)
-    if system.prediction is not None:
-        return system.prediction
-    return np.zeros(len(pool))
 
 
 def _bands(by: Array, members: Ints, cuts: Ints, pool: Pool, seed: int) -> Array:

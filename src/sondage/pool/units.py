@@ -79,6 +79,7 @@ class CellUnits:
         self._pool = pool
         self._seed = seed
         self._exact = signature is not None
+        self._strata = strata
         levels = [strata, signature, cost_band(pool.cost) if by_cost else None]
         self.codes = compressed(crossed([one for one in levels if one is not None]))
         self._orders: dict[int, LazyOrder] = {}
@@ -87,6 +88,12 @@ class CellUnits:
     def size(self) -> Ints:
         """(U,) items in each cell."""
         return np.bincount(self.codes)
+
+    @cached_property
+    def stratum(self) -> Ints:
+        """(U,) the stratum that each cell is a part of."""
+        first, _ = _spread_over(self._grouped, self.size, 1)
+        return np.asarray(self._strata[first], dtype=np.int64)
 
     @property
     def count(self) -> int:
