@@ -1,18 +1,31 @@
 """From totals to an interval: what it promises is written on it."""
 
-from sondage.intervals.base import GUARANTEES, Guarantee, Interval
+from sondage.intervals.base import ALTERNATIVES, GUARANTEES, Alternative, Guarantee, Interval
+from sondage.intervals.beta import Beta
 from sondage.intervals.bootstrap import Bootstrap
+from sondage.intervals.empirical_likelihood import EmpiricalLikelihood
 from sondage.intervals.proportion import ClopperPearson, Wilson
+from sondage.intervals.region import Region, region
+from sondage.intervals.simultaneous import Bonferroni, Scheffe, Simultaneous
 from sondage.intervals.wald import Logit, StudentT, Wald
 
 __all__ = [
+    "ALTERNATIVES",
     "GUARANTEES",
+    "Alternative",
+    "Beta",
+    "Bonferroni",
     "Bootstrap",
     "ClopperPearson",
+    "EmpiricalLikelihood",
     "Guarantee",
     "Interval",
     "Logit",
+    "Region",
+    "Scheffe",
+    "Simultaneous",
     "StudentT",
     "Wald",
     "Wilson",
+    "region",
 ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Totals
 from sondage.measures.base import Measure
 from sondage.registry import Named
@@ -14,18 +15,20 @@ from sondage.streams import Stream
 from sondage.types import Floats
 
 Guarantee = Literal["fixed-n", "posterior", "calibrated", "asymptotic-uniform", "uniform"]
-GUARANTEES: tuple[Guarantee, ...] = (
-    "fixed-n",
-    "posterior",
-    "calibrated",
-    "asymptotic-uniform",
-    "uniform",
-)
+GUARANTEES: tuple[Guarantee, ...] = get_args(Guarantee)
 """What an interval may promise, from the weakest to the strongest.
 
 ``fixed-n``: covers if the number of labels was fixed beforehand. ``posterior``: covers if the belief's
 assumptions hold. ``calibrated``: its level was set by simulation so that looking often is allowed.
 ``asymptotic-uniform`` and ``uniform``: covers at all times at once, in the limit or exactly.
+"""
+
+Alternative = Literal["two-sided", "greater", "less"]
+ALTERNATIVES: tuple[Alternative, ...] = get_args(Alternative)
+"""Which ends an interval has, in scipy's words.
+
+``greater`` is a lower bound (the value is greater than it) and ``less`` an upper bound; the other end is
+then the end of the measure's range, and the whole chance of missing is spent on the one that is left.
 """
 
 
@@ -35,24 +38,82 @@ class Interval(Named, family="sondage.intervals"):
     Contract
     --------
     * it never knows the design: ``needs`` names the parts of ``Totals`` that it reads, and ``refuses``
-      says why a sample does not have them;
+      says why a sample does not have them, or why it is not for a measure;
     * it lies inside the measure's range, contains the value, grows with the level, and is a point only
       if the totals are exact;
+    * a bound (``alternative``) lies inside the interval of the same level;
     * where the value is undefined both ends are nan.
+
+    Write ``limits``; calling the interval adds what all have in common.
+
+    >>> from sondage.estimators import Totals
+    >>> from sondage.measures import resolve
+    >>> from sondage.streams import stream
+    >>> parts = np.array([[0.0, 0.03], [0.0, -0.03]] * 5)  # contributions of ten draws
+    >>> totals = Totals(np.array([1.0, 0.8]), parts, 10.0, 9.0, np.zeros((2, 2)))
+    >>> t = Interval.from_alias("t")
+    >>> [round(float(end[0]), 3) for end in t(totals, resolve("accuracy"), 0.95, stream(1, "interval"))]
+    [0.585, 1.0]
+    >>> low, high = t(totals, resolve("accuracy"), 0.95, stream(1, "interval"), "greater")
+    >>> round(float(low[0]), 3)
+    0.626
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
     guarantee: ClassVar[Guarantee] = "fixed-n"
 
-    def refuses(self, totals: Totals) -> str | None:
-        """Why this interval cannot be given for these totals, and what can; None if it can."""
+    def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
+        """Why this interval cannot be given for these totals (of this measure), and what can; else None."""
         return None
 
     @abstractmethod
+    def limits(
+        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
+    ) -> tuple[Floats, Floats]:
+        """Lower and upper limit of each coordinate.
+
+        With ``sides=2`` both together hold with the chance ``level``, with ``sides=1`` each by itself
+        does. They may lie beyond the range, and are not asked for where the totals are exact.
+        """
+
     def __call__(
-        self, totals: Totals, measure: Measure, level: float, stream: Stream
+        self,
+        totals: Totals,
+        measure: Measure,
+        level: float,
+        stream: Stream,
+        alternative: Alternative = "two-sided",
     ) -> tuple[Floats, Floats]:
         """Ends of the interval of each coordinate at this confidence level."""
+        sides = checked_sides(alternative, level)
+        refusal = self.refuses(totals, measure)
+        if refusal:
+            raise NotSupported(refusal)
+        with np.errstate(all="ignore"):
+            value = np.asarray(measure.g(totals.R), dtype=np.float64)
+        if totals.exact or np.isnan(value).all():
+            return value, value
+        low, high = within_range(*self.limits(totals, measure, level, sides, stream), value, measure)
+        least, most = measure.range
+        if alternative == "greater":
+            high = np.where(np.isnan(value), np.nan, most)
+        elif alternative == "less":
+            low = np.where(np.isnan(value), np.nan, least)
+        return low, high
+
+
+def checked_sides(alternative: Any, level: float) -> int:
+    """Number of sides on which an interval may miss."""
+    if alternative not in ALTERNATIVES:
+        raise InvalidInput(f"alternative= must be one of {', '.join(ALTERNATIVES)}, not {alternative!r}")
+    if alternative == "two-sided":
+        return 2
+    if level <= 0.5:
+        raise InvalidInput(
+            f"confidence_level= must be above 0.5 for alternative={alternative!r}, not {level}: "
+            "a bound of one half is the estimate itself"
+        )
+    return 1
 
 
 def within_range(low: Floats, high: Floats, value: Floats, measure: Measure) -> tuple[Floats, Floats]:

@@ -11,10 +11,13 @@ from scipy.special import ndtri
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Totals
 from sondage.estimators.linear import linearise
-from sondage.intervals.base import Interval, within_range
+from sondage.intervals.base import Interval
+from sondage.intervals.contributions import are_draws
 from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.types import Floats
+
+_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class Bootstrap(Interval):
     """Percentiles of ``g(R + sum_t (e_t - 1) parts_t)`` with exponential weights ``e_t``.
 
     One form serves every kind of sample, because the contributions of the draws already carry the
-    design's variance. The map ``g`` is applied whole, so the interval follows its curvature.
+    design's variance. The map ``g`` is applied whole, so the interval follows its curvature. Variance
+    that no draw has shown is normal, because nothing is known of its shape.
     """
 
     alias: ClassVar[str] = "bootstrap"
@@ -32,24 +36,40 @@ class Bootstrap(Interval):
         if self.replicates < 99:
             raise InvalidInput(f"replicates= must be at least 99, not {self.replicates}")
 
-    def __call__(
-        self, totals: Totals, measure: Measure, level: float, stream: Stream
+    def limits(
+        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
     ) -> tuple[Floats, Floats]:
-        """Equal-tailed percentiles."""
+        """Percentiles, equal-tailed if there are two."""
         linear = linearise(totals, measure)
-        if np.isnan(linear.value).all() or not (linear.std_error > 0).any():
+        if not (linear.std_error > 0).any():
             return linear.value, linear.value
-        B, T = self.replicates, len(totals.parts)
-        weight = -np.log1p(-stream.uniform(B * T)).reshape(B, T) - 1.0
+        B = self.replicates
         with np.errstate(all="ignore"):
-            value = np.asarray(measure.g(totals.R + weight @ totals.parts), dtype=np.float64)
-        normal = ndtri(stream.uniform(B * measure.m) + 2.0**-54).reshape(B, measure.m)
-        value = value + normal * np.sqrt(linear.widening)
-        tail = (1 - level) / 2
+            value = np.asarray(measure.g(totals.R + self._moves(totals.parts, stream)), dtype=np.float64)
+        value = value + normal(stream.uniform(B * measure.m)).reshape(B, -1) * np.sqrt(linear.widening)
+        tail = (1 - level) / sides
         low = np.full(measure.m, np.nan)
         high = np.full(measure.m, np.nan)
         for j in range(measure.m):
             defined = value[np.isfinite(value[:, j]), j]
             if len(defined):
                 low[j], high[j] = np.quantile(defined, [tail, 1 - tail])
-        return within_range(low, high, linear.value, measure)
+        return low, high
+
+    def _moves(self, parts: Floats, stream: Stream) -> Floats:
+        """(B, d) by how much the re-weighted draws move the averages."""
+        T, shown = len(parts), are_draws(parts)
+        pieces, left = [], self.replicates
+        while left:  # a large sample in pieces, so that memory does not grow with it
+            b = min(left, max(1, _AT_ONCE // max(T, 1)))
+            uniform = stream.uniform(b * T).reshape(b, T)
+            weight = -np.log1p(-uniform) - 1.0
+            weight[:, ~shown] = normal(uniform[:, ~shown])
+            pieces.append(weight @ parts)
+            left -= b
+        return np.concatenate(pieces)
+
+
+def normal(uniform: Floats) -> Floats:
+    """Standard normal numbers from uniform ones."""
+    return np.asarray(ndtri(uniform + 2.0**-54))

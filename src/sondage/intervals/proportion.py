@@ -22,7 +22,7 @@ class Wilson(Interval):
     alias: ClassVar[str] = "wilson"
     needs: ClassVar[frozenset[str]] = frozenset({"counts"})
 
-    def refuses(self, totals: Totals) -> str | None:
+    def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
         """Only unweighted counts will do."""
         if totals.counts is None and not totals.exact:
             return (
@@ -31,19 +31,17 @@ class Wilson(Interval):
             )
         return None
 
-    def __call__(
-        self, totals: Totals, measure: Measure, level: float, stream: Stream
+    def limits(
+        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
     ) -> tuple[Floats, Floats]:
         """The two roots of the score equation."""
-        if totals.counts is None or totals.labelled >= 1.0:
-            value = np.asarray(measure.g(totals.R), dtype=np.float64)
-            return value, value
+        assert totals.counts is not None
         successes, trials = totals.counts
         if trials == 0:
             return np.array([np.nan]), np.array([np.nan])
         # Sampling without replacement is worth more draws than it made (finite-population correction).
-        worth = 1.0 / (1.0 - totals.labelled)
-        low, high = self.ends(successes * worth, trials * worth, level)
+        worth = 1.0 / max(1.0 - totals.labelled, 1e-12)
+        low, high = self.ends(successes * worth, trials * worth, 1 - 2 * (1 - level) / sides)
         return np.array([low]), np.array([high])
 
     def ends(self, successes: float, trials: float, level: float) -> tuple[float, float]:

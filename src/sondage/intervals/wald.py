@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from sondage.estimators.base import Totals
-from sondage.estimators.linear import linearise
-from sondage.intervals.base import Interval, within_range
+from sondage.estimators.linear import Linear, linearise
+from sondage.intervals.base import Interval
 from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.types import Floats
@@ -22,17 +22,17 @@ class Wald(Interval):
 
     alias: ClassVar[str] = "wald"
 
-    def quantile(self, totals: Totals, level: float) -> float:
+    def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
         """How many standard errors to each side."""
-        return float(ndtri(0.5 + level / 2))
+        return float(ndtri(1 - (1 - level) / sides))
 
-    def __call__(
-        self, totals: Totals, measure: Measure, level: float, stream: Stream
+    def limits(
+        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
     ) -> tuple[Floats, Floats]:
-        """The symmetric interval, cut to the range."""
+        """The symmetric interval."""
         linear = linearise(totals, measure)
-        half = self.quantile(totals, level) * linear.std_error
-        return within_range(linear.value - half, linear.value + half, linear.value, measure)
+        half = self.quantile(totals, linear, level, sides, stream) * linear.std_error
+        return linear.value - half, linear.value + half
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class StudentT(Wald):
 
     alias: ClassVar[str] = "t"
 
-    def quantile(self, totals: Totals, level: float) -> float:
+    def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
         """The t quantile at the totals' degrees of freedom."""
-        return float(stdtrit(max(totals.df, 1.0), 0.5 + level / 2))
+        return student(totals, (1 - level) / sides)
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,13 @@ class Logit(StudentT):
 
     alias: ClassVar[str] = "logit"
 
-    def __call__(
-        self, totals: Totals, measure: Measure, level: float, stream: Stream
+    def limits(
+        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
     ) -> tuple[Floats, Floats]:
         """The interval mapped back from the logit scale."""
-        low, high = super().__call__(totals, measure, level, stream)
         linear = linearise(totals, measure)
+        quantile = self.quantile(totals, linear, level, sides, stream)
+        half = quantile * linear.std_error
         least, most = measure.range
         with np.errstate(all="ignore"):
             width = most - least
@@ -68,8 +69,13 @@ class Logit(StudentT):
             # Nearer to an end than a squared standard error the logit scale says nothing any more.
             room = share * (1 - share) - np.square(linear.std_error / width)
             usable = np.isfinite(width) & (room > 0) & (linear.std_error > 0)
-            half = self.quantile(totals, level) * linear.std_error / width / (share * (1 - share))
+            arm = half / width / (share * (1 - share))
             centre = logit(share)
-            low = np.where(usable, least + width * expit(centre - half), low)
-            high = np.where(usable, least + width * expit(centre + half), high)
-        return within_range(low, high, linear.value, measure)
+            low = np.where(usable, least + width * expit(centre - arm), linear.value - half)
+            high = np.where(usable, least + width * expit(centre + arm), linear.value + half)
+        return low, high
+
+
+def student(totals: Totals, tail: float) -> float:
+    """The t quantile that is exceeded with chance ``tail``, at the totals' degrees of freedom."""
+    return float(stdtrit(max(totals.df, 1.0), 1 - tail))
