@@ -147,13 +147,13 @@ def save_plot(outcome: Outcome, path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from sondage.report.plots import plot_progress
+    from sondage import plot
 
     with rc_context({"font.size": 12}):
         figure = Figure(figsize=(8, 4.8), dpi=150, layout="constrained")
         FigureCanvasAgg(figure)
         histories = {name: arm.history for name, arm in outcome.arms.items()}
-        plot_progress(histories, truth=outcome.truth, ax=figure.add_subplot())
+        plot.progress(histories, truth=outcome.truth, ax=figure.add_subplot())
         try:
             figure.savefig(path)
         except OSError as error:

@@ -1,6 +1,16 @@
-"""What people see: plots and text. Nothing here computes; it shows what a study says."""
+"""What people read: tables and text of what a study says. ``sondage.plot`` draws the same numbers."""
 
-from sondage.report.plots import plot_progress
+from sondage.report.allocation import LabelsByStratum, count_by_stratum, labels_by_stratum
+from sondage.report.chances import ChanceByScore, chance_by_score
+from sondage.report.past import history
 from sondage.report.text import table
 
-__all__ = ["plot_progress", "table"]
+__all__ = [
+    "ChanceByScore",
+    "LabelsByStratum",
+    "chance_by_score",
+    "count_by_stratum",
+    "history",
+    "labels_by_stratum",
+    "table",
+]

@@ -1,15 +1,16 @@
-"""Plots: what is drawn, what is left out, and on which axes."""
+"""Progress: what is drawn over the labels, and what is left out."""
 
-import sys
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from tests.plot.axes import legend
 
 import sondage as sd
-from sondage.errors import InvalidInput, MissingExtra
-from sondage.report import plot_progress, table
+from sondage.errors import InvalidInput
+from sondage.plot import progress
+from sondage.report import history
 from sondage.study.estimate import ConfidenceInterval, Estimate
 
 
@@ -43,26 +44,13 @@ def a_history(*values: float) -> list[Estimate]:
     return [an_estimate(10 * (k + 1), value) for k, value in enumerate(values)]
 
 
-@pytest.fixture
-def ax():
-    return Figure(layout="constrained").add_subplot()
-
-
-def legend(ax) -> list[str]:
-    return [text.get_text() for text in ax.get_legend().get_texts()]
-
-
 def line_of(ax, name: str):
     (line,) = [one for one in ax.get_lines() if one.get_label() == name and len(one.get_xdata())]
     return line
 
 
-def test_returns_the_axes_it_was_given(ax) -> None:
-    assert plot_progress(a_history(0.5, 0.6), ax=ax) is ax
-
-
 def test_draws_estimates_against_labels(ax) -> None:
-    plot_progress({"auto": a_history(0.5, 0.6, 0.55)}, ax=ax)
+    progress({"auto": a_history(0.5, 0.6, 0.55)}, ax=ax)
     line = line_of(ax, "auto")
     assert line.get_xdata().tolist() == [10, 20, 30]
     assert line.get_ydata().tolist() == [0.5, 0.6, 0.55]
@@ -71,14 +59,14 @@ def test_draws_estimates_against_labels(ax) -> None:
 
 
 def test_shades_the_interval(ax) -> None:
-    plot_progress({"auto": a_history(0.5, 0.6)}, ax=ax)
+    progress({"auto": a_history(0.5, 0.6)}, ax=ax)
     (band,) = ax.collections
     corners = {(round(x, 9), round(y, 9)) for x, y in band.get_paths()[0].vertices}
     assert {(10, 0.4), (20, 0.5), (10, 0.6), (20, 0.7)} <= corners
 
 
 def test_undefined_parts_are_left_out_and_named(ax) -> None:
-    plot_progress({"uniform": a_history(np.nan, np.nan, 0.5, 0.6)}, ax=ax)
+    progress({"uniform": a_history(np.nan, np.nan, 0.5, 0.6)}, ax=ax)
     assert legend(ax) == ["uniform (undefined below 30)"]
     drawn = line_of(ax, "uniform (undefined below 30)").get_ydata()
     assert np.isnan(drawn[:2]).all()
@@ -88,18 +76,18 @@ def test_undefined_parts_are_left_out_and_named(ax) -> None:
 
 
 def test_nothing_defined_is_said(ax) -> None:
-    plot_progress({"uniform": a_history(np.nan, np.nan)}, truth=0.7, ax=ax)
+    progress({"uniform": a_history(np.nan, np.nan)}, truth=0.7, ax=ax)
     assert legend(ax) == ["truth 0.700", "uniform (undefined)"]
 
 
 def test_a_lone_defined_estimate_is_a_point(ax) -> None:
-    plot_progress({"a": a_history(np.nan, 0.5, np.nan)}, ax=ax)
+    progress({"a": a_history(np.nan, 0.5, np.nan)}, ax=ax)
     points = [one for one in ax.get_lines() if one.get_marker() == "o"]
     assert [one.get_xdata().tolist() for one in points] == [[20]]
 
 
 def test_truth_is_a_line_within_sight(ax) -> None:
-    plot_progress({"a": a_history(0.5, 0.5)}, truth=0.9, ax=ax)
+    progress({"a": a_history(0.5, 0.5)}, truth=0.9, ax=ax)
     assert legend(ax)[0] == "truth 0.900"
     low, high = ax.get_ylim()
     assert low < 0.4
@@ -107,37 +95,24 @@ def test_truth_is_a_line_within_sight(ax) -> None:
 
 
 def test_designs_differ_in_colour_and_style(ax) -> None:
-    plot_progress({name: a_history(0.5, 0.6) for name in "abc"}, ax=ax)
+    progress({name: a_history(0.5, 0.6) for name in "abc"}, ax=ax)
     lines = [line_of(ax, name) for name in "abc"]
     assert len({line.get_color() for line in lines}) == 3
     assert len({str(line._dash_pattern) for line in lines}) == 3
 
 
 def test_values_beyond_0_and_1_are_not_cut(ax) -> None:
-    plot_progress(a_history(-3.0, 4.0), ax=ax)
+    progress(a_history(-3.0, 4.0), ax=ax)
     low, high = ax.get_ylim()
     assert low < -3.1
     assert high > 4.1
-
-
-def test_legend_stays_inside_the_figure() -> None:
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
-    FigureCanvasAgg(figure)  # one that really draws
-    ax = figure.add_subplot()
-    histories = {"auto": a_history(0.5, 0.6), "uniform": a_history(np.nan, *[0.5] * 5)}
-    plot_progress(histories, truth=0.6, ax=ax)
-    figure.canvas.draw()
-    box = ax.get_legend().get_window_extent()
-    assert box.x0 >= 0
-    assert box.x1 <= figure.bbox.x1
-    assert box.y1 <= figure.bbox.y1
 
 
 def test_real_estimates_of_a_study(ax) -> None:
     pool, labels = sd.datasets.synthetic_pool(n=500, prevalence=0.2, rng=0)
     study = sd.create_study(pool, "accuracy", design="uniform", rng=0)
     history = [study.run(labels, budget=20) for _ in range(3)]
-    plot_progress({"uniform": history}, ax=ax)
+    progress({"uniform": history}, ax=ax)
     assert line_of(ax, "uniform").get_xdata().tolist() == [20, 40, 60]
     assert ax.get_ylabel().startswith("accuracy")
 
@@ -145,22 +120,53 @@ def test_real_estimates_of_a_study(ax) -> None:
 @pytest.mark.parametrize("histories", [{}, [], {"a": []}])
 def test_no_estimates_is_an_error(histories: object, ax) -> None:
     with pytest.raises(InvalidInput, match="histories="):
-        plot_progress(histories, ax=ax)  # type: ignore[arg-type]
+        progress(histories, ax=ax)  # type: ignore[arg-type]
 
 
 def test_several_measures_at_once_are_refused(ax) -> None:
     pool, labels = sd.datasets.synthetic_pool(n=200, prevalence=0.2, rng=0)
     study = sd.create_study(pool, ["precision", "recall"], design="uniform", rng=0)
     with pytest.raises(InvalidInput, match="precision, recall"):
-        plot_progress([study.run(labels, budget=50)], ax=ax)
+        progress([study.run(labels, budget=50)], ax=ax)
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'sondage\[plot\]'"):
-        plot_progress(a_history(0.5))
+def test_a_study_is_drawn_as_it_was_along_the_way(made: SimpleNamespace, ax) -> None:
+    progress(made.strata, ax=ax, points=6)
+    wanted = history(made.strata, points=6)
+    (line,) = [one for one in ax.get_lines() if one.get_linewidth() > 2]
+    assert line.get_xdata().tolist() == [one.n_labels for one in wanted]
+    assert line.get_ydata().tolist() == [one.value for one in wanted]
+    assert ax.get_legend() is None
 
 
-def test_text_tables_line_up() -> None:
-    lines = table(["design", "n"], [["a", "1,000"], ["longer", "2"]]).splitlines()
-    assert lines == ["design      n", "-------------", "a       1,000", "longer      2"]
+def test_studies_by_name_and_another_measure(made: SimpleNamespace, ax) -> None:
+    progress({"a": made.strata, "b": made.items}, ax=ax, measure="recall", points=3)
+    assert legend(ax) == ["a", "b"]
+    assert ax.get_ylabel() == "recall with 95 % interval"
+    assert line_of(ax, "b").get_ydata()[-1] == made.items.estimate("recall").value
+
+
+def test_of_a_bound_only_its_end_is_drawn(ax) -> None:
+    bounds = [
+        replace(one, alternative="greater", ci=one.ci._replace(high=1.0)) for one in a_history(0.5, 0.6)
+    ]
+    progress(bounds, ax=ax)
+    assert len(ax.collections) == 0
+    ends = [one.get_ydata() for one in ax.get_lines() if one.get_linewidth() < 1]
+    assert np.isnan(ends[1]).all()
+    assert ends[0].tolist() == [0.4, 0.5]
+    assert ax.get_ylabel() == "F1 with 90 % lower bound"
+    assert ax.get_ylim()[1] < 0.7
+
+
+@pytest.mark.parametrize("wrong", ["f1", 3, [0.5, 0.6], {"a": 0.5}, [None]])
+def test_what_is_no_history_is_refused(wrong: object, ax) -> None:
+    with pytest.raises(InvalidInput, match="histories="):
+        progress(wrong, ax=ax)  # type: ignore[arg-type]
+    assert not ax.get_lines()
+
+
+def test_a_study_without_labels_is_refused(ax) -> None:
+    pool, _ = sd.datasets.synthetic_pool(n=200, prevalence=0.2, rng=0)
+    with pytest.raises(InvalidInput, match="at least one estimate"):
+        progress(sd.create_study(pool, rng=0), ax=ax)

@@ -1,0 +1,24 @@
+"""Plots: functions that take axes of matplotlib and return them, so that they fit into anybody's figure.
+
+matplotlib is imported when something is drawn, never before (``pip install 'sondage[plot]'``).
+"""
+
+from sondage.plot.allocation import labels_by_stratum
+from sondage.plot.calibration import reliability
+from sondage.plot.curves import curve
+from sondage.plot.hierarchy import tree
+from sondage.plot.intervals import forest
+from sondage.plot.matrix import confusion
+from sondage.plot.over_labels import progress
+from sondage.plot.shape import design_shape
+
+__all__ = [
+    "confusion",
+    "curve",
+    "design_shape",
+    "forest",
+    "labels_by_stratum",
+    "progress",
+    "reliability",
+    "tree",
+]

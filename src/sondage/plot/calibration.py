@@ -1,0 +1,136 @@
+"""The reliability diagram: what was believed against what came true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sondage.beliefs.calibration import Reliability
+from sondage.errors import InvalidInput
+from sondage.plot import style
+from sondage.plot.style import Axes
+from sondage.study.belief_report import BeliefReport
+
+_NUMBERS = "coverage"
+"""Name of the table for labels that are numbers."""
+_AREA, _LEAST_AREA = 700.0, 24.0
+"""Of a point that stands for the whole pool, and of one that stands for next to nothing."""
+
+
+def reliability(
+    report: BeliefReport | Reliability,
+    ax: Axes | None = None,
+    *,
+    of: str | None = None,
+    log: bool = False,
+) -> Axes:
+    """Believed chances against what was seen, with intervals; on the dashed line both agree.
+
+    Parameters
+    ----------
+    report
+        What ``study.belief_report()`` gives, or one of its tables.
+    ax
+        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given.
+    of
+        The class, or the part of a label, to show: a name in ``report.by_class``.
+    log
+        Both axes on a log scale, for chances that are mostly small. What is 0 is a hollow point at the lower
+        edge.
+
+    Returns
+    -------
+    ax
+        The same axes. The area of a point is its share of the pool.
+
+    >>> from matplotlib.figure import Figure
+    >>> import sondage as sd
+    >>> pool, labels = sd.datasets.synthetic_multiclass(n=2000, rng=0)
+    >>> study = sd.create_study(pool, "accuracy", rng=0)
+    >>> last = study.run(labels, budget=200)
+    >>> sd.plot.reliability(study.belief_report(), Figure().add_subplot()).get_xlabel()
+    'believed chance of the likeliest class'
+    """
+    table = _table(report, of)
+    level = (
+        f"{100 * report.confidence_level:g} % interval" if isinstance(report, BeliefReport) else "interval"
+    )
+    ax = style.axes_for(ax)
+    expected, observed, low = table.expected, table.observed, table.low
+    edge = -np.inf
+    if log:
+        edge = _log_square(ax, np.concatenate([expected, observed, low, table.high]))
+        expected, observed, low = (np.maximum(one, edge) for one in (expected, observed, low))
+    else:
+        style.unit_square(ax, 0.03)
+    right = style.diagonal(ax, "calibrated")
+    colour = style.COLOURS[0]
+    bars = ax.vlines(expected, low, table.high, color=colour, linewidth=1.6, alpha=0.6, zorder=2, label=level)
+    whole = _AREA * min(min(style.extent(ax)) / 250.0, 1.0)
+    share = table.weight / table.weight.sum() if table.name != _NUMBERS else np.zeros(len(expected))
+    ax.scatter(
+        expected,
+        observed,
+        s=np.maximum(whole * share, _LEAST_AREA),
+        facecolors=np.where(table.observed < edge, "white", colour),
+        edgecolors=np.where(table.observed < edge, colour, "white"),
+        linewidths=0.8,
+        clip_on=False,
+        zorder=3,
+    )
+    style.dress(ax, "both")
+    believed, seen = _axis_names(table.name, report, of)
+    style.name_axis(ax, "x", believed)
+    style.name_axis(ax, "y", seen)
+    said = "seen" if table.name == _NUMBERS else "seen (area: share of pool)"
+    (dot,) = ax.plot([], [], "o", color=colour, markersize=6, label=said)
+    style.legend_above(ax, [right, dot, bars])
+    return ax
+
+
+def _table(report: Any, of: str | None) -> Reliability:
+    if isinstance(report, Reliability):
+        if of is not None:
+            raise InvalidInput("of= chooses among the tables of a whole report: pass study.belief_report()")
+        return report
+    if not isinstance(report, BeliefReport):
+        raise InvalidInput(
+            f"report= takes what study.belief_report() gives, or a table of it, not {type(report).__name__}"
+        )
+    if of is not None:
+        if str(of) not in report.by_class:
+            raise InvalidInput(
+                f"of= names {of!r}, and the report has {list(report.by_class) or 'one table only'}"
+            )
+        return report.by_class[str(of)]
+    if report.reliability is None:
+        raise InvalidInput(
+            "report= has no reliability table: there are too few labels yet, or they are not yes or no"
+        )
+    return report.reliability
+
+
+def _axis_names(name: str, report: Any, of: str | None) -> tuple[str, str]:
+    if name == _NUMBERS:
+        return "believed chance of the interval", "share of labels inside"
+    if of is None and isinstance(report, BeliefReport) and report.by_class:
+        whole = "the likeliest class" if name == "likeliest" else "a label"
+        return (
+            f"believed chance of {whole}",
+            f"share where it was {'right' if name == 'likeliest' else 'true'}",
+        )
+    what = f" of {name}" if name else ""
+    return f"believed chance{what}", f"share{what} seen"
+
+
+def _log_square(ax: Axes, values: Any) -> float:
+    """Both axes alike, on a log scale; the lower edge."""
+    positive = values[values > 0]
+    edge = 10.0 ** np.floor(np.log10(max(float(positive.min()), 1e-6))) if len(positive) else 1e-3
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlim(edge, 1.2)
+    ax.set_ylim(edge, 1.2)
+    ax.set_aspect("equal")
+    return float(edge)

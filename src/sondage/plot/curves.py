@@ -1,0 +1,190 @@
+"""Curves over thresholds with bands: precision and recall, true and false positive rate."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.measures import Curve, Measure, PrecisionRecallCurve, RocCurve, resolve
+from sondage.plot import style
+from sondage.plot.style import Axes
+from sondage.study import Estimate, Study
+from sondage.types import Floats, Ints
+
+Band = Literal["box", "y"]
+
+_MARKED = 30
+"""Points up to which each is marked."""
+_POINTS = 1000
+"""Points that are drawn of a longer curve."""
+_BETWEEN, _GRID = 12, 400
+"""Steps between two points of a curve, and places along x, at which a band of boxes is worked out."""
+_TOGETHER = ("simultaneous", "bonferroni", "scheffe")
+"""Intervals that hold for all thresholds at once."""
+_NAMES = {"fpr": "false positive rate", "tpr": "true positive rate"}
+_MARK = "sondage curve"
+
+
+def curve(
+    estimate: Estimate | Curve | Study,
+    measure: str | Measure | None = None,
+    ax: Axes | None = None,
+    *,
+    outer: Estimate | Curve | None = None,
+    band: Band | None = "box",
+    label: str | None = None,
+) -> Axes:
+    """A precision-recall or ROC curve with its band.
+
+    Parameters
+    ----------
+    estimate
+        Of a ``PrecisionRecallCurve`` or ``RocCurve``; or a study, which is asked for it; or a ``Curve``.
+    measure
+        The measure that was estimated, bound to the pool (``study.measure`` or ``measure.bind(pool)``).
+        With a study it need not be bound, and is the study's own if left out.
+    ax
+        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given. Called again with the
+        same axes, a further curve is added in the next colour.
+    outer
+        An estimate of the same curve with wider intervals, such as ``interval="simultaneous"`` for a band
+        that holds the whole curve: drawn fainter around the other.
+    band
+        ``"box"``: wherever the intervals of both rates allow a point of the curve to be, for any threshold;
+        ``"y"``: the interval of the rate along y alone, at the estimate of the other; None for no band.
+    label
+        What to call the curve in the legend.
+
+    Returns
+    -------
+    ax
+        The same axes.
+
+    >>> from matplotlib.figure import Figure
+    >>> import sondage as sd
+    >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=0.2, rng=0)
+    >>> study = sd.create_study(pool, sd.measures.RocCurve(thresholds=20), rng=0)
+    >>> last = study.run(labels, budget=200)
+    >>> sd.plot.curve(last, study.measure, Figure().add_subplot()).get_ylabel()
+    'true positive rate'
+    """
+    if band not in ("box", "y", None):
+        raise InvalidInput(f"band= must be 'box', 'y' or None, not {band!r}")
+    if isinstance(estimate, Study):
+        study, wanted = estimate, estimate.measure if measure is None else resolve(measure)
+        measure = _checked(wanted).bind(study.pool)
+        estimate = study.estimate(measure)
+    found = _thinned(_curve(estimate, measure, "estimate"))
+    around = None if outer is None else _thinned(_curve(outer, measure, "outer"))
+    ax = style.axes_for(ax)
+    before = sum(line.get_gid() == _MARK for line in ax.get_lines())
+    colour = style.colour(before)
+    roc = found.x_name == "fpr"
+    if roc and not before:
+        style.diagonal(ax)
+    for one, source, opacity in ((around, outer, 0.1), (found, estimate, 0.2)):
+        if one is not None and band is not None:
+            patch = _draw_band(ax, one, band, colour, opacity)
+            if patch is not None:
+                patch.set_label(_band_label(source))
+    defined = np.isfinite(found.x) & np.isfinite(found.y)
+    ax.plot(
+        found.x[defined],
+        found.y[defined],
+        color=colour,
+        linestyle=style.style(before),
+        linewidth=1.8,
+        marker="o" if len(found.x) <= _MARKED else "",
+        markersize=3.5,
+        label=label or "_",
+        gid=_MARK,
+        zorder=3,
+    )
+    style.unit_square(ax)
+    style.dress(ax, "both")
+    style.name_axis(ax, "x", _NAMES.get(found.x_name, found.x_name))
+    style.name_axis(ax, "y", _NAMES.get(found.y_name, found.y_name))
+    # Bands of further curves are explained by the first.
+    said = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0][::-1]}
+    style.legend_above(ax, list(said.values())[::-1])
+    return ax
+
+
+def _checked(measure: Any) -> Measure:
+    if not isinstance(measure, (PrecisionRecallCurve, RocCurve)):
+        raise InvalidInput(
+            f"measure= takes a PrecisionRecallCurve or a RocCurve of one system, not {style.called(measure)}"
+        )
+    return measure
+
+
+def _curve(estimate: Any, measure: Any, argument: str) -> Curve:
+    if isinstance(estimate, Curve):
+        return estimate
+    if not isinstance(estimate, Estimate):
+        raise InvalidInput(
+            f"{argument}= takes an estimate, a Curve or a study, not {type(estimate).__name__}"
+        )
+    bound: Any = _checked(measure)
+    if bound.scores is None:
+        raise InvalidInput(
+            f"measure= is not bound to a pool: pass study.measure, or {type(bound).__name__}(...).bind(pool)"
+        )
+    found: Curve = bound.curve(estimate)
+    return found
+
+
+def _thinned(found: Curve) -> Curve:
+    """At most so many points, evenly spaced along the curve's own length."""
+    if len(found.x) <= _POINTS:
+        return found
+    x, y = np.nan_to_num(found.x), np.nan_to_num(found.y)
+    way = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
+    wanted = np.linspace(0.0, way[-1], _POINTS)
+    keep: Ints = np.unique(np.searchsorted(way, wanted).clip(0, len(x) - 1))
+    columns = {name: getattr(found, name)[keep] for name in found._fields if not name.endswith("_name")}
+    return found._replace(**columns)
+
+
+def _draw_band(ax: Axes, found: Curve, band: Band, colour: str, opacity: float) -> Any:
+    ends = np.stack([found.x, found.x_low, found.x_high, found.y_low, found.y_high])
+    usable = np.isfinite(ends).all(axis=0)
+    if usable.sum() < 2:
+        return None
+    x, x_low, x_high, y_low, y_high = ends[:, usable]
+    if band == "box":
+        x, y_low, y_high = boxes(x_low, x_high, y_low, y_high)
+    return ax.fill_between(x, y_low, y_high, color=colour, alpha=opacity, linewidth=0, zorder=2)
+
+
+def boxes(x_low: Floats, x_high: Floats, y_low: Floats, y_high: Floats) -> tuple[Floats, Floats, Floats]:
+    """Outline of boxes joined one to the next: x, and the least and greatest y that they reach there.
+
+    >>> x, low, high = boxes(*np.array([[0.0, 0.5], [0.1, 0.6], [0.2, 0.2], [0.4, 0.4]]))
+    >>> float(x[0]), float(x[-1]), float(low.min()), float(high.max())
+    (0.0, 0.6, 0.2, 0.4)
+    """
+    corners = np.stack([x_low, x_high, y_low, y_high])
+    place = np.linspace(0, len(x_low) - 1, (len(x_low) - 1) * _BETWEEN + 1)
+    left, right, bottom, top = (np.interp(place, np.arange(len(x_low)), one) for one in corners)
+    x = np.linspace(left.min(), right.max(), _GRID)
+    step = x[1] - x[0]
+    # A box between two places of the grid counts at the nearest, so that nothing is lost.
+    first = np.searchsorted(x, left - step / 2)
+    last = np.maximum(np.searchsorted(x, right + step / 2, "right") - 1, first)
+    low, high = np.full(_GRID, np.inf), np.full(_GRID, -np.inf)
+    for a, b, least, most in zip(first, last, bottom, top, strict=True):
+        piece = slice(a, b + 1)
+        np.minimum(low[piece], least, out=low[piece])
+        np.maximum(high[piece], most, out=high[piece])
+    empty = low > high
+    return x, np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+
+
+def _band_label(source: Any) -> str:
+    if not isinstance(source, Estimate):
+        return "band"
+    level = f"{100 * source.confidence_level:g} %"
+    return f"{level}, whole curve" if source.interval in _TOGETHER else f"{level}, each threshold"

@@ -1,0 +1,199 @@
+"""The confusion matrix as a picture, with what is not known of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.measures import ConfusionMatrix, Measure, resolve
+from sondage.plot import style
+from sondage.plot.style import Axes
+from sondage.study import Estimate, Study
+from sondage.types import Array, Bools, Floats
+
+_LARGEST_SIZE = 12.0
+_DIGIT = 0.68
+"""Width of a digit and of ±, in font sizes."""
+_LONGEST = 24
+_DARK = 0.55
+"""Share of the colour scale from which text is white."""
+_TITLES = {"true": "share of the true class", "pred": "share of the predicted class"}
+
+
+def confusion(
+    estimate: Estimate | Study,
+    measure: str | Measure | None = None,
+    ax: Axes | None = None,
+    *,
+    text: bool | None = None,
+    digits: int = 2,
+) -> Axes:
+    """The confusion matrix: colour for the value, and in every cell the value and half its interval.
+
+    Parameters
+    ----------
+    estimate
+        Of a ``ConfusionMatrix``; or a study, which is asked for it.
+    measure
+        The matrix that was estimated, bound to the pool (``study.measure`` or ``measure.bind(pool)``). With
+        a study it need not be bound, and is the study's own if left out.
+    ax
+        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given.
+    text
+        Whether to write the numbers; by default where there is room for them. Without them there is a
+        colour bar.
+    digits
+        Of the numbers.
+
+    Returns
+    -------
+    ax
+        The same axes. Undefined cells are hatched, cells that were not asked for are empty.
+
+    >>> from matplotlib.figure import Figure
+    >>> import sondage as sd
+    >>> pool, labels = sd.datasets.synthetic_multiclass(n=1000, classes=3, rng=0)
+    >>> study = sd.create_study(pool, "confusion_matrix", rng=0)
+    >>> last = study.run(labels, budget=200)
+    >>> ax = sd.plot.confusion(last, study.measure, Figure().add_subplot())
+    >>> len(ax.texts)
+    9
+    """
+    if isinstance(estimate, Study):
+        study, wanted = estimate, estimate.measure if measure is None else resolve(measure)
+        measure = _checked(wanted).bind(study.pool)
+        estimate = study.estimate(measure)
+    bound = _checked(measure)
+    if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < 0:
+        raise InvalidInput(f"digits= must be a whole number, not {digits!r}")
+    value, beside, asked = _tables(estimate, bound, digits)
+    classes = [style.shortened(str(one), _LONGEST) for one in bound.classes]
+    ax = style.axes_for(ax)
+    top = float(np.nanmax(value)) if np.isfinite(value).any() else 1.0
+    image = ax.imshow(
+        np.ma.masked_invalid(value),
+        cmap="Blues",
+        vmin=0.0,
+        vmax=1.0 if bound.normalize in _TITLES else top or 1.0,
+    )
+    cell, size, numbers = _cell(ax, classes, digits)
+    _dress(ax, classes, size, cell)
+    said = _TITLES.get(str(bound.normalize), "share of all items")
+    for i, j in np.argwhere(asked & ~np.isfinite(value)):
+        _hatch(ax, i, j)
+    if text if text is not None else numbers >= style.SMALLEST:
+        _write(ax, value, beside, asked, max(numbers, style.SMALLEST), digits, image)
+        word = "± half the" if estimate.alternative == "two-sided" else "and its"
+        style.name_axis(ax, "x", f"predicted ({said} {word} {style.level_of(estimate)})")
+    else:
+        bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(length=0, labelcolor=style.INK)
+        style.name_axis(ax, "x", f"predicted ({said})")
+    return ax
+
+
+def _checked(measure: Any) -> ConfusionMatrix:
+    if not isinstance(measure, ConfusionMatrix):
+        raise InvalidInput(f"measure= takes a ConfusionMatrix, not {style.called(measure)}")
+    return measure
+
+
+def _tables(estimate: Any, measure: ConfusionMatrix, digits: int) -> tuple[Floats, Array, Bools]:
+    """(C, C) values, what to write of their intervals, and which cells were asked for."""
+    if not isinstance(estimate, Estimate):
+        raise InvalidInput(f"estimate= takes an estimate or a study, not {type(estimate).__name__}")
+    if not measure.classes:
+        raise InvalidInput(
+            "measure= is not bound to a pool: pass study.measure, or ConfusionMatrix(...).bind(pool)"
+        )
+    if estimate.names != measure.names:
+        raise InvalidInput(
+            f"estimate= has {len(estimate.names)} coordinates, beginning with {estimate.names[0]!r}, which "
+            f"are not the {measure.m} of measure=: pass one of this measure and pool"
+        )
+    square = (len(measure.classes),) * 2
+    value, beside, asked = np.full(square, np.nan), np.full(square, "", object), np.zeros(square, bool)
+    value[measure.cells], low, high = style.ends(estimate)
+    sign, number = {
+        "two-sided": ("±", (high - low) / 2),
+        "greater": ("≥", low),
+        "less": ("≤", high),
+    }[estimate.alternative]
+    beside[measure.cells] = [f"{sign}{one:.{digits}f}" for one in number]
+    asked[measure.cells] = True
+    return value, beside, asked
+
+
+def _cell(ax: Axes, names: list[str], digits: int) -> tuple[float, float, float]:
+    """Points that a cell will have, and sizes of the names and of two lines of numbers for it.
+
+    Names stand on two sides and take the more room the larger they are.
+    """
+    width, height = style.paper(ax) if len(ax.figure.axes) == 1 else style.extent(ax)
+    usual = float(ax.yaxis.get_label().get_fontsize())
+    longest = max(len(name) for name in names)
+    for size in np.linspace(usual, style.SMALLEST, 8):
+        aside = style.LETTER * longest * size
+        # Below the names is the name of the axis, on two lines where it is short of room.
+        below = style.LINE * size if upright(names, size, width / len(names)) else 0.75 * aside
+        cell = min(width - aside - 2 * usual, height - below - 2.5 * usual) / len(names)
+        if size * style.LINE <= cell:
+            break
+    cell = max(cell, 1.0)
+    numbers = min(_LARGEST_SIZE, 0.9 * cell / (_DIGIT * (digits + 3)), 0.85 * cell / (2 * style.LINE))
+    return cell, float(size), numbers
+
+
+def upright(names: list[str], size: float, cell: float) -> bool:
+    """Whether names side by side have room."""
+    return bool(max(len(name) for name in names) * _DIGIT * size < 0.9 * cell)
+
+
+def _dress(ax: Axes, names: list[str], size: float, cell: float) -> None:
+    step = int(np.ceil(style.LINE * size / cell))
+    places = range(0, len(names), step)
+    flat = upright(names, size, cell * step)
+    # Slanted names need more room than upright ones on their side.
+    rotation = 0 if flat else 45 if cell * step > 1.8 * size else 90
+    ax.set_yticks(places, names[::step], fontsize=size)
+    ax.set_xticks(
+        places,
+        names[::step],
+        fontsize=size,
+        rotation=rotation,
+        ha="center" if flat else "right",
+        va="top" if flat else "center",
+        rotation_mode="default" if flat else "anchor",
+    )
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    # White lines between the cells.
+    edges = np.arange(-0.5, len(names))
+    ax.set_xticks(edges, minor=True)
+    ax.set_yticks(edges, minor=True)
+    ax.grid(which="minor", color="white", linewidth=1.5 if len(names) <= 20 else 0.3)
+    ax.tick_params(which="both", length=0, labelcolor=style.INK)
+    style.name_axis(ax, "y", "true")
+
+
+def _write(
+    ax: Axes, value: Floats, beside: Array, asked: Bools, size: float, digits: int, image: Any
+) -> None:
+    for i, j in np.argwhere(asked):
+        if np.isfinite(value[i, j]):
+            said = f"{value[i, j]:.{digits}f}\n{beside[i, j]}"
+            colour = "white" if image.norm(value[i, j]) > _DARK else style.INK
+        else:
+            said, colour = "–", style.FAINT
+        ax.text(j, i, said, ha="center", va="center", color=colour, size=size)
+
+
+def _hatch(ax: Axes, i: int, j: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    ax.add_patch(
+        Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="white", edgecolor=style.PALE, hatch="///", linewidth=0)
+    )

@@ -1,0 +1,258 @@
+"""How plots look: colours, axes, legends. The one place for it."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from sondage.errors import InvalidInput, MissingExtra
+from sondage.study.estimate import INTERVAL_WORDS, Estimate
+from sondage.types import Floats
+
+Axes = Any
+"""``matplotlib.axes.Axes``: matplotlib is optional, so its types are not at hand."""
+
+# Okabe and Ito (2008): told apart with any colour vision; line styles tell them apart in print.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+STYLES = ("-", (0, (3.5, 1.2)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+INK, FAINT, PALE, GRID = "#222222", "#8a8a8a", "#d4d4d4", "#e6e6e6"
+BAND = 0.14
+"""Opacity of an interval's band."""
+
+LETTER = 0.56
+"""Mean width of a letter, in font sizes."""
+LINE = 1.25
+"""Distance of two lines of text, in font sizes."""
+_SMALL, SMALLEST = 6.5, 5.0
+"""Points below which text is not easy to read, and cannot be read."""
+_FOR_NAMES = 0.4
+"""Share of a figure's width that names of rows may take."""
+_ROOMY = 150.0
+"""Points from which axes have room for many ticks."""
+_FOR_TICKS = 48.0
+"""Points that the left side of axes takes for numbers."""
+_HANDLE, _PAD, _APART = 2.2, 0.6, 1.5
+"""Length of a legend's lines, their distance from the text, and that of columns, in font sizes."""
+
+
+def axes_for(ax: Axes | None) -> Axes:
+    """The axes given, or the current ones of pyplot.
+
+    A new figure gets the layout that makes room for labels, whatever their length.
+    """
+    if ax is not None:
+        if not hasattr(ax, "set_xlim"):
+            raise InvalidInput(f"ax= takes axes of matplotlib, not {type(ax).__name__}")
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "plot", "a plot") from error
+    figure = pyplot.gcf()
+    if not figure.axes and figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")
+    return pyplot.gca()
+
+
+def colour(k: int) -> str:
+    """The k-th colour."""
+    return COLOURS[k % len(COLOURS)]
+
+
+def style(k: int) -> Any:
+    """The k-th style of a line."""
+    return STYLES[k % len(STYLES)]
+
+
+def dress(ax: Axes, grid: Literal["x", "y", "both"] | None = "y") -> None:
+    """Quiet axes: lines only where values are read."""
+    if grid is not None:
+        ax.grid(axis=grid, color=GRID, linewidth=0.8)
+        ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    for side, along in (("left", "y"), ("bottom", "x")):
+        ax.spines[side].set_visible(grid != along)
+        ax.spines[side].set_color(FAINT)
+        ax.tick_params(axis=along, labelcolor=INK, color=FAINT, length=0 if grid == along else 3)
+
+
+def unit_square(ax: Axes, margin: float = 0.01) -> None:
+    """Two shares against each other, from 0 to 1, on one scale."""
+    from matplotlib.ticker import MultipleLocator
+
+    ax.set_xlim(-margin, 1 + margin)
+    ax.set_ylim(-margin, 1 + margin)
+    ax.set_aspect("equal")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MultipleLocator(0.25 if min(extent(ax)) > _ROOMY else 0.5))
+        axis.set_major_formatter("{x:g}")
+
+
+def diagonal(ax: Axes, label: str | None = None) -> Any:
+    """Where both axes are equal."""
+    (line,) = ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label=label)
+    return line
+
+
+def extent(ax: Axes) -> tuple[float, float]:
+    """Width and height of the axes, in points."""
+    box = ax.get_window_extent()
+    scale = 72.0 / float(ax.figure.dpi)
+    return float(box.width) * scale, float(box.height) * scale
+
+
+def name_axis(ax: Axes, along: Literal["x", "y"], text: str) -> None:
+    """The name of an axis, on as many lines as its length makes necessary."""
+    axis = ax.xaxis if along == "x" else ax.yaxis
+    letters = max(int(extent(ax)[along == "y"] / (LETTER * axis.label.get_fontsize())), 10)
+    axis.set_label_text(textwrap.fill(text, letters), color=INK)
+
+
+def legend_above(ax: Axes, handles: Sequence[Any], align: Literal["left", "right"] = "left") -> None:
+    """A legend between the axes and the upper edge, in as many columns as there is room for.
+
+    It shrinks before it takes more than a quarter of the height.
+    """
+    handles = [handle for handle in handles if handle.get_label() and handle.get_label()[0] != "_"]
+    if not handles:
+        return
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
+    usual = float(FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points())
+    letters = [len(handle.get_label()) for handle in handles]
+    room, height = _room(ax, align), extent(ax)[1]
+    for size in np.linspace(usual, min(_SMALL, usual), 6):
+        columns = _columns(letters, room / float(size))
+        rows = math.ceil(len(handles) / columns)
+        if rows == 1 or rows * LINE * size <= height / 4:
+            break
+    ax.legend(
+        handles=handles,
+        loc=f"lower {align}",
+        bbox_to_anchor=(0.0 if align == "left" else 1.0, 1.0),
+        ncols=columns,
+        fontsize=float(size),
+        frameon=False,
+        handlelength=_HANDLE,
+        handletextpad=_PAD,
+        columnspacing=_APART,
+        labelspacing=0.3,
+        borderaxespad=0.2,
+        borderpad=0.2,
+    )
+
+
+def paper(ax: Axes) -> tuple[float, float]:
+    """Width and height of the figure (or the part of one) that the axes are on, in points."""
+    box, scale = ax.figure.bbox, 72.0 / float(ax.figure.dpi)
+    return float(box.width) * scale, float(box.height) * scale
+
+
+def _room(ax: Axes, align: str) -> float:
+    """Points from the edge of the axes to the other side of the figure, or of the axes if not alone."""
+    width, height = extent(ax)
+    side = min(width, height) if ax.get_aspect() == 1.0 else width
+    if len(ax.figure.axes) > 1:
+        return side
+    whole, scale = paper(ax)[0], 72.0 / float(ax.figure.dpi)
+    left = float(ax.get_window_extent().x0 - ax.figure.bbox.x0) * scale
+    if align == "right":
+        return min(left + width, whole - 8.0)
+    # Square axes stand in the middle of their place; a layout will move small axes away from their names.
+    name = ax.yaxis.label
+    lines = name.get_text().count("\n") + 1 if name.get_text() else 0
+    names = _FOR_TICKS + LINE * lines * float(name.get_fontsize())
+    return whole - max(left + (width - side) / 2, names) - 4.0
+
+
+def _columns(letters: Sequence[int], room: float) -> int:
+    """As many columns as fit, the room being in font sizes; matplotlib fills column by column."""
+    for columns in range(len(letters), 1, -1):
+        longest = [max(column) for column in np.array_split(letters, columns)]
+        if sum(longest) * LETTER + columns * (_HANDLE + _PAD + _APART) - _APART <= room:
+            return columns
+    return 1
+
+
+def row_names(ax: Axes, names: Sequence[str], letters: int = 44) -> float:
+    """A name beside each row 0, 1, 2, ..., the first on top, as large as there is room for; that size.
+
+    Where even small letters have no room, long names are shortened, and only every second, third, ... row
+    is named.
+    """
+    rows = len(names)
+    usual = float(ax.yaxis.get_label().get_fontsize())
+    high = min(usual, extent(ax)[1] / rows / LINE)
+    step = 1 if high >= SMALLEST else math.ceil(SMALLEST / high)
+    width = _FOR_NAMES * paper(ax)[0]
+    if len(ax.figure.axes) > 1:
+        width = min(width, extent(ax)[0])
+    longest = min(max(len(name) for name in names), letters)
+    size = max(min(high, max(width / (LETTER * longest), _SMALL)), SMALLEST)
+    letters = max(min(letters, round(width / (LETTER * size))), 8)
+    ax.set_ylim(rows - 0.5, -0.5)
+    ax.set_yticks(range(0, rows, step), [shortened(name, letters) for name in names[::step]], fontsize=size)
+    return size
+
+
+def shortened(text: str, letters: int) -> str:
+    """Text that fits.
+
+    >>> shortened("a long name", 8)
+    'a lon...'
+    """
+    return text if len(text) <= letters else text[: letters - 3] + "..."
+
+
+def span(values: Floats) -> tuple[float, float] | None:
+    """Ends of an axis that shows all values; a share stays a share: no paper far beyond 0 and 1.
+
+    >>> span(np.array([0.5, 1.0, np.nan]))
+    (0.475, 1.02)
+    """
+    seen = values[np.isfinite(values)]
+    if not len(seen):
+        return None
+    low, high = float(seen.min()), float(seen.max())
+    margin = 0.05 * (high - low) or 0.05
+    inside = low >= 0 and high <= 1
+    edge = 0.02
+    return (
+        max(low - margin, -edge) if inside else low - margin,
+        min(high + margin, 1 + edge) if inside else high + margin,
+    )
+
+
+def with_interval(name: str, estimate: Estimate) -> str:
+    """What an axis shows: a measure, and which interval around it."""
+    shown = "F1" if name == "f1" else name
+    return f"{shown} with {level_of(estimate)}"
+
+
+def level_of(estimate: Estimate) -> str:
+    """``95 % interval``."""
+    return f"{100 * estimate.confidence_level:g} % {INTERVAL_WORDS[estimate.alternative]}"
+
+
+def ends(estimate: Estimate) -> tuple[Floats, Floats, Floats]:
+    """(m,) values and ends of the intervals; nan for an end that was not asked for."""
+    value, low, high = (
+        np.atleast_1d(np.asarray(one, dtype=np.float64))
+        for one in (estimate.value, estimate.ci.low, estimate.ci.high)
+    )
+    nothing = np.full(len(value), np.nan)
+    if estimate.alternative == "greater":
+        return value, low, nothing
+    if estimate.alternative == "less":
+        return value, nothing, high
+    return value, low, high
+
+
+def called(measure: Any) -> str:
+    """What to call something that should have been another measure."""
+    return repr(getattr(measure, "alias", measure) or type(measure).__name__)

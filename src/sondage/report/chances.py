@@ -1,0 +1,112 @@
+"""The shape of a design: how much likelier than in a uniform sample items are to be asked, by their score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sondage.designs.allocation import WaterLevel
+from sondage.designs.base import Problem, Table
+from sondage.errors import InvalidInput
+from sondage.pool.score_column import score_column
+from sondage.study import Study
+from sondage.types import Array, Floats
+
+_BINS = 120
+_USUAL = 1000
+
+
+@dataclass(frozen=True)
+class ChanceByScore:
+    """Relative chances in bins of the score: the mean, the least and the greatest of each bin.
+
+    ``dark`` is the share of the pool that has no chance at all (left out of the rest).
+    """
+
+    score: Floats
+    mean: Floats
+    least: Floats
+    greatest: Floats
+    dark: float
+
+
+def relative_chance(problem: Problem, table: Table, n: int) -> Floats:
+    """(U,) chance that an item of a unit is asked, relative to a uniform sample of the same size.
+
+    Of draws with replacement and draws one by one, the chance of the next draw; of Poisson and fixed size,
+    the chance of being among the ``n`` items; of strata, the share of the unit's items that will have been
+    asked, those asked before included.
+
+    >>> import sondage as sd
+    >>> pool = sd.Pool.from_arrays(probability=[.5, .5, .1, .9])
+    >>> study = sd.create_study(pool, "accuracy", design="importance", rng=0)
+    >>> problem = study.problem()
+    >>> relative_chance(problem, study.design.table(problem, 1), 1).round(2).tolist()
+    [1.19, 1.19, 0.81, 0.81]
+    """
+    size = problem.units.size.astype(np.float64)
+    if table.kind == "strata":
+        assert table.quota is not None
+        return _relative((problem.asked + table.quota) / size, size)
+    chance = table.chance
+    assert chance is not None
+    if table.kind == "wr":  # the chances of all items add up to 1, those asked before included
+        return np.asarray(chance * len(problem.pool))
+    if table.kind == "wor":  # only items that are left can be drawn
+        return _relative(chance, size - problem.asked)
+    scale = WaterLevel(chance).scale(problem.expected + n)
+    included = np.minimum(1.0, scale * chance, where=chance > 0, out=np.zeros(len(chance)))
+    return _relative(included, size)
+
+
+def _relative(chance: Floats, size: Floats) -> Floats:
+    """Chances over their mean over the items."""
+    return np.asarray(chance * size.sum() / float(chance @ size))
+
+
+def by_score(score: Array, relative: Floats, bins: int = _BINS) -> ChanceByScore:
+    """Relative chances of items against their scores.
+
+    >>> found = by_score(np.array([0.0, 0.2, 1.0, 2.0]), np.array([2.0, 0.5, 1.0, 0.0]), bins=2)
+    >>> found.score.tolist(), found.mean.tolist(), found.least.tolist(), found.dark
+    ([0.1, 1.0], [1.25, 1.0], [0.5, 1.0], 0.25)
+    """
+    bright = relative > 0
+    dark = 1.0 - float(bright.mean())
+    score, relative = np.asarray(score, dtype=np.float64)[bright], relative[bright]
+    low, high = (float(score.min()), float(score.max())) if len(score) else (0.0, 1.0)
+    place = np.minimum(((score - low) / ((high - low) or 1.0) * bins).astype(np.int64), bins - 1)
+    count = np.bincount(place, minlength=bins)
+    used = count > 0
+    least, greatest = np.full(bins, np.inf), np.full(bins, -np.inf)
+    np.minimum.at(least, place, relative)
+    np.maximum.at(greatest, place, relative)
+    mean, centre = (np.bincount(place, weights=one, minlength=bins)[used] for one in (relative, score))
+    return ChanceByScore(centre / count[used], mean / count[used], least[used], greatest[used], dark)
+
+
+def chance_by_score(study: Study, *, n: int | None = None, bins: int = _BINS) -> ChanceByScore:
+    """The shape of a study's design as it stands: before any label, or after those there are.
+
+    ``n`` is the number of labels that a sample without replacement is looked at for: what is left of the
+    budget, or 1,000 without one.
+    """
+    if not isinstance(study, Study):
+        raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
+    if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1):
+        raise InvalidInput(f"n= must be a whole number above 0, not {n!r}")
+    pool = study.parts.pool
+    score = score_column(pool, study.measure.systems(pool))
+    if score is None:
+        raise InvalidInput("the shape of a design is drawn over a score, and the pool has none: pass score=")
+    problem = study.problem()
+    left = len(pool) - len(problem.asked_rows)
+    if n is None:
+        labels = study.remaining if isinstance(study.parts.budget, int) else _USUAL
+        n = int(min(labels, left))
+    if n < 1 and study.design.kind == "strata":
+        table = Table("strata", quota=np.zeros(study.units.count, dtype=np.int64))
+    else:
+        table = study.design.table(problem, max(n, 1))
+    return by_score(score, relative_chance(problem, table, n)[study.units.codes], bins)

@@ -1,0 +1,75 @@
+"""Labels by stratum: bars as long as the shares, rows with names or columns without."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.plot.axes import legend
+
+import sondage as sd
+from sondage.errors import InvalidInput
+from sondage.plot import labels_by_stratum
+from sondage.report import labels_by_stratum as table
+
+
+def widths(ax: Any) -> list[Any]:
+    return [np.array([bar.get_width() for bar in layer]) for layer in ax.containers]
+
+
+def test_bars_are_as_long_as_the_shares(made: SimpleNamespace, ax: Any) -> None:
+    labels_by_stratum(made.strata, ax)
+    found = table(made.strata)
+    pool, labels, positives = widths(ax)
+    np.testing.assert_allclose(pool, found.share_of_pool)
+    np.testing.assert_allclose(labels, found.share_of_labels)
+    np.testing.assert_allclose(positives, found.found["1"] / found.labels.sum())
+    assert legend(ax) == ["share of the pool", "share of the labels", "of them labelled 1"]
+
+
+def test_rows_have_names_and_the_first_is_on_top(made: SimpleNamespace, ax: Any) -> None:
+    labels_by_stratum(made.strata, ax)
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names == [f"{h}   {name}" for h, name in enumerate(table(made.strata).names)]
+    assert ax.get_ylim() == (7.5, -0.5)
+    low, high = ax.get_xlim()
+    assert low == 0
+    assert high >= table(made.strata).share_of_labels.max()
+
+
+def test_designs_of_items_have_bands_along_the_score(made: SimpleNamespace, ax: Any) -> None:
+    labels_by_stratum(made.items, ax, bands=6)
+    assert len(ax.get_yticklabels()) == 6
+    np.testing.assert_allclose(widths(ax)[0], np.full(6, 1 / 6))
+    assert ax.get_ylabel() == "stratum, along the score"
+
+
+def test_many_strata_are_columns(made: SimpleNamespace, ax: Any) -> None:
+    labels_by_stratum(made.items, ax, bands=50)
+    filled = [one for one in ax.patches if one.get_fill()]
+    found = table(made.items, bands=50)
+    np.testing.assert_allclose(filled[0].get_data().values, found.share_of_pool)
+    np.testing.assert_allclose(filled[1].get_data().values, found.share_of_labels)
+    assert ax.get_xlim() == (-0.5, 49.5)
+    assert ax.get_xlabel() == "stratum"
+    assert legend(ax)[0] == "share of the pool"
+
+
+def test_several_classes_have_no_positives(made: SimpleNamespace, ax: Any) -> None:
+    labels_by_stratum(made.matrix, ax)
+    assert legend(ax) == ["share of the pool", "share of the labels"]
+
+
+def test_a_table_can_be_drawn_and_a_study_without_labels(ax: Any) -> None:
+    pool, _ = sd.datasets.synthetic_pool(n=300, prevalence=0.2, rng=0)
+    study = sd.create_study(pool, design="importance", rng=0)
+    labels_by_stratum(table(study, bands=3), ax)
+    assert widths(ax)[1].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("wrong", [None, 0.5, "study"])
+def test_what_is_no_study_is_refused(wrong: Any, ax: Any) -> None:
+    with pytest.raises(InvalidInput, match="study= takes a study"):
+        labels_by_stratum(wrong, ax)
