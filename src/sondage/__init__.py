@@ -1,6 +1,6 @@
 """Sondage: know how good a model is from as few labels as possible."""
 
-from sondage import beliefs, datasets, designs, errors, estimators, intervals, journal, measures
+from sondage import beliefs, datasets, designs, errors, estimators, intervals, journal, measures, plot
 from sondage.objective import EstimateAll
 from sondage.pool import Pool
 from sondage.simulate import simulate
@@ -40,5 +40,6 @@ __all__ = [
     "journal",
     "load_study",
     "measures",
+    "plot",
     "simulate",
 ]

@@ -30,6 +30,8 @@ class Named:
 
     alias: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
+    hidden: ClassVar[bool] = False
+    """Whether it is found by its name but not listed, because it is not for ordinary use."""
     _family: ClassVar[str] = ""
     _known: ClassVar[dict[str, type[Named]]]
     _families: ClassVar[dict[str, type[Named]]] = {}
@@ -48,16 +50,19 @@ class Named:
 
     @classmethod
     def catalogue(cls) -> dict[str, type[Self]]:
-        """Every alias of the family, after a look through its folder."""
+        """Every alias of the family that is not hidden, after a look through its folder."""
         package = importlib.import_module(cls._family)
         for module in pkgutil.iter_modules(getattr(package, "__path__", ())):
             importlib.import_module(f"{cls._family}.{module.name}")
-        return dict(sorted(cls._known.items()))  # type: ignore[arg-type]
+        listed = {name: kind for name, kind in sorted(cls._known.items()) if not kind.hidden}
+        return listed  # type: ignore[return-value]
 
     @classmethod
     def from_alias(cls, name: str, /, **options: Any) -> Self:
         """The part of this name, made with these options."""
-        kind = cls._known.get(name) or cls.catalogue().get(name)
+        if name not in cls._known:
+            cls.catalogue()  # looks through the folder
+        kind = cls._known.get(name)
         if kind is None:
             family = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", Named._families[cls._family].__name__).lower()
             near = difflib.get_close_matches(name.lower(), cls.catalogue(), n=1)
@@ -99,7 +104,7 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     if isinstance(value, (str, int, float, bool, type(None))):
         return value
-    if hasattr(value, "item"):
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         return value.item()
     return {"code": getattr(value, "__qualname__", repr(value))}
 

@@ -203,11 +203,11 @@ def test_nodes_of_numbers_have_the_moments_of_the_normal() -> None:
     np.testing.assert_allclose(fourth, 3 * std**4, rtol=1e-10)
 
 
-def test_a_number_without_a_std_has_a_std_of_one() -> None:
+def test_a_number_without_a_std_has_that_of_the_predictions() -> None:
     pool = Pool.from_arrays(prediction=[1.5, -2.25])
     labels, chance = ScoreBelief().bind(pool, ("model",)).items(pool.rows(EVERY))
     _, second, _, _ = moments(labels, chance, np.array([1.5, -2.25]))
-    np.testing.assert_allclose(second, 1.0, rtol=1e-10)
+    np.testing.assert_allclose(second, np.var([1.5, -2.25]), rtol=1e-10)
 
 
 def test_numbers_of_several_systems_are_a_mixture() -> None:

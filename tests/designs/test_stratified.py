@@ -11,6 +11,7 @@ from tests.designs.problems import problem_of, scored
 import sondage as sd
 from sondage.designs import Stratified, Uniform
 from sondage.designs.allocation import shares
+from sondage.designs.allocations import Neyman, Rules
 from sondage.designs.influence import unit_spread
 from sondage.errors import InvalidInput
 from sondage.pool.strata import EqualSize
@@ -81,7 +82,8 @@ def test_quotas_make_up_for_earlier_rounds() -> None:
             study.tell(item.id, labels[item.id])
     problem = study.problem()
     fresh = problem_of(pool, "f1", design)
-    goal = shares(design._weight(fresh), fresh.units.size, 60)
+    weight = Neyman().weight(fresh, Rules(design.floor, design.probability_floor, "use"))
+    goal = shares(weight, fresh.units.size, 60)
     assert problem.asked.sum() == 60
     assert (np.abs(problem.asked - goal) < 2).all()
 

@@ -314,7 +314,7 @@ def test_run_by_mapping_or_callable_is_the_same_as_by_hand(
 
     second = by_call.run(oracle)
     while by_hand.remaining:
-        for item in by_hand.ask(25):
+        for item in by_hand.ask(by_hand.design.batch):
             by_hand.tell(item.id, labels[item.id])
     assert shown(first) == shown(second) == shown(by_hand.estimate())
     assert seen == by_call.labels()["id"].tolist()

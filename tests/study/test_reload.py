@@ -98,6 +98,8 @@ def test_reload_of_measures_whose_losses_differ_from_item_to_item(
 ) -> None:
     data = columns()
     if measure == "mean_squared_error":
+        if design in ("ais", "oasis"):
+            pytest.skip("its belief is about classes")
         pool = Pool.from_arrays(id=data["id"], prediction=data["score"], std=data["cost"])
         answer = dict(zip(data["id"].tolist(), (data["score"] + data["group"]).tolist(), strict=True))
     else:

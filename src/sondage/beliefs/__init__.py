@@ -2,16 +2,24 @@
 
 from sondage.beliefs.base import Belief, Nodes, Seen, State, at_least
 from sondage.beliefs.counts import CountBelief
+from sondage.beliefs.frequencies import FrequencyBelief
+from sondage.beliefs.mixture import MixtureBelief
 from sondage.beliefs.recalibration import Recalibration
 from sondage.beliefs.scores import ScoreBelief
+from sondage.beliefs.static import StaticBelief
+from sondage.beliefs.uniform import UniformBelief
 
 __all__ = [
     "Belief",
     "CountBelief",
+    "FrequencyBelief",
+    "MixtureBelief",
     "Nodes",
     "Recalibration",
     "ScoreBelief",
     "Seen",
     "State",
+    "StaticBelief",
+    "UniformBelief",
     "at_least",
 ]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from sondage.beliefs import likelihood
+from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import Units
@@ -16,20 +18,34 @@ from sondage.registry import Named
 from sondage.streams import Stream
 from sondage.types import Array, Floats, Ints
 
+_FEW_CLASSES, _EXACT = 16, 1e-13
+POSSIBLE = 1e-9
+"""The least chance of any label: none that the oracle may give is quite impossible."""
+
 
 class Nodes(NamedTuple):
-    """A distribution over labels: ``labels`` is (S,) for all rows or (n, S); ``weights`` is (n, S)."""
+    """A distribution over labels: ``labels`` is (S,) for all rows or (n, S); ``weights`` is (n, S).
+
+    Labels of C numbers at once are not written out: ``labels`` is then (n, 0), and ``weights`` (n, C) holds
+    what is expected of each number, all independent.
+    """
 
     labels: Floats
     weights: Floats
 
 
 class Seen(NamedTuple):
-    """Labels known so far, one entry per labelled item: its unit, its row and its label."""
+    """Labels known so far, one entry per labelled item: its unit, its row and its label.
+
+    Where items are drawn by chances with replacement, ``times`` is how often the item was drawn and
+    ``weight`` the sum of its inverse chances over the pool's size.
+    """
 
     unit: Ints
     row: Ints
     y: Floats
+    times: Ints | None = None
+    weight: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -88,9 +104,20 @@ class Belief(Named, family="sondage.beliefs"):
             weights = self.items(rows).weights
             if factor is not None:
                 weights = weights * factor[piece, None]
-            for label in range(total.shape[1]):
-                total[:, label] += np.bincount(code[piece], weights=weights[:, label], minlength=count)
+            if total.shape[1] <= _FEW_CLASSES:
+                for label in range(total.shape[1]):
+                    total[:, label] += np.bincount(code[piece], weights=weights[:, label], minlength=count)
+            else:
+                total += _membership(code[piece], count) @ weights
         return total
+
+    def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
+        """(n,) log chance of one label per row before any label; for a number, of its density."""
+        return likelihood.log_likelihood(*self.items(rows), rows.labels, y)
+
+    def below(self, rows: Rows, y: Floats) -> Floats:
+        """(n,) chance before any label that the number of each row is below ``y``."""
+        return likelihood.below(*self.items(rows), y)
 
     @abstractmethod
     def step(self, state: State, seen: Seen) -> State:
@@ -99,6 +126,20 @@ class Belief(Named, family="sondage.beliefs"):
     @abstractmethod
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
         """``count`` draws of the units' label weights, (U, S) each, from what the belief holds."""
+
+
+def _membership(code: Array, count: int) -> Any:
+    """(K, n) which row is in which cell, as a sparse matrix."""
+    from scipy.sparse import csr_array
+
+    n = len(code)
+    return csr_array((np.ones(n), (code.astype(np.int64), np.arange(n))), shape=(count, n))
+
+
+def component_nodes(means: Floats, space: LabelSpace) -> Nodes:
+    """The belief about labels of several numbers, none of them quite certain."""
+    low = max(space.low, 0.0) + POSSIBLE
+    return Nodes(np.empty((len(means), 0)), np.clip(means, low, space.high - POSSIBLE))
 
 
 def at_least(weights: Floats, least: float) -> Floats:
@@ -112,6 +153,8 @@ def at_least(weights: Floats, least: float) -> Floats:
     """
     if least <= 0:
         return weights
+    if weights.min(initial=1.0) >= least and np.abs(weights.sum(axis=1) - 1.0).max(initial=0.0) < _EXACT:
+        return weights  # there is nothing to mend
     labels = weights.shape[1]
     least = min(least, 1.0 / labels)
     above = np.maximum(weights - least, 0.0)

@@ -21,16 +21,16 @@ from sondage.types import Floats
 
 @dataclass(frozen=True)
 class CountBelief(Belief):
-    """Dirichlet per unit: ``strength`` pseudo-labels spread as the scores say, plus counts.
+    """Dirichlet per unit: ``strength`` pseudo-labels spread as the prior (the scores) says, plus counts.
 
     With two classes this is the Beta-Bernoulli model in each cell. With ``pooled`` the scores' level
     and slope are first corrected by all labels of the units that expect the same class (see
-    ``Recalibration``), so that scores on a wrong scale mislead only until labels arrive. Real labels
-    are not counted: there the belief stays what the scores say.
+    ``Recalibration``), so that scores on a wrong scale mislead only until labels arrive. Labels that are
+    numbers are not counted: there the belief stays what the prior says.
     """
 
     alias: ClassVar[str] = "counts"
-    prior: ScoreBelief = field(default_factory=ScoreBelief)
+    prior: Belief = field(default_factory=ScoreBelief)
     strength: float = 2.0
     pooled: bool = True
 
@@ -46,10 +46,18 @@ class CountBelief(Belief):
         """Before any label: the prior."""
         return self.prior.items(rows)
 
+    def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
+        """Before any label: the prior's."""
+        return self.prior.log_likelihood(rows, y)
+
+    def below(self, rows: Rows, y: Floats) -> Floats:
+        """Before any label: the prior's."""
+        return self.prior.below(rows, y)
+
     def step(self, state: State, seen: Seen) -> State:
         """Posterior mean of each unit, and how many labels it rests on."""
-        if state.start is None or state.start.labels.ndim > 1:
-            return state
+        if state.start is None or state.start.labels.shape != state.start.weights.shape[1:]:
+            return state  # units are items, or labels are numbers
         units, labels = state.start.weights.shape
         flat = seen.unit * labels + seen.y.astype(np.int64)
         counts = np.bincount(flat, minlength=units * labels).reshape(units, labels)
@@ -64,6 +72,9 @@ class CountBelief(Belief):
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
         """Draws from the units' Dirichlet distributions, as normalised gamma variables."""
         assert state.nodes is not None
+        if state.nodes.labels.ndim > 1 and not state.nodes.labels.size:  # several numbers: not counted
+            yield from (state.nodes.weights for _ in range(count))
+            return
         strength = np.full(len(state.nodes.weights), self.strength)
         if state.strength is not None:
             strength = state.strength

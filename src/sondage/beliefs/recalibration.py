@@ -9,7 +9,8 @@ from scipy.special import expit, logit
 
 from sondage.types import Array, Floats, Ints
 
-_LEVEL_SD, _SLOPE_SD = 3.0, 5.0
+PRIOR = 3.0**-2, 5.0**-2
+"""Precisions of level and slope around 0 and 1 before any label."""
 _STEPS = 25
 _EDGE = 1e-9
 
@@ -30,15 +31,17 @@ class Recalibration:
     slope: Floats
 
     @classmethod
-    def fit(cls, share: Floats, counts: Array, group: Ints) -> Recalibration:
+    def fit(cls, share: Floats, counts: Array, group: Ints, groups: int | None = None) -> Recalibration:
         """From (K, S) believed shares and label counts of K cells in groups 0, 1, 2, ...
+
+        ``groups`` is how many there are, where the last ones may have no cell.
 
         >>> share = np.array([[.7, .3], [.9, .1]])
         >>> fitted = Recalibration.fit(share, np.array([[50, 0], [50, 0]]), np.array([0, 0]))
         >>> bool((fitted.apply(share, np.array([0, 0]))[:, 1] < [.1, .03]).all())
         True
         """
-        groups = int(group.max()) + 1
+        groups = int(group.max()) + 1 if groups is None else groups
         seen = np.zeros((groups, share.shape[1]))
         np.add.at(seen, group, counts)
         believed = np.zeros_like(seen)
@@ -51,7 +54,7 @@ class Recalibration:
         for g in np.flatnonzero(seen.any(axis=1)):
             mine = (group == g) & (n > 0)
             centre[g] = n[mine] @ x[mine] / n[mine].sum()
-            level[g], slope[g] = _fit(x[mine] - centre[g], centre[g], other[mine], n[mine])
+            level[g], slope[g] = level_and_slope(x[mine] - centre[g], centre[g], other[mine], n[mine])
         return cls(usual, centre, level, slope)
 
     def apply(self, share: Floats, group: Ints) -> Floats:
@@ -69,10 +72,14 @@ def _log_odds(share: Floats, usual: Ints) -> Floats:
     return np.asarray(logit(np.clip(other, _EDGE, 1.0 - _EDGE)))
 
 
-def _fit(x: Floats, centre: float, other: Array, n: Array) -> tuple[float, float]:
-    """Level and slope of greatest posterior density, by Newton's method with step halving."""
+def level_and_slope(x: Floats, centre: float, other: Array, n: Array) -> tuple[float, float]:
+    """Level and slope of greatest posterior density, by Newton's method with step halving.
+
+    ``x`` are believed log odds minus ``centre``; of ``n`` labels (or their weight) ``other`` were not the
+    usual one.
+    """
     level, slope = 0.0, 1.0
-    wide, steep = _LEVEL_SD**-2, _SLOPE_SD**-2
+    wide, steep = PRIOR
 
     def density(level: float, slope: float) -> float:
         eta = centre + level + slope * x

@@ -2,78 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
-from sondage.beliefs.base import Belief, Nodes, Seen, State, at_least
+from sondage.beliefs.base import POSSIBLE, Nodes, at_least, component_nodes
+from sondage.beliefs.likelihood import normal_below, normal_log_density
+from sondage.beliefs.static import StaticBelief
 from sondage.errors import InvalidInput
+from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows, System
-from sondage.streams import Stream
 from sondage.types import Floats
 
 _QUADRATURE = 9
 _SURE = 0.9
 _NEAR_HALF = 0.1
-_POSSIBLE = 1e-9
+_NEARLY_SURE = float(np.log(99))
 
 
 @dataclass(frozen=True)
-class ScoreBelief(Belief):
+class ScoreBelief(StaticBelief):
     """Label distribution from the systems' probabilities or scores, never updated.
 
     Probabilities are taken as they are, and so are scores in [0, 1] that are cut near 1/2. Scores in
     [0, 1] cut elsewhere (similarities, say) are taken to mean 1/2 at the cut and go through a
     logistic map a quarter of their standard deviation wide; scores outside [0, 1] are margins and go
-    through the plain logistic map. Where only a prediction is known it is held right with chance 0.9.
-    Several systems count equally. ``shrink`` moves every item towards the pool's mean (guards against
-    over-confidence). No label is ever quite impossible. Real labels: normal around the prediction
-    with the given standard deviation, by Gauss-Hermite nodes.
+    through the plain logistic map, or one on which the largest means 0.99 (``margins="scaled"``).
+    Where only a prediction is known it is held right with chance 0.9. Several systems count equally.
+    ``shrink`` moves every item towards the pool's mean (guards against over-confidence). No label is
+    ever quite impossible. Real labels: normal around the prediction with the given standard deviation
+    (by default that of the predictions, or a quarter of the labels' range), by Gauss-Hermite nodes.
     """
 
     alias: ClassVar[str] = "scores"
     shrink: float = 0.0
+    margins: Literal["plain", "scaled"] = "plain"
     systems: tuple[str, ...] = ()
     maps: tuple[tuple[float, float] | None, ...] = ()
     mean: tuple[float, ...] = ()
+    numbers: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.shrink <= 1:
             raise InvalidInput(f"shrink= must be in [0, 1], not {self.shrink}")
+        if self.margins not in ("plain", "scaled"):
+            raise InvalidInput(f"margins= must be 'plain' or 'scaled', not {self.margins!r}")
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> ScoreBelief:
         """Remember the systems, how their scores are to be read, and the pool's mean if needed."""
-        maps = tuple(_score_map(pool.system(name)) for name in systems)
+        maps = tuple(_score_map(pool.system(name), self.margins) for name in systems)
         bound = replace(self, systems=systems, maps=maps)
-        if self.shrink == 0 or not pool.labels.finite:
+        if pool.labels.kind == "real":
+            numbers = tuple(_middle_and_width(pool.system(name), pool.labels) for name in systems)
+            bound = replace(bound, numbers=numbers)
+        if self.shrink == 0 or pool.labels.kind == "real":
             return bound
-        total = np.zeros(pool.labels.size)
+        several = pool.labels.kind == "vector"
+        total = np.zeros(len(pool.labels.components) if several else pool.labels.size)
         for _, rows in pool.chunks():
-            total += bound._raw(rows).sum(axis=0)
+            total += (bound._components(rows) if several else bound._raw(rows)).sum(axis=0)
         return replace(bound, mean=tuple(total / len(pool)))
 
     def items(self, rows: Rows) -> Nodes:
         """Nodes and weights of single items."""
-        if not rows.labels.finite:
+        if rows.labels.kind == "real":
             return self._normal(rows)
+        if rows.labels.kind == "vector":
+            means = self._components(rows)
+            if self.mean:
+                means = (1 - self.shrink) * means + self.shrink * np.array(self.mean)
+            return component_nodes(means, rows.labels)
         weights = self._raw(rows)
         if self.mean:
             weights = (1 - self.shrink) * weights + self.shrink * np.array(self.mean)
-        return Nodes(np.arange(rows.labels.size, dtype=np.float64), at_least(weights, _POSSIBLE))
+        return Nodes(np.arange(rows.labels.size, dtype=np.float64), at_least(weights, POSSIBLE))
 
-    def step(self, state: State, seen: Seen) -> State:
-        """Labels change nothing."""
-        return state
-
-    def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
-        """The same weights every time: this belief has no doubt about itself."""
-        assert state.nodes is not None
-        for _ in range(count):
-            yield state.nodes.weights
+    def _components(self, rows: Rows) -> Floats:
+        """(n, C) what is expected of each number of a label."""
+        each = []
+        for name in self.systems:
+            if rows.has("probability", name):
+                each.append(rows.probability(name))
+            elif rows.has("prediction", name):
+                said = rows.prediction(name)
+                each.append(np.where(said > 0, _SURE, 1 - _SURE) if rows.labels.whole else said)
+            else:
+                each.append(np.full((len(rows), len(rows.labels.components)), 0.5))
+        return each[0] if len(each) == 1 else np.mean(each, axis=0)
 
     def _raw(self, rows: Rows) -> Floats:
         each = [self._of_system(rows, name, how) for name, how in zip(self.systems, self.maps, strict=True)]
@@ -93,23 +111,50 @@ class ScoreBelief(Belief):
             return sure
         return np.full((len(rows), size), 1 / size)
 
+    def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
+        """Of numbers: under the mixture of the systems' normal distributions."""
+        if rows.labels.kind != "real":
+            return super().log_likelihood(rows, y)
+        each = [normal_log_density(mean, std, y) for mean, std in self._normals(rows)]
+        return np.asarray(logsumexp(each, axis=0) - np.log(len(each)))
+
+    def below(self, rows: Rows, y: Floats) -> Floats:
+        """Under the mixture of the systems' normal distributions."""
+        return np.asarray(np.mean([normal_below(mean, std, y) for mean, std in self._normals(rows)], axis=0))
+
+    def _normals(self, rows: Rows) -> list[tuple[Floats, Floats]]:
+        """Mean and standard deviation of a number by each system."""
+        found = []
+        for name, (middle, width) in zip(self.systems, self.numbers, strict=True):
+            mean = rows.prediction(name) if rows.has("prediction", name) else np.full(len(rows), middle)
+            std = rows.std(name) if rows.has("std", name) else np.full(len(rows), width)
+            found.append((mean, std))
+        return found
+
     def _normal(self, rows: Rows) -> Nodes:
         points, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE)
-        each = []
-        for name in self.systems:
-            std = rows.std(name) if rows.has("std", name) else np.ones(len(rows))
-            each.append(rows.prediction(name)[:, None] + std[:, None] * points)
-        labels = np.concatenate(each, axis=1)
+        each = [mean[:, None] + std[:, None] * points for mean, std in self._normals(rows)]
+        labels = np.clip(np.concatenate(each, axis=1), rows.labels.low, rows.labels.high)
         share = np.tile(weights / weights.sum(), len(each)) / len(each)
         return Nodes(labels, np.broadcast_to(share, labels.shape))
 
 
-def _score_map(system: System) -> tuple[float, float] | None:
+def _middle_and_width(system: System, labels: LabelSpace) -> tuple[float, float]:
+    """Where a number is expected, and how far from there, if the system does not say."""
+    if np.isfinite([labels.low, labels.high]).all():
+        return 0.5 * (labels.low + labels.high), 0.25 * (labels.high - labels.low)
+    if system.prediction is None:
+        return 0.0, 1.0
+    return 0.0, float(np.std(system.prediction, dtype=np.float64)) or 1.0
+
+
+def _score_map(system: System, margins: str) -> tuple[float, float] | None:
     """Centre and width of the logistic map that makes scores chances; None: they are chances."""
     if system.score is None:
         return None
     if float(system.score.min()) < 0 or float(system.score.max()) > 1:
-        return 0.0, 1.0
+        largest = float(np.abs(system.score).max())
+        return 0.0, (largest / _NEARLY_SURE if margins == "scaled" else 1.0)
     cut = _cut(system)
     if cut is None or abs(cut - 0.5) <= _NEAR_HALF:
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sondage.types import Floats, Ints
@@ -74,6 +76,23 @@ def top_up(goal: Floats, have: Ints, size: Ints, n: int, prefer: Floats | None =
         best = np.lexsort((-prefer, -lack))[: min(missing, int((add < room).sum()))]
         add[best] += 1
     return add
+
+
+def add_greedily(gain: Callable[[Ints], Floats], have: Ints, size: Ints, n: int) -> Ints:
+    """Whole numbers to add, ``n`` in all, one by one where ``gain`` of the numbers so far is greatest.
+
+    >>> add_greedily(lambda count: np.array([4.0, 1.0]) / (count * (count + 1)), np.array([1, 1]), \
+                     np.array([9, 9]), 3).tolist()
+    [2, 1]
+    """
+    count = have.copy()
+    gains = np.where(count < size, gain(np.maximum(count, 1)), -np.inf)
+    for _ in range(min(n, int((size - have).sum()))):
+        best = int(np.argmax(gains))
+        count[best] += 1
+        # The gain of one unit depends on its own number alone: the others stay as they are.
+        gains[best] = gain(np.maximum(count, 1))[best] if count[best] < size[best] else -np.inf
+    return np.asarray(count - have)
 
 
 def with_floor(share: Floats, size: Ints, floor: float) -> Floats:

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from sondage.designs.base import Design
 from sondage.designs.importance import Importance
+from sondage.designs.poisson import Poisson
 from sondage.designs.stratified import Stratified
 
 AUTO_VERSION = 1
 
 
-def resolve_auto(oracle: str) -> Design:
-    """The design that ``auto`` stands for (``benchmarks/designs.py`` has the comparison)."""
-    return Stratified() if oracle == "deterministic" else Importance()
+def resolve_auto(oracle: str, labels: str = "classes") -> Design:
+    """The design that ``auto`` stands for (``benchmarks/designs.py`` has the comparison).
+
+    Labels of several numbers have no one order along which to stratify: there items are drawn one by one.
+    """
+    if oracle != "deterministic":
+        return Importance()
+    return Poisson() if labels == "vector" else Stratified()

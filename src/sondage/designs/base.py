@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from sondage.beliefs.base import Belief, State
+from sondage.beliefs.base import Belief, Seen, State
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
@@ -23,7 +23,7 @@ from sondage.registry import Named
 from sondage.streams import integer_weights
 from sondage.types import Floats, Ints
 
-Kind = Literal["wr", "wor", "poisson", "fixed", "strata"]
+Kind = Literal["wr", "wor", "poisson", "fixed", "strata", "online", "systematic", "pivotal"]
 Centre = Literal["none", "unit", "belief"]
 Oracle = Literal["deterministic", "stochastic"]
 T = TypeVar("T")
@@ -34,11 +34,15 @@ class Table:
     """A round's rule, from which one function per kind draws.
 
     kind ``wr``
-        ``chance`` per item and draw, with replacement.
+        ``chance`` per item and draw, with replacement. Where units are cells it is the chance of an item
+        not asked before, and ``asked`` the chance of each item that was, in the order asked.
     kind ``wor``
         ``chance`` per item and draw, relative to the items left.
     kinds ``poisson``, ``fixed``
         an item is included with chance ``min(1, scale * chance)``; ``chance`` is only its size.
+    kinds ``online``, ``systematic``, ``pivotal``
+        ``chance`` of each item not asked before to be included in this round: independently, by equal steps
+        along the units, or in a fixed number by pivoting. Every round stands for itself.
     kind ``strata``
         ``quota`` items of each unit, at random inside it; there is no chance per item.
     """
@@ -47,6 +51,7 @@ class Table:
     chance: Floats | None = None
     quota: Ints | None = None
     scale: float = np.nan
+    asked: Floats | None = None
     cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """What is worked out from ``chance`` alone; tables that differ in scale share it."""
 
@@ -62,11 +67,23 @@ class Table:
         """Name of the table by its content (without the scale, which is the round's own)."""
 
         def make() -> str:
-            body = self.quota if self.chance is None else self.chance
-            content = self.kind.encode() + np.ascontiguousarray(body).tobytes()
+            content = self.kind.encode() + np.ascontiguousarray(self.content).tobytes()
             return hashlib.blake2b(content, digest_size=12).hexdigest()
 
         return self.cached("digest", make)
+
+    @property
+    def content(self) -> Floats | Ints:
+        """All its numbers in one array, as a journal keeps them."""
+        body = self.quota if self.chance is None else self.chance
+        assert body is not None
+        return body if self.asked is None else np.concatenate([body, self.asked])
+
+    @classmethod
+    def from_content(cls, kind: Kind, content: Floats, units: int) -> Table:
+        """The table of chances again."""
+        known = content[units:] if len(content) > units else None
+        return cls(kind, chance=content[:units], asked=known)
 
     @property
     def weights(self) -> Ints:
@@ -101,6 +118,10 @@ class Problem:
     expected: float
     asked_units: Ints
     answered_units: Ints
+    asked_rows: Ints
+    labels: Floats
+    """Of every item asked, in the order asked; nan where there is none (yet)."""
+    seen: Seen
     memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -131,9 +152,10 @@ class Design(Named, family="sondage.designs"):
     * it never names a measure: influence comes from ``designs.influence``.
     * an item whose label could matter never gets chance 0 for good without the estimate saying so.
 
-    ``strata`` is how the pool is cut into units; None makes every item its own unit. Kinds ``wr``,
-    ``poisson`` and ``fixed`` draw single items and need None; kinds ``strata`` and ``wor`` need units of
-    several. A design with single items must be ``static``: its table may not depend on labels.
+    ``strata`` is how the pool is cut into units; None makes every item its own unit. Kinds ``poisson``
+    and ``fixed`` draw single items and need None; kinds ``strata`` and ``wor`` need units of several; kind
+    ``wr`` takes both. A design with single items must be ``static``: its table may not depend on labels.
+    ``batch`` is how many labels it likes to ask for at once.
     """
 
     kind: ClassVar[Kind]
@@ -141,6 +163,15 @@ class Design(Named, family="sondage.designs"):
     static: ClassVar[bool] = False
     belief: Belief = ScoreBelief()
     strata: Strata | None = None
+    batch: int = 25
+
+    def belief_for(self, oracle: Oracle) -> Belief:
+        """The belief that it works with."""
+        return self.belief
+
+    def with_truth(self, truth: Floats) -> Design:
+        """The design for a simulation in which the true labels are these: itself, unless it wants to know."""
+        return self
 
     def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
         """The units that the design works on: items, or cells of its strata."""
@@ -161,6 +192,25 @@ class Design(Named, family="sondage.designs"):
     @abstractmethod
     def table(self, problem: Problem, n: int) -> Table:
         """The rule for asking ``n`` more items."""
+
+
+CostRule = Literal["use", "ignore", "only"]
+"""What a design makes of label costs: chance over their root, nothing, or nothing but them."""
+
+
+def check_cost(rule: str) -> None:
+    """Refuse another rule."""
+    if rule not in ("use", "ignore", "only"):
+        raise InvalidInput(f"cost= must be 'use', 'ignore' or 'only', not {rule!r}")
+
+
+def over_root_cost(problem: Problem, unit: Floats, asked: Floats, rule: CostRule) -> tuple[Floats, Floats]:
+    """Sizes of units and of items asked, over the root of what their label costs (Sawade 2013, Thm 4.2)."""
+    if rule == "only":
+        unit, asked = np.ones(len(unit)), np.ones(len(asked))
+    if rule == "ignore" or problem.pool.cost is None:
+        return unit, asked
+    return unit / np.sqrt(problem.units.cost), asked / np.sqrt(problem.units.cost[problem.asked_units])
 
 
 def check_probability_floor(floor: float) -> None:

@@ -2,70 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sondage.designs.base import Table
+from sondage.designs.draw_cells import draw_from_cells
+from sondage.designs.draw_once import draw_once
+from sondage.designs.draws import MOST_DRAWS, Draws, History, Limit
 from sondage.errors import NotSupported
 from sondage.pool.keyed import LazyOrder
 from sondage.pool.units import ItemUnits, Units
 from sondage.streams import Stream, integer_weights
-from sondage.types import Bools, Floats, Ints
+from sondage.types import Floats, Ints
 
-_MOST_DRAWS = 10_000_000
-
-
-@dataclass(frozen=True)
-class Draws:
-    """Items taken in one round, in the order taken, with their chances *at that moment*.
-
-    ``times``: repeats in the round (with replacement). ``p``: chance of this item at this draw, nan if
-    its unit was chosen by rule. ``pi``: chance of being included in the round's sample, nan if there
-    is none. ``p_within``: chance given the unit. ``left``: items of the unit not asked before this
-    draw. ``new``: whether it costs a label.
-    """
-
-    row: Ints
-    unit: Ints
-    times: Ints
-    p: Floats
-    pi: Floats
-    p_within: Floats
-    left: Ints
-    new: Bools
-    scale: float = np.nan
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-
-@dataclass(frozen=True)
-class History:
-    """What was asked before.
-
-    ``taken`` counts per unit and ``asked`` is a mask of the pool; the first is empty where every item
-    is a unit, the second where units are cells. ``rows`` are the items asked, in order.
-    ``repeats_count``: the oracle's answers vary, so that every draw needs an answer of its own.
-    """
-
-    taken: Ints
-    asked: Bools
-    rows: Ints
-    repeats_count: bool = False
-
-
-@dataclass(frozen=True)
-class Limit:
-    """What may be spent: a number of labels, and what they may cost together."""
-
-    labels: int
-    cost: float = np.inf
-
-    def cut(self, cost: Floats) -> int:
-        """How many of these items, in order, fit."""
-        fits = np.cumsum(cost) <= self.cost * (1 + 1e-12)
-        return min(self.labels, int(fits.sum()))
+__all__ = ["Draws", "History", "Limit", "arrival_order", "draw"]
 
 
 def draw(table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream) -> Draws:
@@ -74,6 +23,10 @@ def draw(table: Table, units: Units, history: History, n: int, limit: Limit, str
         return _strata(table, units, history, limit)
     if table.kind == "wor":
         return _without_replacement(table, units, history, n, limit, stream)
+    if table.kind in ("online", "systematic", "pivotal"):
+        return draw_once(table, units, history, limit, stream)
+    if table.kind == "wr" and not isinstance(units, ItemUnits):
+        return draw_from_cells(table, units, history, n, limit, stream)
     if not isinstance(units, ItemUnits):
         raise NotSupported(f"kind {table.kind!r} draws single items: the design must have strata=None")
     if table.kind == "wr":
@@ -152,7 +105,7 @@ def _with_replacement(
         n = min(n, reachable - int(np.count_nonzero(weights[history.rows])))
     sequence = np.empty(0, dtype=np.int64)
     fresh = np.empty(0, dtype=np.int64)
-    while len(fresh) < n and len(sequence) < _MOST_DRAWS:
+    while len(fresh) < n and len(sequence) < MOST_DRAWS:
         more = stream.pick(cumulative, max(64, 2 * n, len(sequence)))
         sequence = np.concatenate([sequence, more])
         if history.repeats_count:

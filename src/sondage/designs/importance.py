@@ -8,7 +8,16 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
-from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
+from sondage.designs.base import (
+    CostRule,
+    Design,
+    Kind,
+    Problem,
+    Table,
+    check_cost,
+    check_probability_floor,
+    over_root_cost,
+)
 from sondage.designs.influence import item_spread
 from sondage.errors import InvalidInput
 from sondage.pool.strata import Strata
@@ -25,7 +34,8 @@ class Importance(Design):
     least chance of any label that the design reckons with: without it a positive that the model is
     sure is none gets an unbounded weight. ``risk_floor`` keeps the believed value away from the ends
     of its range; ``mix`` is the share of draws made uniformly, which bounds every weight by ``1 /
-    mix`` and lets any other measure be estimated from the sample.
+    mix`` and lets any other measure be estimated from the sample. ``cost="ignore"`` leaves label costs
+    out of the chances, and ``cost="only"`` everything else: the two yardsticks of Sawade (2013, 4.3).
     """
 
     alias: ClassVar[str] = "importance"
@@ -38,9 +48,11 @@ class Importance(Design):
     probability_floor: float = 1e-3
     risk_floor: float = 0.02
     mix: float = 0.0
+    cost: CostRule = "use"
 
     def __post_init__(self) -> None:
         check_probability_floor(self.probability_floor)
+        check_cost(self.cost)
         if self.form not in ("auto", "mean", "rms"):
             raise InvalidInput(f"form= must be 'auto', 'mean' or 'rms', not {self.form!r}")
         if not 0 <= self.mix <= 1:
@@ -64,8 +76,7 @@ class Importance(Design):
         )
         if form == "rms":
             size = np.sqrt(size)
-        if problem.pool.cost is not None:
-            size = size / np.sqrt(problem.pool.cost)
+        size, _ = over_root_cost(problem, size, size[problem.asked_rows], self.cost)
         if not size.any():  # nothing is believed to matter: then everything might
             size = np.ones(len(size))
         chance = size / size.sum()

@@ -18,7 +18,7 @@ from sondage.designs.base import Problem
 from sondage.measures.base import Measure, distinct_rows
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.types import Floats, Ints
+from sondage.types import Array, Floats, Ints
 
 _BISECTIONS = 50
 
@@ -43,11 +43,10 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
         return np.asarray(kept[1])
     rows, unit, nodes = unit_nodes(problem)
     believed = nodes
-    if problem.pool.labels.finite:
-        nodes = Nodes(nodes.labels, at_least(nodes.weights, floor))
+    nodes = Nodes(nodes.labels, _floored(problem.pool, nodes.weights, floor))
     measure, count, seen = problem.measure, problem.units.count, problem.pool.rows(rows)
     share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
-    R = measure.total(seen, believed.labels, believed.weights * share[:, None])
+    R = measure.expected_total(seen, *believed, share)
     variance = None
     if problem.objective.scaled and measure.m > 1:
         variance = _uniform_variance(measure, R, [(seen, believed, share)])
@@ -83,7 +82,7 @@ def item_spread(
     if signature is None:
         for piece, rows in pool.chunks():
             y, weights = belief.items(rows)
-            weights = at_least(weights, floor) if pool.labels.finite else weights
+            weights = _floored(pool, weights, floor)
             out[piece] = measure.spread(rows, y, weights, slope, power=power)
         return out
     # Equal signature means equal loss, so the norm of every (signature, label) is worked out once.
@@ -97,18 +96,145 @@ def item_spread(
     return out
 
 
+def _floored(pool: Pool, weights: Floats, floor: float) -> Floats:
+    """Label chances of at least ``floor``; those of yes or no to many, each for itself."""
+    if pool.labels.finite:
+        return at_least(weights, floor)
+    if pool.labels.kind == "vector" and pool.labels.whole:
+        return np.clip(weights, floor, 1.0 - floor)
+    return weights
+
+
 def item_expectation(pool: Pool, measure: Measure, belief: Belief) -> Floats:
     """(d,) pool mean of the losses that the belief expects, item by item."""
     signature = measure.signature(pool) if pool.labels.finite else None
     if signature is None:
         total = np.zeros(measure.d)
         for _, rows in pool.chunks():
-            total += measure.total(rows, *belief.items(rows))
+            total += measure.expected_total(rows, *belief.items(rows), np.ones(len(rows)))
         return total / len(pool)
     _, first = np.unique(signature, return_index=True)
     labels = np.arange(pool.labels.size, dtype=np.float64)
     mass = belief.mass(pool, signature, len(first))
     return measure.total(pool.rows(first), labels, mass) / len(pool)
+
+
+def drawing_size(
+    problem: Problem,
+    power: Literal[1, 2],
+    *,
+    epsilon: float = 0.0,
+    floor: float = 0.0,
+    R: Floats | None = None,
+) -> tuple[Floats, Floats]:
+    """(U,) and (asked,) size of the influence of an item left in each unit, and of each item asked.
+
+    The label of an item that has one is known; an open one is like the others of its unit. Power 1 is the
+    mean absolute influence, power 2 the root mean square. ``epsilon``, in shares of the largest, is the
+    least influence of a label that has any loss at all (Marchant and Rubinstein 2021, Prop. 2); ``floor``
+    the least chance of any label that the design reckons with. ``R`` are the averages to linearise at: by
+    default the labels seen and the belief about the rest.
+    """
+    rows, unit, nodes = unit_nodes(problem)
+    measure, count = problem.measure, problem.units.count
+    shown, told = problem.pool.rows(rows), ~np.isnan(problem.labels)
+    if R is None:
+        seen, left = problem.seen, problem.units.size
+        total = np.zeros(measure.d)
+        if problem.oracle == "deterministic":  # answers that vary tell nothing for sure
+            left = left - problem.answered
+            if len(seen.y):
+                total = measure.total(problem.pool.rows(seen.row), seen.y[:, None], np.ones((len(seen.y), 1)))
+        share = (left / np.bincount(unit, minlength=count))[unit]
+        R = (total + measure.expected_total(shown, *nodes, share)) / len(problem.pool)
+    variance = None
+    if problem.objective.scaled and measure.m > 1:
+        share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
+        variance = _uniform_variance(measure, R, [(shown, nodes, share)])
+    slope = target(problem, R, variance)
+    norm = _norm(measure, shown, nodes.labels, slope)
+    least = epsilon * norm.max(initial=0.0)
+    norm = np.maximum(norm, least * _bears(measure, shown, nodes.labels)) ** power
+    each = _unit_mean((at_least(nodes.weights, floor) * norm).sum(axis=1), unit, count)
+    size = each if power == 1 else np.sqrt(each)
+    asked = size[problem.asked_units]
+    if told.any() and problem.oracle == "deterministic":
+        known, y = problem.pool.rows(problem.asked_rows[told]), problem.labels[told][:, None]
+        mine = np.maximum(_norm(measure, known, y, slope), least * _bears(measure, known, y))
+        asked[told] = mine[:, 0]
+    return size, asked
+
+
+def seen_variance(problem: Problem, first: int | None = None) -> Floats:
+    """(U,) sample variance of the influence of the labels seen in each unit; 0 with fewer than two.
+
+    ``first`` leaves out all but so many of each unit, in the order asked.
+    """
+    seen = problem.seen
+    count = problem.units.count
+    total = np.zeros(count)
+    if not len(seen.y):
+        return total
+    influence = problem.measure.influence(
+        problem.pool.rows(seen.row), seen.y[:, None], _stratified_slope(problem)
+    )[:, 0, :]
+    unit = seen.unit
+    if first is not None:
+        order = np.argsort(unit, kind="stable")
+        begin = np.searchsorted(unit[order], unit[order], "left")
+        early = np.zeros(len(unit), dtype=bool)
+        early[order] = np.arange(len(unit)) - begin < first
+        influence, unit = influence[early], unit[early]
+    n = np.bincount(unit, minlength=count)
+    for column in influence.T:
+        mean = np.bincount(unit, weights=column, minlength=count) / np.maximum(n, 1)
+        total += np.bincount(unit, weights=np.square(column - mean[unit]), minlength=count)
+    return np.where(n > 1, total / np.maximum(n - 1, 1), 0.0)
+
+
+def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
+    """(U,) variance of the influence of an item of each unit, its label being distributed like this."""
+    rows, unit, _ = unit_nodes(problem)
+    if nodes.labels.ndim == 1:
+        nodes = Nodes(nodes.labels, nodes.weights[unit])
+    mean, square = problem.measure.moments(problem.pool.rows(rows), *nodes, _stratified_slope(problem))
+    count = problem.units.count
+    each = _unit_mean(mean, unit, count)
+    return np.asarray(np.maximum(_unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1))
+
+
+def possible_jump(problem: Problem) -> Floats:
+    """(U,) squared difference between the greatest and the least influence of a label of each unit."""
+    rows, unit, nodes = unit_nodes(problem)
+    influence = problem.measure.influence(problem.pool.rows(rows), nodes.labels, _stratified_slope(problem))
+    return _unit_mean(np.square(np.ptp(influence, axis=1)).sum(axis=1), unit, problem.units.count)
+
+
+def _stratified_slope(problem: Problem) -> Any:
+    """The slope at the mean of the labels of each unit; of the belief where a unit has none."""
+    rows, unit, nodes = unit_nodes(problem)
+    seen, size, count = problem.seen, problem.units.size, problem.units.count
+    n = np.bincount(seen.unit, minlength=count)
+    share = (np.where(n > 0, 0, size) / np.bincount(unit, minlength=count))[unit]
+    total = problem.measure.expected_total(problem.pool.rows(rows), *nodes, share)
+    if len(seen.y):
+        weight = (size / np.maximum(n, 1))[seen.unit]
+        total = total + problem.measure.total(problem.pool.rows(seen.row), seen.y[:, None], weight[:, None])
+    R = total / len(problem.pool)
+    if not np.isfinite(problem.measure.g(R)).all():  # nothing seen yet to divide by: what is believed
+        share = (size / np.bincount(unit, minlength=count))[unit]
+        R = problem.measure.expected_total(problem.pool.rows(rows), *nodes, share) / len(problem.pool)
+    return target(problem, R)
+
+
+def _norm(measure: Measure, rows: Rows, y: Floats, slope: Any) -> Floats:
+    """(n, S) length of the influence of each row under each label."""
+    return np.asarray(np.sqrt(np.square(measure.influence(rows, y, slope)).sum(axis=-1)))
+
+
+def _bears(measure: Measure, rows: Rows, y: Floats) -> Floats | float:
+    """(n, S) 1 where a label brings any loss beside the weight; 1 throughout where losses are many."""
+    return 1.0 if measure.wide else (measure.loss(rows, y)[..., 1:] != 0).any(axis=-1).astype(np.float64)
 
 
 def target(problem: Problem, R: Floats, variance: Floats | None = None) -> Any:
@@ -125,9 +251,7 @@ def target(problem: Problem, R: Floats, variance: Floats | None = None) -> Any:
     return problem.measure.slope(R, weight)
 
 
-def _uniform_variance(
-    measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]
-) -> Floats:
+def _uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]) -> Floats:
     """(m,) mean squared influence of an item, over rows that stand for the given shares of the pool."""
     known = measure.uniform_variance(R)
     if known is not None:
@@ -165,6 +289,12 @@ def _uninformed(problem: Problem) -> Floats:
     return problem.once("uninformed", make)
 
 
+def _between(measure: Measure, R: Floats, bounded: Array, low: Floats, high: Floats) -> tuple[Array, Array]:
+    """Which bounded coordinates are not below ``low``, and which not above ``high``; nan counts as inside."""
+    value = measure.g(R)[bounded]
+    return ~(value < low), ~(value > high)
+
+
 def _away_from_ends(measure: Measure, R: Floats, towards: Floats, floor: float) -> Floats:
     """The least step from ``R`` to ``towards`` that leaves the ends of a bounded range."""
     low, high = measure.range
@@ -174,14 +304,15 @@ def _away_from_ends(measure: Measure, R: Floats, towards: Floats, floor: float) 
     margin = floor * (high - low)[bounded]
     inside_low, inside_high = low[bounded] + margin, high[bounded] - margin
 
+    low_enough, high_enough = _between(measure, towards, bounded, inside_low, inside_high)
+    movable = low_enough & high_enough  # a coordinate that is at an end whatever the labels cannot be moved
+
     def inside(step: float) -> bool:
-        value = measure.g((1 - step) * R + step * towards)[bounded]
-        return not bool(((value < inside_low) | (value > inside_high)).any())
+        found = _between(measure, (1 - step) * R + step * towards, bounded, inside_low, inside_high)
+        return bool((found[0] & found[1])[movable].all())
 
     if inside(0.0):
         return R
-    if not inside(1.0):
-        return 0.5 * (R + towards)
     below, above = 0.0, 1.0
     for _ in range(_BISECTIONS):
         middle = 0.5 * (below + above)

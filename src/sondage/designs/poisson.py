@@ -9,7 +9,16 @@ import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
 from sondage.designs.allocation import WaterLevel
-from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
+from sondage.designs.base import (
+    CostRule,
+    Design,
+    Kind,
+    Problem,
+    Table,
+    check_cost,
+    check_probability_floor,
+    over_root_cost,
+)
 from sondage.designs.influence import item_spread
 from sondage.errors import InvalidInput
 from sondage.pool.strata import Strata
@@ -27,6 +36,7 @@ class Poisson(Design):
     that is the same for all: without it a design for precision never looks at predicted negatives.
     ``probability_floor`` is the least chance of any label that the design reckons
     with: without it a positive that the model is sure is none gets an unbounded weight.
+    ``cost="ignore"`` leaves label costs out of the sizes, and ``cost="only"`` everything else.
     """
 
     alias: ClassVar[str] = "poisson"
@@ -37,9 +47,11 @@ class Poisson(Design):
     floor: float = 0.05
     probability_floor: float = 1e-3
     fixed_size: bool = False
+    cost: CostRule = "use"
 
     def __post_init__(self) -> None:
         check_probability_floor(self.probability_floor)
+        check_cost(self.cost)
         if not 0 <= self.floor <= 1:
             raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
 
@@ -54,8 +66,7 @@ class Poisson(Design):
 
     def _make(self, problem: Problem) -> Table:
         size = np.sqrt(item_spread(problem, floor=self.probability_floor))
-        if problem.pool.cost is not None:
-            size = size / np.sqrt(problem.pool.cost)
+        size, _ = over_root_cost(problem, size, size[problem.asked_rows], self.cost)
         mean = size.mean()
         size = size / mean if mean > 0 else np.ones(len(size))
         kind: Kind = "fixed" if self.fixed_size else "poisson"

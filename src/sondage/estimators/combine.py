@@ -13,6 +13,7 @@ from sondage.estimators.poisson import PoissonEstimator
 from sondage.estimators.post_strata import Signatures, signatures
 from sondage.estimators.sample import Sample
 from sondage.estimators.sequential import SequentialEstimator
+from sondage.estimators.staged import Staged
 from sondage.estimators.weighted import Weighted
 from sondage.types import Floats
 
@@ -21,6 +22,7 @@ _DEFAULTS: tuple[type[Estimator], ...] = (
     Weighted,
     PoissonEstimator,
     SequentialEstimator,
+    Staged,
 )
 
 
@@ -32,9 +34,7 @@ def estimator_for(kind: str) -> Estimator:
     raise NotSupported(f"no estimator serves the sampling kind {kind!r}")
 
 
-def estimators_of(
-    case: Case, estimator: Estimator | None = None
-) -> list[tuple[Estimator, float, Case]]:
+def estimators_of(case: Case, estimator: Estimator | None = None) -> list[tuple[Estimator, float, Case]]:
     """The estimators that the kinds of a sample need, the share of each, and its own part of the case.
 
     Shares are by the labels that were asked for, fixed in advance. Estimated inverse variances are never
@@ -62,12 +62,12 @@ def estimators_of(
 def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
     """Totals of a sample of any kinds; exact where every label that matters is known."""
     sample = case.sample
-    if not sample.answered.any():
-        return Totals.undefined(case.measure.d, "no item has a label yet")
     plain = case.oracle == "deterministic" and not case.tellable
-    complete = _complete(case) if plain else None
+    complete = _complete(case) if plain and not case.measure.wide else None
     if complete is not None:
         return complete
+    if not sample.answered.any():
+        return Totals.undefined(case.measure.d, "no item has a label yet")
     parts = estimators_of(case, estimator)
     if len(parts) == 1:
         return _possible(case, parts[0][0].totals(case))

@@ -64,8 +64,8 @@ class Counts(Estimator):
         fixed = np.ones(groups, dtype=bool)
         np.logical_and.at(fixed, group, strata.determined)
         mean = _by_group(loss, mine, groups) / np.maximum(n, 1)[:, None]
-        if strata.loss is not None:
-            known = _by_group(strata.loss[:, 0] * strata.size[:, None], group, groups)
+        if strata.fixed is not None:
+            known = _by_group(strata.fixed * strata.size[:, None], group, groups)
             mean = np.where(fixed[:, None], known / size[:, None], mean)
         R = size @ mean / N
         deviation = (loss - mean[mine]) * ~fixed[mine][:, None]
@@ -99,8 +99,10 @@ def _grouped(strata: PostStrata, count: Ints) -> tuple[PostStrata, Ints, Bools]:
     group, thin = collapse(strata, count, _LEAST)
     if not (thin.any() and strata.spans_signatures):
         return strata, group, thin
-    nothing = np.zeros(len(strata.size), dtype=bool)
-    return replace(strata, determined=nothing), by_units(strata, count, _LEAST), nothing
+    group, dark = by_units(strata, count, _LEAST)
+    if dark.any():  # each signature by itself then says the most that can be said
+        return strata, *collapse(strata, count, _LEAST)
+    return replace(strata, determined=np.zeros(len(strata.size), dtype=bool)), group, dark
 
 
 def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:
@@ -117,7 +119,7 @@ def _believed(
 
     Agreement is looked for in each signature of a stratum; for labels that are numbers, in its losses.
     """
-    share = strata.share
+    share, tangent = strata.share, case.measure.tangent
     if share is None:
         silent = (largest[group] <= _SAME) & (factor[group] > 0)
     else:
@@ -138,8 +140,9 @@ def _believed(
         # At least one dissenting label is always thought to hide somewhere in the pool.
         quiet = at_least(quiet, 1.0 / float(strata.size.sum()))
         first = np.einsum("ks,ksd->kd", quiet, loss)
-        both = loss.reshape(-1, case.measure.d)
-        second = (both * (weight[:, None] * quiet).reshape(-1, 1)).T @ both
+        chances, both = (weight[:, None] * quiet).reshape(-1, 1), loss.reshape(-1, case.measure.d)
+        # Of a tangent only each coordinate by itself is wanted.
+        second = np.diag((np.square(both) * chances).sum(axis=0)) if tangent else (both * chances).T @ both
     else:
         rows, code = case.once("some of each", lambda: representatives_of(strata.code, strata.size))
         mine = silent[code]
@@ -152,10 +155,10 @@ def _believed(
         each = np.bincount(kept)
         first = _by_group(case.measure.expected(some, y, chance), kept, len(each)) / each[:, None]
         second = case.measure.second_moment(some, y, chance, (weight / each)[kept])
-    cov = second - (first * weight[:, None]).T @ first
-    if case.measure.tangent:  # only each coordinate by itself is wanted
-        return np.diag(np.sqrt(np.maximum(np.diag(cov), 0.0)))
-    return root(cov)
+    if tangent:
+        variance = np.diag(second) - weight @ np.square(first)
+        return np.diag(np.sqrt(np.maximum(variance, 0.0)))
+    return root(second - (first * weight[:, None]).T @ first)
 
 
 def _by_group(values: Floats, group: Ints, count: int) -> Floats:

@@ -10,34 +10,41 @@ import numpy as np
 
 from sondage.beliefs import Recalibration, at_least
 from sondage.estimators.base import Case
-from sondage.estimators.post_strata import Signatures, signatures
-from sondage.types import Floats
+from sondage.estimators.post_strata import signatures
+from sondage.types import Array, Floats
 
 
 def expected_second_moment(case: Case, factor: Floats) -> Floats:
     """(d, d) ``sum_i factor_i E[l_i l_i'] / N^2`` under the belief, in one pass.
 
-    Where the measure has signatures the level of the belief is corrected by the labels seen.
+    The level of the belief is corrected by the labels seen, in each signature or pattern of predictions.
     """
-    pool, measure = case.pool, case.measure
-    found = signatures(case)
-    if found is None:
+    pool, measure, found = case.pool, case.measure, signatures(case)
+    if not pool.labels.finite:
         total = np.zeros((measure.d, measure.d))
         for piece, rows in pool.chunks():
             total += measure.second_moment(rows, *case.belief.items(rows), factor[piece])
         scale = _seen_scale(case)
         return total * np.outer(scale, scale) / len(pool) ** 2
-    fitted = _recalibration(case, found)
-    mass: Floats = np.zeros(found.loss.shape[:2])
+    kinds = measure.pattern(pool) if found is None else found.code
+    fitted = _recalibration(case, kinds)
+    total = np.zeros((measure.d, measure.d))
+    mass: Floats = np.zeros((0, 0) if found is None else found.loss.shape[:2])
     for piece, rows in pool.chunks():
-        kind = found.code[piece].astype(np.int64)
+        kind = kinds[piece].astype(np.int64)
+        labels, believed = case.belief.items(rows)
         # At least one dissenting label is always thought to hide somewhere in the pool.
-        weights = at_least(fitted.apply(case.belief.items(rows).weights, kind), 1.0 / len(pool))
+        weights = at_least(fitted.apply(believed, kind), 1.0 / len(pool))
+        if found is None:
+            total += measure.second_moment(rows, labels, weights, factor[piece])
+            continue
         weights = weights * factor[piece, None]
         for label in range(pool.labels.size):
             mass[:, label] += np.bincount(kind, weights=weights[:, label], minlength=len(mass))
-    flat = found.loss.reshape(-1, measure.d)
-    return np.asarray((flat * mass.reshape(-1, 1)).T @ flat / len(pool) ** 2)
+    if found is not None:
+        flat = found.loss.reshape(-1, measure.d)
+        total = (flat * mass.reshape(-1, 1)).T @ flat
+    return np.asarray(total / len(pool) ** 2)
 
 
 def _seen_scale(case: Case) -> Floats:
@@ -52,20 +59,13 @@ def _seen_scale(case: Case) -> Floats:
     return np.asarray(np.sqrt((found + one) / np.maximum(expected + one, 1e-300)))
 
 
-def _recalibration(case: Case, found: Signatures) -> Recalibration:
+def _recalibration(case: Case, kinds: Array) -> Recalibration:
+    """What the labels seen say about the belief, for each kind of item; those not seen stay as believed."""
     seen = case.sample.distinct()
     seen = seen.where(np.isfinite(seen.y))
     counts = np.zeros((len(seen), case.pool.labels.size))
     counts[np.arange(len(seen)), seen.y.astype(np.int64)] = 1.0
     share = case.belief.items(case.pool.rows(seen.row)).weights
-    fitted = Recalibration.fit(share, counts, found.code[seen.row].astype(np.int64))
-    missing = len(found.size) - len(fitted.usual)
-    if not missing:
-        return fitted
-    # Signatures numbered beyond those seen stay as they were believed to be.
-    return Recalibration(
-        np.pad(fitted.usual, (0, missing)),
-        np.pad(fitted.centre, (0, missing)),
-        np.pad(fitted.level, (0, missing)),
-        np.pad(fitted.slope, (0, missing), constant_values=1.0),
+    return Recalibration.fit(
+        share, counts, kinds[seen.row].astype(np.int64), groups=int(kinds.max(initial=0)) + 1
     )

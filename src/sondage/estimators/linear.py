@@ -50,10 +50,10 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
     with np.errstate(all="ignore"):
         value = np.asarray(measure.g(totals.R), dtype=np.float64)
         J = measure.jac(totals.R)
-    parts = totals.parts @ J.T
+    parts = through(J, totals.parts, measure)
     widening = np.zeros(measure.m)
     if totals.prior_cov is not None and not totals.exact:
-        expected = quadratic(J, totals.prior_cov)
+        expected = quadratic(J, totals.prior_cov, measure)
         squares = np.square(parts)
         squares[squares < _ROUNDING * expected] = 0.0
         seen = squares.sum(axis=0)
@@ -63,9 +63,19 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
     return Linear(value, J, parts, np.nan_to_num(widening))
 
 
-def quadratic(J: Floats, cov: Floats) -> Floats:
+def through(J: Floats, parts: Floats, measure: Measure) -> Floats:
+    """(T, m) ``parts @ J'``; without the product for a tangent, whose J is the identity but for a column."""
+    if not measure.tangent:
+        return np.asarray(parts @ J.T)
+    return np.asarray(parts[:, 1:] * J[0, 1] + parts[:, :1] * J[:, 0])
+
+
+def quadratic(J: Floats, cov: Floats, measure: Measure) -> Floats:
     """(m,) diagonal of ``J cov J'``."""
-    return np.asarray(((J @ cov) * J).sum(axis=1))
+    if not measure.tangent:
+        return np.asarray(((J @ cov) * J).sum(axis=1))
+    own, mixed, first = np.diag(cov)[1:], cov[0, 1:], cov[0, 0]
+    return np.asarray(J[0, 1] ** 2 * own + 2 * J[0, 1] * J[:, 0] * mixed + np.square(J[:, 0]) * first)
 
 
 def for_population(totals: Totals, N: int) -> Totals:

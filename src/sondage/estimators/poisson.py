@@ -10,12 +10,10 @@ import numpy as np
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
 from sondage.estimators.guard import expected_second_moment
-from sondage.estimators.post_strata import signatures
+from sondage.estimators.known_totals import use_known
 from sondage.estimators.response import dark_share, response_factor
 from sondage.estimators.sample import Sample
 from sondage.types import Floats
-
-_ENOUGH = 10
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,9 @@ class PoissonEstimator(Estimator):
         noise = np.sqrt(np.maximum(1.0 - pi, 0.0) + (weight * pi - 1.0)) / pi / N
         parts = noise[:, None] * loss
         if self.known:
-            R, parts = _use_known(case, seen, R, parts, weight, noise)
+            R, parts = use_known(
+                case, seen, R, parts, noise > 0, lambda own: (weight @ own / N, noise[:, None] * own)
+            )
         return Totals(
             R,
             parts,
@@ -91,23 +91,3 @@ def inclusion(sample: Sample) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         grown = sample.pi * (last / scale[sample.round])
     return np.where((sample.pi >= 1.0) | np.isinf(last), 1.0, np.minimum(1.0, grown))
-
-
-def _use_known(
-    case: Case, seen: Sample, R: Floats, parts: Floats, weight: Floats, noise: Floats
-) -> tuple[Floats, Floats]:
-    """Regression on the signatures' known sizes: ``R + B (known - estimated)``, B of least variance."""
-    found = signatures(case)
-    if found is None:
-        return R, parts
-    N = len(case.pool)
-    kind = found.code[seen.row].astype(np.int64)
-    chancy = np.bincount(kind[noise > 0], minlength=len(found.size))
-    usable = np.flatnonzero(chancy >= _ENOUGH)
-    if not len(usable):
-        return R, parts
-    member = (kind[:, None] == usable).astype(np.float64)
-    estimated = weight @ member / N
-    known_parts = noise[:, None] * member
-    slope = np.linalg.lstsq(known_parts, parts, rcond=1e-10)[0].T
-    return R + slope @ (found.size[usable] / N - estimated), parts - known_parts @ slope.T

@@ -13,7 +13,7 @@ import numpy as np
 from sondage.estimators.base import Case
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
-from sondage.pool.units import compressed, crossed
+from sondage.pool.units import compressed, crossed, representatives_of
 from sondage.types import Array, Bools, Floats, Ints
 
 
@@ -48,13 +48,21 @@ def _signatures(pool: Pool, measure: Measure, tellable: bool) -> Signatures | No
 
 @dataclass(frozen=True)
 class PostStrata:
-    """Cells of unit and signature: what each draw belongs to, in the order (signature, unit)."""
+    """Cells of unit and signature: what each draw belongs to, in the order (signature, unit).
+
+    Where losses differ from item to item, the pattern of predictions and groups stands in for the
+    signature: what it decides without a label, it decides there too.
+    """
 
     code: Array
     size: Ints
     unit: Ints
     signature: Ints
+    family: Ints
+    """(K,) cells of different families never stand for each other: the design drew their units apart."""
     determined: Bools
+    fixed: Floats | None
+    """(K, d) mean losses of the cells that need no label; None if there are none."""
     loss: Floats | None
     """(K, S, d) losses under every class; None where they differ inside a cell."""
     share: Floats | None
@@ -75,36 +83,83 @@ def _post_strata(case: Case) -> PostStrata:
     pool, units = case.pool, case.units
     unit = units.codes
     found = signatures(case)
-    code = compressed(unit if found is None else crossed([found.code, unit]))
+    kinds = case.measure.pattern(pool) if found is None else found.code
+    code = compressed(crossed([kinds, unit]))
     _, first, size = np.unique(code, return_index=True, return_counts=True)
-    kind = np.zeros(len(size), dtype=np.int64) if found is None else found.code[first].astype(np.int64)
+    kind = kinds[first].astype(np.int64)
     share = None
     if pool.labels.finite:
         share = case.belief.mass(pool, code, len(size)) / size[:, None]
+    if found is None:
+        determined, fixed = _fixed_by_pattern(case, kinds, code, size)
+        determined = determined[kind]
+    else:
+        determined, fixed = found.determined[kind], found.loss[kind, 0]
     return PostStrata(
         code,
         size,
         unit[first],
         kind,
-        np.zeros(len(size), dtype=bool) if found is None else found.determined[kind],
+        _families(case)[unit[first].astype(np.int64)],
+        determined,
+        fixed if determined.any() else None,
         None if found is None else found.loss[kind],
         share,
     )
 
 
+def _fixed_by_pattern(case: Case, pattern: Array, code: Array, size: Ints) -> tuple[Bools, Floats | None]:
+    """Patterns whose items need no label although their losses differ (by weight), and those losses."""
+    pool, measure = case.pool, case.measure
+    kinds = int(pattern.max()) + 1
+    nothing = np.zeros(kinds, dtype=bool)
+    if not pool.labels.finite or measure.wide or measure.tangent or case.tellable:
+        return nothing, None
+    rows, kind = representatives_of(pattern, np.bincount(pattern, minlength=kinds))
+    loss = measure.loss(pool.rows(rows), np.arange(pool.labels.size, dtype=np.float64))
+    moves = np.bincount(kind, weights=(np.ptp(loss, axis=1) != 0).any(axis=1), minlength=kinds) > 0
+    if moves.all():
+        return nothing, None
+    total = np.zeros((len(size), measure.d))
+    for piece, some in pool.chunks():
+        each = measure.loss(some, np.zeros(1))[:, 0, :] * ~moves[pattern[piece]][:, None]
+        for j in range(measure.d):
+            total[:, j] += np.bincount(code[piece], weights=each[:, j], minlength=len(size))
+    return ~moves, total / size[:, None]
+
+
+def _families(case: Case) -> Ints:
+    """(U,) units of the same predicted class, by every system whose classes no unit mixes."""
+    pool, units = case.pool, case.units
+    if units.itemwise or not pool.labels.finite:
+        return np.zeros(units.count, dtype=np.int64)
+    levels = [np.zeros(units.count, dtype=np.int64)]
+    for system in pool.systems.values():
+        if system.prediction is not None and system.prediction.ndim == 1:
+            least = np.full(units.count, pool.labels.size, dtype=np.int64)
+            most = np.full(units.count, -1, dtype=np.int64)
+            np.minimum.at(least, units.codes, system.prediction)
+            np.maximum.at(most, units.codes, system.prediction)
+            if (least == most).all():  # the design kept its classes apart
+                levels.append(least)
+    return compressed(crossed(levels)).astype(np.int64)
+
+
 def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     """(K,) group of each post-stratum with ``least`` labels or more, and (K,) those too thin for one.
 
-    Neighbours of the same signature are joined; a signature with too few labels in all stays thin.
+    Neighbours of the same signature and family are joined; one with too few labels in all stays thin.
     """
     group = np.empty(len(strata.size), dtype=np.int64)
     thin = np.zeros(len(strata.size), dtype=bool)
     number = 0
-    for kind in np.unique(strata.signature):
-        mine = np.flatnonzero(strata.signature == kind)
-        if strata.determined[mine[0]] or count[mine].sum() < least:
+    kind = compressed(crossed([strata.signature, strata.family])).astype(np.int64)
+    for one in np.unique(kind):
+        mine = np.flatnonzero(kind == one)
+        seen = int(count[mine].sum())
+        if strata.determined[mine[0]] or seen < least:
             group[mine] = number
-            thin[mine] = not strata.determined[mine[0]]
+            thin[mine] = not strata.determined[mine[0]] and seen < min(least, int(strata.size[mine].sum()))
             number += 1
         else:
             joined = _joined(count[mine], least)
@@ -113,13 +168,24 @@ def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     return group, thin
 
 
-def by_units(strata: PostStrata, count: Ints, least: int) -> Ints:
+def by_units(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     """(K,) group of each post-stratum by its unit alone, neighbouring units joined to ``least`` labels.
 
-    A unit that was drawn from evenly stands for all its signatures, if not for each by itself.
+    A unit that was drawn from evenly stands for all its signatures, if not for each by itself; but units
+    of different families never for each other. Those of a family with too few labels stay thin.
     """
     unit = compressed(strata.unit).astype(np.int64)
-    return _joined(np.bincount(unit, weights=count).astype(np.int64), least)[unit]
+    held = np.bincount(unit, weights=count).astype(np.int64)
+    family = np.zeros(len(held), dtype=np.int64)
+    family[unit] = strata.family
+    joined, thin = np.empty(len(held), dtype=np.int64), np.zeros(len(held), dtype=bool)
+    number = 0
+    for one in np.unique(family):
+        mine = np.flatnonzero(family == one)
+        thin[mine] = held[mine].sum() < least
+        joined[mine] = number + _joined(held[mine], least)
+        number = int(joined[mine].max()) + 1
+    return joined[unit], thin[unit]
 
 
 def _joined(count: Ints, least: int) -> Ints:

@@ -11,14 +11,17 @@ variance of ``J @ R2`` (the delta method; Särndal, Swensson and Wretman 1992, 5
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sondage.errors import NotSupported
 from sondage.estimators.base import Case, Estimator
 from sondage.estimators.combine import estimators_of
 from sondage.measures.base import ALL, Input, Measure, affine_extremes
+from sondage.measures.vector import VectorMeasure
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats
@@ -115,8 +118,7 @@ class Tangent(Measure):
         """Over the classes; for labels of several numbers, over each number by itself."""
         if rows.labels.kind != "vector":
             return super().extremes(rows, alpha)
-        constant, factor = self.measure.affine(rows, self.slope_there, self.which)
-        low, high = affine_extremes(rows.labels, constant, factor)
+        low, high = _ends(self.measure, rows, self.slope_there, self.which)
         weight = rows.weight[:, None]
         low, high = np.concatenate([weight, low], axis=1), np.concatenate([weight, high], axis=1)
         up, down = np.maximum(alpha, 0.0).T, np.minimum(alpha, 0.0).T
@@ -125,6 +127,19 @@ class Tangent(Measure):
 
     def _any_label(self, rows: Rows) -> float:
         return 0.0
+
+
+def _ends(measure: Measure, rows: Rows, slope: Any, which: slice) -> tuple[Floats, Floats]:
+    """(n, m) least and greatest influence over labels of several numbers; endless where nobody can tell."""
+    if isinstance(measure, VectorMeasure):
+        return measure.ends(rows, slope, which)
+    low, high = np.full((2, len(rows), measure.m), np.inf)
+    np.negative(low, out=low)
+    for j in range(measure.m)[which]:
+        with suppress(NotSupported):  # a measure made of one that is not linear in the label
+            constant, factor = measure.affine(rows, slope, slice(j, j + 1))
+            low[:, j : j + 1], high[:, j : j + 1] = affine_extremes(rows.labels, constant, factor)
+    return low[:, which], high[:, which]
 
 
 def _times(ends: Floats, factor: Floats) -> Floats:
@@ -149,7 +164,11 @@ def tangent_cases(case: Case, estimator: Estimator | None) -> Iterator[Case]:
 
 
 def weighted_averages(case: Case, estimator: Estimator | None = None) -> Floats:
-    """(d,) averages from the draws' weights alone, and exactly where no label is needed."""
+    """(d,) averages from the draws' weights alone, on the scale of the pool.
+
+    Totals that need no label are left to the Newton step. Put in here they would stand beside estimates of
+    their own parts, and the errors of both sides of a ratio would no longer cancel.
+    """
     measure, pool, seen = case.measure, case.pool, case.sample.distinct()
     whole = case.oracle == "deterministic" and not case.tellable
     if whole and len(seen) == len(pool):
@@ -162,7 +181,4 @@ def weighted_averages(case: Case, estimator: Estimator | None = None) -> Floats:
         total = measure.total(rows, mine.sample.y[told, None], weight[told, None])
         # The pool's own weight is known, so that weights need to be right up to a factor only.
         R += share * total * (len(pool) / max(float(weight.sum()), 1e-300)) / len(pool)
-    if whole:
-        known = case.once("known", lambda: measure.known(pool))
-        R = np.where(np.isfinite(known), known, R)
     return R

@@ -15,10 +15,11 @@ from sondage.designs.base import Design
 from sondage.errors import InvalidInput, NothingLeft
 from sondage.frames import frame_of
 from sondage.measures import Measure, pool_value, resolve
+from sondage.measures.labelled import listed
 from sondage.pool.pool import Pool
 from sondage.progress import Progress
 from sondage.streams import seed_from, stream
-from sondage.study.create import create_study
+from sondage.study.create import create_study, resolve_design
 from sondage.types import Floats, Id
 
 
@@ -128,7 +129,7 @@ def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
     study = create_study(
         pool,
         setting.measure,
-        design=setting.design,
+        design=resolve_design(setting.design, "deterministic", pool).with_truth(setting.y),
         rng=np.random.default_rng(seed),
         confidence_level=setting.confidence_level,
     )
@@ -187,7 +188,7 @@ def encoded_labels(pool: Pool, labels: Mapping[Id, Any] | Sequence[Any]) -> Floa
         except KeyError as error:
             raise InvalidInput(f"labels: id {error.args[0]!r} of the pool has no label") from None
     else:
-        ordered = np.asarray(labels).tolist()
+        ordered = listed(labels)
         if len(ordered) != len(pool):
             raise InvalidInput(f"labels has {len(ordered)} entries for {len(pool)} items")
     try:

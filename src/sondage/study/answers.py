@@ -41,12 +41,11 @@ def _checked(
     refused = label is None or label is CANNOT_TELL
     if not refused:
         try:
-            state.parts.pool.labels.code(label)
+            label = state.parts.pool.labels.plain(label)
         except InvalidInput as error:
             raise InvalidInput(f"id {id!r}: {error}") from None
-    value = label.item() if hasattr(label, "item") else label
     plain_id: Any = id.item() if hasattr(id, "item") else id
-    return Answer(plain_id, None if refused else value, refused, annotator, replace, None, now)
+    return Answer(plain_id, None if refused else label, refused, annotator, replace, None, now)
 
 
 def withdrawal(state: StudyState, id: Id) -> Answer:

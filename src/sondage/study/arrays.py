@@ -11,7 +11,8 @@ from sondage.beliefs import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample
 from sondage.estimators.poisson import PoissonEstimator
-from sondage.measures import Measure, label_set, resolve
+from sondage.measures import Measure, label_roles, resolve
+from sondage.measures.labelled import listed
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits
 from sondage.streams import stream
@@ -25,7 +26,7 @@ _LARGE = 1e9
 
 def estimate(
     y_true: Sequence[Any] | Array,
-    y_pred: Sequence[Any] | Array,
+    y_pred: Sequence[Any] | Array | None,
     *,
     inclusion_probability: Sequence[float] | Array | None = None,
     weights: Sequence[float] | Array | None = None,
@@ -37,14 +38,15 @@ def estimate(
 
     Give ``inclusion_probability`` (the chance of each item to be in the sample), or ``weights`` (its
     inverse, up to a constant, as in a survey), or neither for a simple random sample; ``pool_size``
-    then gives the finite-population correction.
+    then gives the finite-population correction. ``y_pred`` is None where the measure looks at the labels
+    alone (counts per item).
 
     >>> e = estimate([1, 0, 1, 1], [1, 1, 1, 0], inclusion_probability=[1, .5, 1, .5])
     >>> round(e.value, 3)
     0.5
     """
     n = len(y_true)
-    if len(y_pred) != n:
+    if y_pred is not None and len(y_pred) != n:
         raise InvalidInput(f"y_true has {n} items and y_pred {len(y_pred)}")
     if n == 0:
         raise InvalidInput("y_true is empty: there is nothing to estimate from")
@@ -54,7 +56,8 @@ def estimate(
         raise InvalidInput(f"pool_size={pool_size} is below the {n} labelled items")
     pi = _chances(inclusion_probability, weights, n, pool_size)
     wanted = resolve(measure)
-    pool = Pool.from_arrays(prediction=np.asarray(y_pred), labels=label_set(wanted, y_true, y_pred))
+    predicted = None if y_pred is None else np.asarray(y_pred)
+    pool = Pool.from_arrays(id=np.arange(n), prediction=predicted, **label_roles(wanted, y_true, y_pred))
     bound = wanted.bind(pool)
     rows = np.arange(n)
     nothing = np.full(n, np.nan)
@@ -67,7 +70,7 @@ def estimate(
         pi=pi,
         left=np.ones(n, dtype=np.int64),
         new=np.ones(n, dtype=bool),
-        y=pool.labels.encode(np.asarray(y_true).tolist()),
+        y=pool.labels.encode(listed(y_true)),
         status=np.full(n, ANSWERED),
         rounds=(RoundInfo("poisson", 1.0, float(n)),),
     )

@@ -12,7 +12,7 @@ from sondage.estimators import Case, Estimator, Sample, Totals, estimate_totals
 from sondage.estimators.linear import Linear, for_population, linearise, quadratic
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.estimators.tangent import GREATEST, LEAST, tangent_cases
-from sondage.intervals.base import Interval
+from sondage.intervals.base import Alternative, Interval
 from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.study.estimate import ConfidenceInterval, Estimate, joined
@@ -20,7 +20,8 @@ from sondage.types import Floats
 
 _MANY_REFUSED = 0.02
 _FEW_EFFECTIVE = 10
-_BUILDS_ON_ROUNDS = ("wor", "poisson", "fixed")
+_ONE_DRAW = 0.5
+_BUILDS_ON_ROUNDS = ("wor", "poisson", "fixed", "online", "systematic", "pivotal")
 
 
 @dataclass(frozen=True)
@@ -41,19 +42,20 @@ class Question:
     n_refused: int
     cost: float
     pool_version: int = 1
+    alternative: Alternative = "two-sided"
 
 
 def default_interval(measure: Measure, totals: Totals) -> Interval:
-    """Wilson for plain counts, logit where every coordinate is bounded, otherwise t."""
+    """Wilson for plain counts, logit where a coordinate is bounded (t for the others), otherwise t."""
     if totals.counts is not None:
         return Interval.from_alias("wilson")
     low, high = measure.range
-    bounded = np.isfinite(low).all() and np.isfinite(high).all()
+    bounded = (np.isfinite(low) & np.isfinite(high)).any()
     return Interval.from_alias("logit" if bounded else "t")
 
 
 def assess(case: Case, question: Question, stream: Stream) -> Estimate:
-    """The estimate of a case; of a measure with very many losses, on its tangent, some coordinates at a time."""
+    """The estimate of a case; of a measure with very many losses, on its tangent."""
     case, notes = _usable(case, question.rounds)
     if question.exclude:
         case = _without_refused(case)
@@ -66,7 +68,7 @@ def assess(case: Case, question: Question, stream: Stream) -> Estimate:
 def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ...]) -> Estimate:
     totals = estimate_totals(case, question.estimator)
     interval = question.interval or default_interval(case.measure, totals)
-    refusal = interval.refuses(totals) if totals.given else None
+    refusal = interval.refuses(totals, case.measure) if totals.given else None
     if refusal:
         raise NotSupported(refusal)
     pool_totals = totals
@@ -77,7 +79,7 @@ def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ..
     why = totals.why
     low = high = np.full(case.measure.m, np.nan)
     if totals.given:
-        low, high = interval(totals, case.measure, question.level, stream)
+        low, high = interval(totals, case.measure, question.level, stream, question.alternative)
         if undefined.any() and why is None:
             names = ", ".join(np.array(case.measure.names)[undefined])
             why = f"{names} is 0/0 with the labels so far: nothing that it divides by has been seen"
@@ -92,22 +94,30 @@ def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ..
         confidence_level=question.level,
         guarantee=interval.guarantee,
         interval=interval.alias,
+        alternative=question.alternative,
         n_labels=question.n_labels,
         n_draws=int(draws.times.sum()),
         n_open=question.n_open,
         n_refused=question.n_refused,
         n_eff=totals.n_eff,
-        n_uniform=_plain(_uniform_equivalent(totals, linear, question)),
+        n_uniform=_plain(_uniform_equivalent(totals, linear, question, case.measure)),
         cost=question.cost,
         target=question.target + (" (items that can be told)" if question.exclude else ""),
         pool_version=question.pool_version,
         target_of_design=question.target_of_design,
-        assumptions=(*_assumptions(case, interval), *notes),
+        assumptions=(*_assumptions(case, interval), *_attained(case.measure, totals), *notes),
         warnings=warnings,
         defined=_plain(~undefined),
         why=why,
         bounds=bounds,
     )
+
+
+def effective_labels(case: Case) -> float:
+    """Equally weighted draws that would carry the same weight for a case's measure."""
+    if case.measure.wide and case.sample.answered.any():
+        case = next(tangent_cases(case, None))
+    return estimate_totals(case).n_eff
 
 
 def _usable(case: Case, rounds: str) -> tuple[Case, tuple[str, ...]]:
@@ -139,6 +149,15 @@ def _assumptions(case: Case, interval: Interval) -> tuple[str, ...]:
     return tuple(said)
 
 
+def _attained(measure: Measure, totals: Totals) -> tuple[str, ...]:
+    """Which groups a value is about, where that is for the labels to say."""
+    attained = getattr(measure, "attained", None)
+    if attained is None or np.isnan(measure.g(totals.R)).any():
+        return ()
+    named = zip(measure.names, attained(totals.R), strict=True)
+    return tuple(f"{name} is about {levels}, by the labels so far" for name, levels in named)
+
+
 def _warnings(
     case: Case,
     question: Question,
@@ -164,6 +183,14 @@ def _warnings(
             said.append(
                 f"only about {totals.n_eff:.0f} effective labels bear on this: take the interval as rough"
             )
+        squares = np.square(linear.parts)
+        with np.errstate(invalid="ignore"):
+            largest = np.nanmax(squares.max(axis=0, initial=0.0) / squares.sum(axis=0), initial=0.0)
+        if largest > _ONE_DRAW and len(linear.parts) > _FEW_EFFECTIVE:
+            said.append(
+                f"one draw makes up {largest:.0%} of the variance: another of such a weight would move the "
+                "estimate much"
+            )
         if totals.n_eff < question.design_n_eff / 3:
             said.append(
                 "the labels were chosen for another measure and tell little about this one "
@@ -172,10 +199,10 @@ def _warnings(
     return tuple(said)
 
 
-def _uniform_equivalent(totals: Totals, linear: Linear, question: Question) -> Floats:
+def _uniform_equivalent(totals: Totals, linear: Linear, question: Question, measure: Measure) -> Floats:
     """Labels that a uniform sample without replacement would need for the same standard error."""
     N = question.pool_size
-    spread = quadratic(linear.J, totals.pool_cov)
+    spread = quadratic(linear.J, totals.pool_cov, measure)
     variance = np.square(linear.std_error)
     if question.target == "population":
         variance = np.maximum(variance - spread / N, 0.0)
@@ -199,10 +226,15 @@ def _refusal_bounds(
             replace(case, sample=_with(sample, np.where(refused, end, sample.y), _all_told(sample)))
             for end in (LEAST, GREATEST)
         ]
-        low, high = (
-            linearise(estimate_totals(one, question.estimator), case.measure).value for one in filled
-        )
-        return ConfidenceInterval(*(_plain(np.clip(end, *case.measure.range)) for end in (low, high)))
+        with np.errstate(invalid="ignore"):  # a label without end has influence without end
+            found = [
+                linearise(estimate_totals(one, question.estimator), case.measure).value for one in filled
+            ]
+        open_ended = [
+            np.where(np.isnan(value) & ~np.isnan(linear.value), end, value)
+            for value, end in zip(found, case.measure.range, strict=True)
+        ]
+        return ConfidenceInterval(*(_plain(np.clip(end, *case.measure.range)) for end in open_ended))
     labels = np.arange(case.pool.labels.size, dtype=np.float64)
     influence = case.measure.loss(case.pool.rows(sample.row[refused]), labels) @ linear.J.T
     ends = []

@@ -23,6 +23,7 @@ from sondage.study import budget as budgets
 from sondage.study.assess import checked_level
 from sondage.study.state import Parts
 from sondage.study.study import Study
+from sondage.study.systems import made_with
 
 _ORACLES = ("deterministic", "stochastic")
 _TARGETS = ("pool", "population")
@@ -80,7 +81,7 @@ def create_study(
     if objective is not None and not isinstance(objective, Objective):
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
     wanted = resolve(measure)
-    chosen = resolve_design(design, oracle)
+    chosen = resolve_design(design, oracle, pool)
     parts = Parts(
         pool=pool,
         measure=wanted.bind(pool),
@@ -127,11 +128,12 @@ def load_study(
     pool: Pool | None = None,
     *,
     measure: Measure | None = None,
+    design: Design | None = None,
 ) -> Study:
     """Take up a study again, exactly where it was.
 
     ``pool`` may be left out if the study's pool came from a parquet file that is still there;
-    ``measure`` is needed only for a measure made of Python functions.
+    ``measure`` and ``design`` are needed only where they are made of Python functions or arrays.
     """
     journal = open_journal(storage, must_exist=True)
     names = journal.names()
@@ -143,10 +145,12 @@ def load_study(
         name = names[0]
     config = journal.config(name)
     pool = pool or _pool_again(config["pool"])
-    if pool.fingerprint != config["pool"]["fingerprint"]:
+    original = made_with(pool, config["pool"]["fingerprint"])
+    if original.fingerprint != config["pool"]["fingerprint"]:
         raise PoolMismatch(
             f"this is not the pool that study {name!r} was made with ({len(pool):,} items now, "
-            f"{config['pool']['size']:,} then, or other scores): pass the original one"
+            f"{config['pool']['size']:,} then, or other scores): pass the original one, "
+            "and put further systems on it with study.add_system"
         )
     if measure is not None and resolve(measure).config() != config["measure"]:
         raise InvalidInput(
@@ -155,9 +159,9 @@ def load_study(
         )
     wanted = resolve(measure) if measure is not None else _measure_again(name, config["measure"])
     parts = Parts(
-        pool=pool,
-        measure=wanted.bind(pool),
-        design=from_config(config["design"]),
+        pool=original,
+        measure=wanted.bind(original),
+        design=_design_again(name, config["design"], design),
         objective=from_config(config["objective"]),
         budget=budgets.from_config(config["budget"]),
         oracle=config["oracle"],
@@ -165,15 +169,17 @@ def load_study(
         seed=int(config["seed"]),
         confidence_level=config["confidence_level"],
     )
-    return Study(name, parts, journal)
+    study = Study(name, parts, journal)
+    study.state.pool = pool  # with the systems that were added to the original one
+    return study
 
 
-def resolve_design(design: str | Design, oracle: Oracle) -> Design:
+def resolve_design(design: str | Design, oracle: Oracle, pool: Pool) -> Design:
     """A design from its name or itself; ``auto`` becomes what it stands for."""
     if isinstance(design, Design):
         return design
     if design == "auto":
-        return resolve_auto(oracle)
+        return resolve_auto(oracle, pool.labels.kind)
     if isinstance(design, str):
         try:
             return Design.from_alias(design)
@@ -196,6 +202,20 @@ def _measure_again(name: str, config: dict[str, Any]) -> Measure:
     except InvalidInput as error:
         raise InvalidInput(f"measure= is needed to load study {name!r}: {error}") from error
     return measure
+
+
+def _design_again(name: str, config: dict[str, Any], given: Design | None) -> Design:
+    if given is not None:
+        if given.config() != config:
+            raise InvalidInput(
+                f"design= is not the one that study {name!r} was made with: leave it out, or pass that"
+            )
+        return given
+    try:
+        design: Design = from_config(config)
+    except InvalidInput as error:
+        raise InvalidInput(f"design= is needed to load study {name!r}: {error}") from error
+    return design
 
 
 def _pool_again(config: dict[str, Any]) -> Pool:

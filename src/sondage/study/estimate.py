@@ -9,8 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sondage.frames import frame_of
-from sondage.intervals.base import Guarantee
+from sondage.intervals.base import Alternative, Guarantee
 from sondage.types import Floats
+
+INTERVAL_WORDS: dict[Alternative, str] = {
+    "two-sided": "interval",
+    "greater": "lower bound",
+    "less": "upper bound",
+}
+"""What stands beside a value, by the ends that were asked for."""
 
 
 class ConfidenceInterval(NamedTuple):
@@ -26,7 +33,8 @@ class Estimate:
 
     ``n_eff``: equally weighted draws that would carry the same weight; ``n_uniform``: labels that a
     uniform sample would need for the same standard error; ``bounds``: the value if every refused label
-    were at its worst and at its best.
+    were at its worst and at its best; ``alternative``: ``"greater"`` if only ``ci.low`` was asked for,
+    ``"less"`` if only ``ci.high`` was.
     """
 
     names: tuple[str, ...]
@@ -51,6 +59,7 @@ class Estimate:
     defined: Any
     why: str | None
     bounds: ConfidenceInterval | None = None
+    alternative: Alternative = "two-sided"
 
     def __str__(self) -> str:
         return self.summary()
@@ -62,23 +71,31 @@ class Estimate:
         """A line per coordinate, then what to know about it."""
         level = f"{100 * self.confidence_level:g}%"
         lines = []
-        for name, value, low, high, uniform in self._coordinates():
+        for name, value, low, high, uniform in self.coordinates():
             if np.isnan(value):
                 lines.append(f"{name} undefined: {self.why or 'the labels so far do not decide it'}")
                 continue
-            line = f"{name} {value:.4f}, {level} CI [{low:.4f}, {high:.4f}] ({self.guarantee})"
-            if np.isfinite(uniform) and uniform > 1.1 * self.n_labels:
-                line += f"; a uniform sample would need about {_rounded(uniform):,} labels"
+            line = f"{name} {value:.4f}, {level} {self._ends(low, high)} ({self.guarantee})"
+            if self.saves(uniform):
+                line += f"; a uniform sample would need about {rounded(uniform):,} labels"
             lines.append(line)
+        lines[0] += f"; {self.rests_on()}"
+        lines += [f"  ! {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+    def rests_on(self) -> str:
+        """The labels and draws used, and what is open or cannot be told."""
         used = f"{self.n_labels:,} labels"
         if self.n_draws > self.n_labels:
             used += f" in {self.n_draws:,} draws"
         for count, what in ((self.n_open, "open"), (self.n_refused, "cannot tell")):
             if count:
                 used += f", {count:,} {what}"
-        lines[0] += f"; {used}"
-        lines += [f"  ! {warning}" for warning in self.warnings]
-        return "\n".join(lines)
+        return used
+
+    def saves(self, uniform: float) -> bool:
+        """Whether a uniform sample would need clearly more labels than there are."""
+        return bool(np.isfinite(uniform) and uniform > 1.1 * self.n_labels)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -93,7 +110,7 @@ class Estimate:
     def to_frame(self) -> Any:
         """One row per coordinate."""
         columns = ("name", "value", "low", "high", "n_uniform")
-        rows = list(zip(*self._coordinates(), strict=True))
+        rows = list(zip(*self.coordinates(), strict=True))
         data = {name: list(values) for name, values in zip(columns, rows, strict=True)}
         data["std_error"] = np.atleast_1d(self.std_error).tolist()
         for name in ("confidence_level", "guarantee", "n_labels", "n_eff"):
@@ -101,20 +118,19 @@ class Estimate:
         return frame_of(data)
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from sondage.study.html import estimate_table
 
-        head = "<tr><th>measure</th><th>value</th><th>low</th><th>high</th></tr>"
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{value:.4f}</td><td>{low:.4f}</td><td>{high:.4f}</td></tr>"
-            for name, value, low, high, _ in self._coordinates()
-        )
-        notes = "".join(f"<li>{escape(note)}</li>" for note in (*self.assumptions, *self.warnings))
-        caption = (
-            f"{100 * self.confidence_level:g}% interval ({escape(self.guarantee)}), {self.n_labels:,} labels"
-        )
-        return f"<table><caption>{caption}</caption>{head}{rows}</table><ul>{notes}</ul>"
+        return estimate_table(self)
 
-    def _coordinates(self) -> list[tuple[str, float, float, float, float]]:
+    def _ends(self, low: float, high: float) -> str:
+        if self.alternative == "greater":
+            return f"lower bound {low:.4f}"
+        if self.alternative == "less":
+            return f"upper bound {high:.4f}"
+        return f"CI [{low:.4f}, {high:.4f}]"
+
+    def coordinates(self) -> list[tuple[str, float, float, float, float]]:
+        """Name, value, both ends and ``n_uniform`` of each coordinate."""
         columns: list[Floats] = [
             np.atleast_1d(one) for one in (self.value, self.ci.low, self.ci.high, self.n_uniform)
         ]
@@ -161,7 +177,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _rounded(count: float) -> int:
+def rounded(count: float) -> int:
     """Two significant digits: more would be a claim."""
     digits = max(len(str(int(count))) - 2, 0)
     return int(round(count, -digits))

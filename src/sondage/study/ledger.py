@@ -13,6 +13,7 @@ from sondage.designs.base import Oracle
 from sondage.designs.draw import History
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED, RoundInfo, Sample
 from sondage.journal import Answer, Lease, Record, Round
+from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.types import Array, Bools, Floats, Ints
@@ -50,8 +51,11 @@ class Slot:
 
     answers: dict[Any, float | None] = field(default_factory=dict)
 
-    def resolve(self) -> tuple[int, float]:
-        """Status and label: the adjudicator's answer, else the majority; a tie is open."""
+    def resolve(self, space: LabelSpace) -> tuple[int, float]:
+        """Status and label: the adjudicator's answer, else the majority; a tie is open.
+
+        Of labels that are yes or no to many, the majority on each; open where any is tied.
+        """
         if not self.answers:
             return OPEN, np.nan
         if ADJUDICATOR in self.answers:
@@ -60,6 +64,10 @@ class Slot:
         told = Counter(code for code in self.answers.values() if code is not None)
         if not told:
             return REFUSED, np.nan
+        if len(told) > 1 and space.components and space.whole:
+            share = space.vectors(np.array(list(told.elements()))).mean(axis=0)
+            tied = bool((share == 0.5).any())
+            return (OPEN, np.nan) if tied else (ANSWERED, space.code(np.rint(share)))
         (label, votes), *others = told.most_common()
         if others and others[0][1] == votes:
             return OPEN, np.nan
@@ -128,7 +136,13 @@ class Ledger:
     def seen(self) -> Seen:
         """Labels known now."""
         told = self._slot_status.view == ANSWERED
-        return Seen(self._slot_unit.view[told], self._slot_row.view[told], self._slot_y.view[told])
+        seen = Seen(self._slot_unit.view[told], self._slot_row.view[told], self._slot_y.view[told])
+        if not self.rounds or self.rounds[-1].kind != "wr":
+            return seen
+        slot, drawn = self.slots, self._columns["times"].view
+        times = np.bincount(slot, drawn, self.asked)[told].astype(np.int64)
+        weight = np.bincount(slot, drawn / self._columns["p"].view, self.asked)[told] / len(self.pool)
+        return seen._replace(times=times, weight=weight)
 
     @property
     def history(self) -> History:
@@ -140,7 +154,7 @@ class Ledger:
                 self._asked_mask[self._slot_row.view] = True
             return History(nothing, self._asked_mask, self.asked_rows, self.oracle == "stochastic")
         taken = np.bincount(self.asked_units, minlength=self.units.count)
-        return History(taken, nothing.astype(bool), self.asked_rows)
+        return History(taken, nothing.astype(bool), self.asked_rows, self.oracle == "stochastic")
 
     @property
     def asked(self) -> int:
@@ -245,7 +259,9 @@ class Ledger:
         self.leases.pop(record.id, None)
 
     def _settle(self, number: int) -> None:
-        self._slot_status.view[number], self._slot_y.view[number] = self._slots[number].resolve()
+        self._slot_status.view[number], self._slot_y.view[number] = self._slots[number].resolve(
+            self.pool.labels
+        )
 
 
 def _floats(values: list[float | None]) -> Floats:

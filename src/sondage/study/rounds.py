@@ -25,7 +25,7 @@ def next_round(state: StudyState, n: int, annotator: str | None) -> list[Record]
     design = state.parts.design
     table = design.table(state.problem(), min(n, limit.labels))
     if not design.static and table.chance is not None:
-        state.journal.put_table(state.name, table.digest, table.chance)
+        state.journal.put_table(state.name, table.digest, np.asarray(table.content, dtype=np.float64))
     source = stream(state.parts.seed, "draw", len(state.ledger.rounds))
     draws = draw(table, state.units, state.ledger.history, min(n, limit.labels), limit, source)
     if not draws.new.any() and not _may_be_empty(table, draws):
@@ -62,4 +62,6 @@ def _records(state: StudyState, n: int, table: Table, draws: Draws, annotator: s
 
 def _may_be_empty(table: Table, draws: Draws) -> bool:
     """Whether no item arrived by chance alone: in a Poisson round that neither cap nor pool cut short."""
+    if table.kind == "online":
+        return bool(draws.scale > 0)
     return table.kind == "poisson" and np.isfinite(draws.scale) and draws.scale == table.scale

@@ -48,8 +48,9 @@ class StudyState:
     def __init__(self, name: str, parts: Parts, journal: Journal) -> None:
         self.name, self.parts, self.journal = name, parts, journal
         pool, measure, design = parts.pool, parts.measure, parts.design
+        self.pool = pool  # what estimates see: systems may be added to it later
         self.units = design.make_units(pool, measure, parts.seed)
-        self.belief: Belief = design.belief.bind(pool, measure.systems(pool))
+        self.belief: Belief = design.belief_for(parts.oracle).bind(pool, measure.systems(pool))
         self.ledger = Ledger(pool, self.units, parts.oracle)
         self.states: list[State] = []
         self._start = self._latest = self.belief.start(pool, self.units)
@@ -97,7 +98,7 @@ class StudyState:
         return Problem(
             pool=parts.pool,
             units=self.units,
-            measure=parts.measure,
+            measure=parts.measure.aim,
             objective=parts.objective,
             belief=self.belief,
             state=self.belief_now(),
@@ -107,13 +108,16 @@ class StudyState:
             expected=ledger.expected,
             asked_units=ledger.asked_units,
             answered_units=ledger.asked_units[ledger.status == ANSWERED],
+            asked_rows=ledger.asked_rows,
+            labels=ledger.labels,
+            seen=ledger.seen,
             memo=self._memo,
         )
 
     def case(self, measure: Measure) -> Case:
         """What estimators see for a bound measure."""
         return Case(
-            self.parts.pool,
+            self.pool,
             self.units,
             measure,
             self.ledger.sample,
@@ -136,7 +140,7 @@ class StudyState:
                 chance = self.journal.table(self.name, digest)
                 if chance is None:
                     return None
-                self._tables[digest] = Table(kind, chance=chance)
+                self._tables[digest] = Table.from_content(kind, chance, self.units.count)
         return self._tables[digest]
 
     # ---- the budget ------------------------------------------------------------------------------

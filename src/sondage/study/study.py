@@ -10,26 +10,29 @@ import numpy as np
 
 from sondage.designs.base import Problem
 from sondage.errors import Conflict, InvalidInput, NothingLeft
-from sondage.estimators import Case, Estimator, Sample, estimate_totals, estimator_for
+from sondage.estimators import Case, Estimator, Sample, estimator_for
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.frames import frame_of
-from sondage.intervals.base import Interval
+from sondage.intervals.base import Alternative, Interval
 from sondage.journal import Journal
-from sondage.measures import Measure, PerGroup, for_system, resolve
+from sondage.measures import Measure, PerGroup, Where, for_system, resolve
+from sondage.pool.pool import Pool
 from sondage.progress import Progress
 from sondage.registry import Named
 from sondage.streams import stream
 from sondage.study.answers import answerer, checked_answers, withdrawal
-from sondage.study.assess import Question, assess, checked_level
+from sondage.study.assess import Question, assess, checked_level, effective_labels
+from sondage.study.belief_report import BeliefReport, belief_report
 from sondage.study.estimate import Estimate
+from sondage.study.html import study_table
 from sondage.study.item import Item
 from sondage.study.rounds import next_round
 from sondage.study.state import Parts, StudyState
 from sondage.study.stop import Decision, StopRule, check_safety
+from sondage.study.systems import add_system
 from sondage.types import Id, Ints
 
 T = TypeVar("T", bound=Named)
-_BATCH = 25
 _NOTHING: Any = object()
 _MANY_CORRECTED = 0.01
 _CORRECTED = (
@@ -47,7 +50,7 @@ class Study:
 
     def __init__(self, name: str, parts: Parts, journal: Journal) -> None:
         self.name, self.parts, self.journal = name, parts, journal
-        self.pool, self.measure, self.design = parts.pool, parts.measure, parts.design
+        self.measure, self.design = parts.measure, parts.design
         self.state = StudyState(name, parts, journal)
         self.units, self.belief = self.state.units, self.state.belief
         self._history: list[Estimate] = []
@@ -57,9 +60,12 @@ class Study:
         self.state.catch_up()
         budget = f" of {self.parts.budget}" if isinstance(self.parts.budget, int) else ""
         return (
-            f"<Study {self.name!r}: {', '.join(self.measure.names)} by {self.design.alias!r}, "
+            f"<Study {self.name!r}: {shown_names(self.measure.names)} by {self.design.alias!r}, "
             f"{self.state.ledger.asked}{budget} asked, {self.n_open} open>"
         )
+
+    def _repr_html_(self) -> str:
+        return study_table(self)
 
     # ---- ask and tell ----------------------------------------------------------------------------
 
@@ -117,23 +123,28 @@ class Study:
         measure: str | Measure | Sequence[str | Measure] | None = None,
         *,
         by: str | None = None,
+        where: Any = None,
         system: str | None = None,
         interval: str | Interval | None = None,
         rounds: Literal["all", "closed"] = "all",
         confidence_level: float | None = None,
+        alternative: Alternative = "two-sided",
         exclude: bool = False,
         estimator: str | Estimator | None = None,
     ) -> Estimate:
         """The measure (the study's own, or any other) from the labels so far.
 
-        ``by`` splits by a grouping column, ``system`` looks at another system, ``rounds="closed"``
-        leaves out rounds with open items, ``exclude=True`` makes the items that can be told the target,
-        ``estimator`` replaces the one that belongs to the sampling kind.
+        ``by`` splits by a grouping column (or names it, for a measure that compares groups), ``where``
+        restricts to an event such as ``{"region": "north"}`` (see ``measures.Where``), ``system`` looks
+        at another system, ``rounds="closed"`` leaves out rounds with open items,
+        ``alternative="greater"`` gives a lower bound in place of an interval and ``"less"`` an upper one
+        (scipy's words), ``exclude=True`` makes the items that can be told the target, ``estimator``
+        replaces the one that belongs to the sampling kind.
         """
         self.state.catch_up()
         if rounds not in ("all", "closed"):
             raise InvalidInput(f"rounds= must be 'all' or 'closed', not {rounds!r}")
-        bound, own = self._bound(measure, by, system)
+        bound, own = self._bound(measure, by, where, system)
         case = self.case(bound)
         question = Question(
             level=checked_level(
@@ -142,11 +153,12 @@ class Study:
             target=self.parts.target,
             rounds=rounds,
             exclude=exclude,
+            alternative=alternative,
             interval=_resolved(Interval, interval),  # type: ignore[type-abstract]
             estimator=_resolved(Estimator, estimator),  # type: ignore[type-abstract]
             target_of_design=own,
             pool_size=len(self.pool),
-            design_n_eff=0.0 if own else estimate_totals(self.case(self.measure)).n_eff,
+            design_n_eff=0.0 if own else effective_labels(self.case(self.measure)),
             n_labels=self.n_labels,
             n_open=self.n_open,
             n_refused=self.n_refused,
@@ -154,16 +166,29 @@ class Study:
         )
         return assess(case, question, stream(self.parts.seed, "interval", self.state.ledger.seq))
 
-    def _bound(self, measure: Any, by: str | None, system: str | None) -> tuple[Measure, bool]:
-        if measure is None and by is None and system is None:
+    def _bound(self, measure: Any, by: str | None, where: Any, system: str | None) -> tuple[Measure, bool]:
+        if measure is None and by is None and where is None and system is None:
             return self.measure, True
         wanted = self.measure if measure is None else resolve(measure)
         if system is not None:
             wanted = for_system(wanted, system)
+        if where is not None:
+            wanted = Where(wanted, where)
         if by is not None:
-            wanted = PerGroup(wanted, by)
+            compares = getattr(wanted, "by", "") is None
+            wanted = replace(wanted, by=by) if compares else PerGroup(wanted, by)  # type: ignore[type-var]
         bound = wanted.bind(self.pool)
         return bound, bound == self.measure
+
+    def add_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> None:
+        """Put one more system on the same items and the same labels, for instance a new model version.
+
+        ``source`` is a frame, a parquet path, or a mapping of names to arrays, in any row order, with every
+        id of the pool once in its ``id`` column; ``parts`` name its columns, as ``Pool.with_system`` takes
+        them. The system can then be estimated (``system=name``) and compared. Draws do not change, and the
+        journal does not hold it: add it again after loading.
+        """
+        add_system(self.state, name, source, {"id": id, **parts})
 
     # ---- the loop --------------------------------------------------------------------------------
 
@@ -173,13 +198,14 @@ class Study:
         *,
         budget: int | None = None,
         stop: StopRule | None = None,
-        batch: int = _BATCH,
+        batch: int | None = None,
         allow_unsafe: bool = False,
     ) -> Estimate:
         """Ask and tell until the budget is spent, the pool is labelled, or ``stop`` says so.
 
         ``oracle`` maps ids to labels, or is called with each item. ``budget`` is a number of items for
-        this call (default: all that is left). ``allow_unsafe`` is handed to ``should_stop``.
+        this call (default: all that is left). ``batch`` is how many are asked at a time (default: as the
+        design likes it). ``allow_unsafe`` is handed to ``should_stop``.
         """
         answer = answerer(oracle)
         for name, value in (("budget", budget), ("batch", batch)):
@@ -196,7 +222,7 @@ class Study:
         with Progress("labels", total=int(most), start=self.state.ledger.asked) as progress:
             while self.state.ledger.asked < until:
                 try:
-                    items = self.ask(int(min(batch, until - self.state.ledger.asked)))
+                    items = self.ask(int(min(batch or self.design.batch, until - self.state.ledger.asked)))
                 except NothingLeft:
                     break
                 for item in items:
@@ -228,6 +254,11 @@ class Study:
         return rule.check(self._history)
 
     # ---- what there is ---------------------------------------------------------------------------
+
+    @property
+    def pool(self) -> Pool:
+        """The items, with every system, also those added later."""
+        return self.state.pool
 
     @property
     def n_labels(self) -> int:
@@ -284,6 +315,22 @@ class Study:
         self.state.catch_up()
         return self._items(np.flatnonzero(self.state.ledger.status == OPEN))
 
+    def belief_report(
+        self,
+        *,
+        n: int | None = None,
+        bins: int | Sequence[float] | None = None,
+        confidence_level: float | None = None,
+    ) -> BeliefReport:
+        """How the belief fares against the labels so far, and the saving that it expects.
+
+        ``n`` is the number of labels at which the saving is worked out (default: the budget); ``bins`` are
+        the edges of the reliability table, or how many bins it should have.
+        """
+        estimate = self.estimate()
+        level = self.parts.confidence_level if confidence_level is None else confidence_level
+        return belief_report(self.state, estimate, n=n, bins=bins, level=checked_level(level))
+
     def labels(self) -> Any:
         """Frame of id, label, probability and weight; the weight serves as ``sample_weight``.
 
@@ -325,6 +372,12 @@ class Study:
             pool = self.pool
             items.append(Item(pool.id_of(row), pool.payload_of(row), pool.cost_of(row), reason))
         return items
+
+
+def shown_names(names: Sequence[str], most: int = 4) -> str:
+    """The first of many names."""
+    more = f", ... ({len(names):,} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _resolved(family: type[T], part: Any) -> T | None:

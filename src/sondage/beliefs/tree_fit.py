@@ -1,0 +1,188 @@
+"""Fitting a Dirichlet tree: the response of every stratum, at the fixed point of expectation-maximisation.
+
+Plain EM crawls: its rate is ``u / (1 + n)`` where a stratum has u items without a label and n with one, so
+that a large pool takes millions of steps. Newton's method on the same equation takes a handful, whatever
+the size, and the tree makes each of them nearly as cheap as a step of EM.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from sondage.pool.hierarchy import Tree
+from sondage.types import Floats, Ints
+
+_TOLERANCE = 1e-5
+"""Last change of the log odds; the next would be about its square."""
+_MOST = 300
+_LONGEST = 2.0
+_EDGE = 1e-12
+
+
+class _Level(NamedTuple):
+    """The nodes of one depth, the node above each, where its children begin among them, and these nodes."""
+
+    nodes: slice
+    above: Ints
+    begin: Ints
+    parents: Ints
+
+
+class TreeFit:
+    """Shares of the classes and their spread over the strata of a tree.
+
+    Parameters
+    ----------
+    tree
+        Its leaves are the strata.
+    pseudo
+        (K, S) pseudo-labels of each class in each stratum.
+    smoothing
+        Times the squared depth of a node: further pseudo-labels of each class there.
+    """
+
+    def __init__(self, tree: Tree, pseudo: Floats, smoothing: float) -> None:
+        self.tree, self.pseudo = tree, pseudo
+        self.flat = int(tree.depth.max(initial=0)) <= 1
+        nodes = np.arange(1, len(tree))
+        under = [tree.leaves_under(int(node)) for node in nodes]
+        self._begin = np.array([one.start for one in under], dtype=np.int64)
+        self._end = np.array([one.stop for one in under], dtype=np.int64)
+        # Siblings are neighbours, so that one sum over runs serves every parent at once.
+        above = tree.parent[1:]
+        self._families = np.flatnonzero(np.concatenate([[True], above[1:] != above[:-1]]))
+        self._family: Ints = np.cumsum(np.concatenate([[False], above[1:] != above[:-1]]))
+        depth = 0.0 if self.flat else smoothing * np.square(tree.depth[1:, None].astype(np.float64))
+        self._branch = depth + self._under(pseudo)
+        self._total = pseudo.sum(axis=0)
+        self._marks = np.concatenate([self._begin, self._end])
+        self._inner = np.flatnonzero(tree.n_children)
+        self._levels = _levels(tree)
+
+    def response(self, observed: Floats, unlabelled: Floats, start: Floats) -> Floats:
+        """(K, S) chance of each class for an unlabelled item of each stratum.
+
+        ``observed`` is (K, S) labels, ``unlabelled`` (K,) items without one. A flat tree has the closed
+        form ``(pseudo + observed) / sum``; a deeper one is the fixed point of EM, found from ``start``.
+
+        Steps are Newton's, damped (Levenberg and Marquardt) where the equation is not that of a maximum
+        or the step misses.
+        """
+        if self.flat:
+            counts = self.pseudo + observed
+            return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+        logs = np.log(np.maximum(start, _EDGE))
+        here = _Point(logs[:, 1:] - logs[:, :1], self, observed, unlabelled)
+        damping, least = 0.0, 1.0 / max(float(unlabelled.sum()), 1.0)
+        for _ in range(_MOST):
+            step = self._newton(here, unlabelled, damping)
+            if step is not None:
+                length = float(np.abs(step).max())
+                there = _Point(
+                    here.odds + step * min(1.0, _LONGEST / max(length, _EDGE)), self, observed, unlabelled
+                )
+                if length < _TOLERANCE and damping == 0:
+                    return there.response
+                if there.gap_size <= 2 * here.gap_size:
+                    here = there
+                    damping = damping / 8 if damping > 4 * least else 0.0
+                    continue
+            damping = max(4 * damping, least)
+        return here.response
+
+    def predictive(self, observed: Floats) -> Floats:
+        """(K, S) posterior predictive when only what was observed counts (a stochastic oracle)."""
+        return self._expected(observed)
+
+    def _expected(self, counts: Floats) -> Floats:
+        """One step: shares of classes and branches from the counts, and the response they imply."""
+        return _shares(self._joint(counts)[0])
+
+    def _joint(self, counts: Floats) -> tuple[Floats, Floats]:
+        """(K, S) logs of class and stratum together, and (V, S) how fast they grow with the counts of a node.
+
+        The log of a stratum is a sum over the nodes above it: of a branch, less that of all its siblings.
+        So one more item under a node moves all strata under it alike, by the second result.
+        """
+        branch = self._branch + self._under(counts)
+        family = np.add.reduceat(branch, self._families, axis=0)
+        path = self._along(np.log(branch) - np.log(family)[self._family])
+        total = self._total + counts.sum(axis=0)
+        growth = 1.0 / np.concatenate([total[None], branch])
+        growth[self._inner] -= 1.0 / family
+        return path + np.log(total), growth
+
+    def _newton(self, point: _Point, unlabelled: Floats, damping: float) -> Floats | None:
+        """(K, S-1) Newton's step of the log odds; None where the equation is not that of a maximum.
+
+        Of step d, with x = W d the items that change class and ``S_v`` their sum under a node v, the equation
+        is ``(1 + damping) d = -gap + sum over nodes v above of H_v S_v``. What a node passes down is linear
+        in what it gets from above: one sweep up the tree finds how, and one down finds the sums.
+        """
+        classes = point.odds.shape[1]
+        one = np.eye(classes)
+        share = point.response[:, 1:]
+        moved = (unlabelled / (1.0 + damping))[:, None, None] * (
+            share[:, :, None] * one - share[:, :, None] * share[:, None, :]
+        )
+        growth = point.growth[:, 1:, None] * one + point.growth[:, :1, None]
+        # Columns: what the sum under a node does with what comes from above, and what it is without.
+        linear = np.empty((len(self.tree), classes, classes + 1))
+        linear[self.tree.leaf] = np.concatenate([moved, -moved @ point.gap[:, :, None]], axis=2)
+        for level in (*reversed(self._levels), None):
+            nodes = level.nodes if level else slice(0, 1)
+            left = one - linear[nodes, :, :classes] @ growth[nodes]
+            if (np.linalg.det(left) <= _EDGE).any():
+                return None
+            linear[nodes] = np.linalg.solve(left, linear[nodes])
+            if level:
+                linear[level.parents] = np.add.reduceat(linear[nodes], level.begin, axis=0)
+        passed = np.empty((len(self.tree), classes))
+        passed[0] = growth[0] @ linear[0, :, -1]
+        for level in self._levels:
+            above = passed[level.above]
+            total = (linear[level.nodes, :, :-1] @ above[:, :, None])[:, :, 0] + linear[level.nodes, :, -1]
+            passed[level.nodes] = above + (growth[level.nodes] @ total[:, :, None])[:, :, 0]
+        return np.asarray((passed[self.tree.leaf] - point.gap) / (1.0 + damping))
+
+    def _under(self, values: Floats) -> Floats:
+        """(V - 1, S) sums over the strata under each node but the root: they are neighbours."""
+        running = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
+        return np.asarray(running[self._end] - running[self._begin])
+
+    def _along(self, values: Floats) -> Floats:
+        """(K, S) sums of the nodes' values along the path to each stratum."""
+        strata = len(self.pseudo)
+        jumps = [
+            np.bincount(self._marks, np.concatenate([column, -column]), strata + 1) for column in values.T
+        ]
+        return np.asarray(np.cumsum(np.stack(jumps, axis=1), axis=0)[:strata])
+
+
+class _Point:
+    """Log odds of the strata, and how far they are from what they imply."""
+
+    def __init__(self, odds: Floats, fit: TreeFit, observed: Floats, unlabelled: Floats) -> None:
+        self.odds = odds
+        self.response = _shares(np.concatenate([np.zeros((len(odds), 1)), odds], axis=1))
+        logs, self.growth = fit._joint(observed + unlabelled[:, None] * self.response)
+        self.gap = odds - (logs[:, 1:] - logs[:, :1])
+        self.gap_size = float(np.abs(self.gap).max())
+
+
+def _levels(tree: Tree) -> list[_Level]:
+    ends = np.cumsum(np.bincount(tree.depth)).tolist()
+    out = []
+    for begin, end in pairwise(ends):
+        above = tree.parent[begin:end]
+        starts = np.flatnonzero(np.concatenate([[True], above[1:] != above[:-1]]))
+        out.append(_Level(slice(begin, end), above, starts, above[starts]))
+    return out
+
+
+def _shares(logs: Floats) -> Floats:
+    shifted = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))

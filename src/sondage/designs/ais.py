@@ -1,0 +1,93 @@
+"""Adaptive importance sampling: draws with replacement by a belief that learns from the labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sondage.beliefs import Belief
+from sondage.beliefs.dirichlet_tree import DirichletTree, StochasticDirichletTree
+from sondage.designs.base import CostRule, Design, Kind, Oracle, Problem, Table, check_cost, over_root_cost
+from sondage.designs.influence import drawing_size
+from sondage.errors import InvalidInput
+from sondage.pool.score_strata import CumulatedRootFrequency
+from sondage.pool.strata import Strata
+from sondage.types import Floats
+
+
+@dataclass(frozen=True)
+class AIS(Design):
+    """Adaptive importance sampling (Marchant and Rubinstein 2021), for any measure and oracle.
+
+    ``strata`` bands of the score (cut where the cumulated root frequency is even; or any other strata) are
+    the leaves of a tree of ``depth`` levels, over which a Dirichlet belief learns from every label.
+    ``batch`` labels are asked for at a time. With a deterministic oracle an item is drawn in proportion
+    to the mean absolute influence that the belief expects of it, with a stochastic one to the root mean
+    square (``form``). Items with a label are drawn by their known influence; that costs nothing and
+    counts in the estimate again. ``epsilon`` is the least influence, in shares of the largest, of a label
+    that brings any loss; it shrinks as labels come in. ``mix`` is the share of draws made uniformly: it
+    bounds every weight by ``1 / mix`` and lets any other measure be estimated from the sample.
+
+    Departures: effective pseudo-counts (see ``DirichletTree``); because every measure here divides by the
+    weight, influence is centred also for averages such as accuracy, as the self-normalised estimate wants.
+    """
+
+    alias: ClassVar[str] = "ais"
+    kind: ClassVar[Kind] = "wr"
+    oracles: ClassVar[frozenset[str]] = frozenset({"deterministic", "stochastic"})
+    depth: int = 8
+    strata: Strata | int = 256  # type: ignore[assignment]
+    batch: int = 50
+    belief: Belief | None = None  # type: ignore[assignment]
+    form: Literal["auto", "mean", "rms"] = "auto"
+    epsilon: float = 1e-3
+    mix: float = 0.0
+    cost: CostRule = "use"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.strata, int):
+            object.__setattr__(self, "strata", CumulatedRootFrequency(self.strata))
+        if self.depth < 1:
+            raise InvalidInput(f"depth= must be at least 1, not {self.depth}")
+        if self.form not in ("auto", "mean", "rms"):
+            raise InvalidInput(f"form= must be 'auto', 'mean' or 'rms', not {self.form!r}")
+        if not 0 <= self.mix <= 1:
+            raise InvalidInput(f"mix= must be in [0, 1], not {self.mix}")
+        if not 0 <= self.epsilon < 1:
+            raise InvalidInput(f"epsilon= must be in [0, 1), not {self.epsilon}")
+        check_cost(self.cost)
+
+    def belief_for(self, oracle: Oracle) -> Belief:
+        """A Dirichlet tree that fits the oracle, unless another belief is given."""
+        if self.belief is not None:
+            return self.belief
+        kind = DirichletTree if oracle == "deterministic" else StochasticDirichletTree
+        return kind(depth=self.depth)
+
+    def table(self, problem: Problem, n: int) -> Table:
+        """Chances of the next stage."""
+        return chances(problem, *self._sizes(problem), self.mix)
+
+    def _sizes(self, problem: Problem) -> tuple[Floats, Floats]:
+        deterministic = problem.oracle == "deterministic"
+        mean = self.form == "mean" or (self.form == "auto" and deterministic)
+        labelled = len(problem.seen.y) / len(problem.pool)
+        # The schedules of Prop. 2: by the share labelled, or by the number of stages.
+        stage = problem.expected / max(self.batch, 1)
+        epsilon = self.epsilon * ((1 - labelled) if deterministic else 1 / (stage + 1))
+        unit, asked = drawing_size(problem, 1 if mean else 2, epsilon=epsilon)
+        return over_root_cost(problem, unit, asked, self.cost)
+
+
+def chances(problem: Problem, unit: Floats, asked: Floats, mix: float) -> Table:
+    """The table of draws with replacement in proportion to sizes, some of them made uniformly."""
+    repeats = problem.oracle == "stochastic"
+    left = problem.units.size if repeats else problem.units.size - problem.asked
+    total = float(left @ unit) + (0.0 if repeats else float(asked.sum()))
+    if not total > 0:  # nothing is believed to matter: then everything might
+        unit, asked, total = np.ones(len(unit)), np.ones(len(asked)), float(len(problem.pool))
+    even = mix / len(problem.pool)
+    known = None if repeats else (1 - mix) * asked / total + even
+    return Table("wr", chance=(1 - mix) * unit / total + even, asked=known)

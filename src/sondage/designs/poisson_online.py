@@ -1,0 +1,61 @@
+"""Poisson sampling in rounds, each by chances that learn from the labels before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sondage.beliefs import Belief, CountBelief
+from sondage.designs.allocation import shares
+from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost, check_probability_floor
+from sondage.designs.influence import drawing_size
+from sondage.errors import InvalidInput
+from sondage.pool.strata import LogRank, Strata
+
+
+@dataclass(frozen=True)
+class PoissonOnline(Design):
+    """Rounds of water-filled Poisson samples of the items not asked before (Yilmaz et al., App. E).
+
+    A round's chances may follow from all earlier labels, because every round by itself gives unbiased
+    totals: what is labelled already, and inverse chances for the rest. Rounds are combined with weights
+    fixed in advance. ``sampling="poisson"`` includes items independently, so that their number varies about
+    n; ``"systematic"`` takes exactly n by equal steps along the strata (by score), ``"pivotal"`` exactly n
+    with fractions settled by chance between neighbouring cells. ``floor`` is the share of every chance
+    that is the same for all: the chance of an item is never 0. Only samples of the design ``poisson`` are
+    nested; these are not.
+    """
+
+    alias: ClassVar[str] = "poisson-online"
+    kind: ClassVar[Kind] = "online"
+    belief: Belief = field(default_factory=CountBelief)
+    strata: Strata = field(default_factory=LogRank)
+    sampling: Literal["poisson", "systematic", "pivotal"] = "poisson"
+    floor: float = 0.1
+    probability_floor: float = 1e-3
+    batch: int = 100
+    cost: CostRule = "use"
+
+    def __post_init__(self) -> None:
+        check_probability_floor(self.probability_floor)
+        check_cost(self.cost)
+        if self.sampling not in ("poisson", "systematic", "pivotal"):
+            raise InvalidInput(
+                f"sampling= must be 'poisson', 'systematic' or 'pivotal', not {self.sampling!r}"
+            )
+        if not 0 < self.floor <= 1:
+            raise InvalidInput(f"floor= must be in (0, 1], not {self.floor}")
+
+    def table(self, problem: Problem, n: int) -> Table:
+        """Inclusion chances of the items left, n of them on average."""
+        left = problem.units.size - problem.asked
+        size, _ = drawing_size(problem, 2, floor=self.probability_floor)
+        if self.cost != "ignore":
+            size = (np.ones(len(size)) if self.cost == "only" else size) / np.sqrt(problem.units.cost)
+        mean = float(left @ size) / max(int(left.sum()), 1)
+        size = (1 - self.floor) * (size / mean if mean > 0 else np.ones(len(size))) + self.floor
+        expected = shares(size * left, left, n)
+        kind: Kind = "online" if self.sampling == "poisson" else self.sampling
+        return Table(kind, chance=np.where(left > 0, expected / np.maximum(left, 1), 0.0))

@@ -1,0 +1,166 @@
+"""The saving a belief expects: how many labels a uniform sample would need for the same precision.
+
+With ``h`` the mean squared influence of an item under a belief, a uniform sample of n labels has variance
+``mean(h) / n`` and one drawn by chances q has ``sum(h / q) / (N^2 n)``. At the best chances, ``q`` in
+proportion to ``sqrt(h)``, the ratio is ``mean(h) / mean(sqrt(h))^2`` (Sawade 2013, Thm 4.1): known before any
+label is bought, and as right as the belief is calibrated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sondage.beliefs.base import Belief, Seen
+from sondage.designs.allocation import WaterLevel
+from sondage.designs.base import Design, Problem, Table
+from sondage.designs.influence import item_spread, unit_spread
+from sondage.errors import InvalidInput
+from sondage.types import Floats
+
+_NOTHING = 1e-12
+_FEW_REPEATS = 1e-3
+_BISECTIONS = 60
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What a design's ``n`` labels are worth in labels of a uniform sample, and what both would cost."""
+
+    n: int
+    n_uniform: float
+    cost: float
+    cost_uniform: float
+
+    @property
+    def ratio(self) -> float:
+        """Labels that a uniform sample needs for one of the design's; by cost where labels have costs."""
+        return self.cost_uniform / self.cost if self.cost > 0 else np.nan
+
+
+def expected_saving(problem: Problem, design: Design, n: int, truth: Belief | None = None) -> Saving:
+    """The saving that ``design`` expects of ``n`` labels, from a study's ``problem()``.
+
+    The design looks at its own belief before any label. The precision is that under ``truth``, a bound
+    belief: without it the design's own, so that the result holds if that belief is calibrated.
+
+    >>> import sondage as sd
+    >>> pool = sd.Pool.from_arrays(probability=np.linspace(0, 1, 1000) ** 6)
+    >>> study = sd.create_study(pool, "recall", design="importance", rng=1)
+    >>> round(expected_saving(study.problem(), study.design, 50).ratio, 1)
+    1.3
+    """
+    if not 1 <= n <= len(problem.pool):
+        raise InvalidInput(f"n= must be from 1 to the {len(problem.pool):,} items of the pool, not {n}")
+    start = _at_start(problem, n)
+    table = design.table(start, n)
+    if truth is not None:
+        state = truth.start(problem.pool, problem.units)
+        start = replace(start, belief=truth, state=state, memo={})
+    if problem.units.itemwise:
+        spread = item_spread(start)
+        variance, cost = _of_items(start, table, n, spread)
+        uniform = float(spread.mean())
+    else:
+        share = problem.units.size / len(problem.pool)
+        uniform = float(share @ unit_spread(replace(start, centre="none", memo={})))
+        variance, cost = _of_units(start, table, n, unit_spread(start))
+    # A uniform sample without replacement: (1 / n - 1 / N) mean(h).
+    N = len(problem.pool)
+    n_uniform = 1.0 / (variance / uniform + 1.0 / N) if uniform > 0 else np.nan
+    mean_cost = 1.0 if problem.pool.cost is None else float(np.mean(problem.pool.cost))
+    return Saving(n, n_uniform, cost, n_uniform * mean_cost)
+
+
+def best_saving(problem: Problem) -> float:
+    """Ratio of the variances of uniform draws and of the best draws of single items, if calibrated.
+
+    ``mean(h) mean(c) / mean(sqrt(h c))^2`` with label costs ``c`` (Sawade 2013, Thm 4.1 and 4.2); one plus
+    the squared coefficient of variation of ``sqrt(h)`` where labels cost alike.
+    """
+    start = _at_start(problem, 1)
+    cost = problem.pool.cost if problem.pool.cost is not None else np.ones(len(problem.pool))
+    spread = item_spread(start)
+    best = float(np.sqrt(spread * cost).mean()) ** 2
+    return float(spread.mean()) * float(np.mean(cost)) / best if best > 0 else np.nan
+
+
+def _at_start(problem: Problem, n: int) -> Problem:
+    """The problem before any label, with a budget of n."""
+    state = problem.state
+    if state.start is not None:
+        state = replace(state, nodes=state.start)
+    none = np.empty(0, dtype=np.int64)
+    nothing = np.empty(0)
+    return replace(
+        problem,
+        state=state,
+        left=float(n),
+        expected=0.0,
+        asked_units=none,
+        answered_units=none,
+        asked_rows=none,
+        labels=nothing,
+        seen=Seen(none, none, nothing),
+        memo={},
+    )
+
+
+def _of_items(problem: Problem, table: Table, n: int, spread: Floats) -> tuple[float, float]:
+    """Variance and cost of n labels of single items."""
+    assert table.chance is not None
+    N, cost = len(spread), problem.units.cost
+    if table.kind == "wr":
+        q = table.chance / table.chance.sum()
+        draws = _draws_for(q, n) if problem.oracle == "deterministic" else float(n)
+        included = -np.expm1(draws * np.log1p(-np.minimum(q, 1 - 1e-16)))
+        price = included if problem.oracle == "deterministic" else n * q
+        return _sum_over(spread, q) / (N * N * draws), float(price @ cost)
+    scale = table.scale if np.isfinite(table.scale) else WaterLevel(table.chance).scale(n)
+    with np.errstate(invalid="ignore"):
+        chance = np.asarray(np.where(table.chance > 0, np.minimum(1.0, scale * table.chance), 0.0))
+    return (_sum_over(spread, chance) - float(spread[chance > 0].sum())) / (N * N), float(chance @ cost)
+
+
+def _of_units(problem: Problem, table: Table, n: int, spread: Floats) -> tuple[float, float]:
+    """Variance and cost of n labels of cells; what the estimator subtracts is out of ``spread`` already."""
+    size, cost, N = problem.units.size, problem.units.cost, len(problem.pool)
+    if table.quota is not None:
+        # A cell without labels is stood for by its neighbours, which were sampled about as densely as all.
+        labels = np.where(table.quota > 0, table.quota, np.minimum(n * size / N, size))
+        return float((size * (size / labels - 1.0) * spread).sum()) / (N * N), float(table.quota @ cost)
+    assert table.chance is not None
+    chance = table.chance / float(table.chance @ size)
+    one = _sum_over(size * spread, chance) / (N * N)
+    if table.kind == "wr":
+        return one / n, float(n * (chance * size) @ cost)
+    # Without replacement, like the plain random sample: (1 / n - 1 / N).
+    return one * (1.0 / n - 1.0 / N), float(n * (chance * size) @ cost)
+
+
+def _sum_over(spread: Floats, chance: Floats) -> float:
+    """``sum(spread / chance)``; infinite where something that matters is never asked."""
+    matters = spread > _NOTHING * float(spread.max(initial=0.0))
+    if (chance[matters] <= 0).any():
+        return np.inf
+    return float((spread[matters] / chance[matters]).sum())
+
+
+def _draws_for(q: Floats, n: int) -> float:
+    """Draws with replacement that find n different items on average (repeats of a label are free)."""
+    if n * float(q @ q) < _FEW_REPEATS:
+        return float(n)
+    log = np.log1p(-np.minimum(q, 1 - 1e-16))
+    n = min(n, int((q > 0).sum()) - 1)
+
+    def found(draws: float) -> float:
+        return float(-np.expm1(draws * log).sum())
+
+    below, above = float(n), 2.0 * n
+    while found(above) < n:
+        below, above = above, 2 * above
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (below + above)
+        below, above = (middle, above) if found(middle) < n else (below, middle)
+    return above

@@ -1,0 +1,121 @@
+"""Staged: every round gives unbiased totals of its own, and they are averaged with fixed weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sondage.designs.base import Centre
+from sondage.errors import InvalidInput
+from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.guard import expected_second_moment
+from sondage.estimators.response import dark_share, response_factor
+from sondage.estimators.sample import Sample
+from sondage.types import Floats
+
+
+@dataclass(frozen=True)
+class Staged(Estimator):
+    """Round r: losses labelled before it, plus inverse chances for the rest (Yilmaz et al., eq. 128).
+
+    Errors of different rounds are uncorrelated, so that ``Var = sum w_r^2 Var_r``. ``weighting`` of the
+    rounds is by the labels they asked for (``"asked"``), by that times the root of their number
+    (``"root"``: later rounds know more), or even; never by estimated variances, which would favour the
+    rounds that happened to see nothing. Rounds of a fixed number have the variance of successive
+    differences along the order in which they were taken (Wolter 2007, 8.2), the others Poisson's.
+    """
+
+    alias: ClassVar[str] = "staged"
+    kinds: ClassVar[frozenset[str]] = frozenset({"online", "systematic", "pivotal"})
+    centre: Centre = "none"
+    weighting: Literal["asked", "root", "even"] = "asked"
+
+    def __post_init__(self) -> None:
+        if self.weighting not in ("asked", "root", "even"):
+            raise InvalidInput(f"weighting= must be 'asked', 'root' or 'even', not {self.weighting!r}")
+
+    def totals(self, case: Case) -> Totals:
+        """Estimated averages of the losses."""
+        measure, N = case.measure, len(case.pool)
+        mine = case.sample.of_kinds(self.kinds)
+        seen = mine.where(mine.answered)
+        if len(seen) < 2:
+            return Totals.undefined(measure.d, "fewer than two sampled items have a label")
+        dark = dark_share(case)
+        if dark:
+            return Totals.undefined(measure.d, dark)
+        loss = case.losses(seen)
+        factor = response_factor(case, mine)
+        weight, noise = self._weights(mine, seen, factor)
+        R = weight @ loss / N
+        parts = (noise / N)[:, None] * loss
+        fixed = np.array([mine.rounds[k].kind != "online" for k in seen.round.tolist()])
+        if fixed.any():
+            parts = _successive(parts, seen.round, fixed)
+        return Totals(
+            R,
+            parts,
+            kish(weight * bearing(measure, loss)),
+            max(float(len(seen)) - 1.0, 1.0),
+            weighted_covariance(loss, weight, R),
+            prior_cov=self._expected(case, mine),
+            exact=len(seen) == N,
+        )
+
+    def weights(self, case: Case) -> Floats:
+        """How many items of the pool each draw stands for."""
+        sample = case.sample
+        seen = sample.where(sample.answered)
+        out = np.zeros(len(sample))
+        out[sample.answered] = self._weights(sample, seen, np.ones(len(seen)))[0]
+        return out
+
+    def _shares(self, sample: Sample) -> Floats:
+        """(rounds,) weight of each round, fixed by what was asked for."""
+        so_far = np.array([0.0, *(one.expected for one in sample.rounds)])
+        asked = np.diff(so_far) * [one.kind in self.kinds for one in sample.rounds]
+        asked = asked * (np.bincount(sample.round, minlength=len(asked)) > 0)
+        if self.weighting == "even":
+            asked = (asked > 0).astype(np.float64)
+        elif self.weighting == "root":
+            asked = asked * np.sqrt(np.arange(1, len(asked) + 1))
+        return np.asarray(asked / asked.sum())
+
+    def _weights(self, mine: Sample, seen: Sample, factor: Floats) -> tuple[Floats, Floats]:
+        """Weight of each draw over all rounds, and the root of its part in the variance.
+
+        In its own round a draw counts by its inverse chance, in later rounds it is known and counts once.
+        """
+        share = self._shares(mine)
+        later = np.concatenate([np.cumsum(share[::-1])[::-1][1:], [0.0]])
+        own = share[seen.round]
+        inverse = factor / seen.pi
+        chance = np.maximum(1.0 - seen.pi, 0.0) + (factor - 1.0)
+        return own * inverse + later[seen.round] * factor, own * np.sqrt(chance) / seen.pi
+
+    def _expected(self, case: Case, mine: Sample) -> Floats | None:
+        """The variance that the belief expects of the last round, as if all labels were asked in it."""
+        number = int(mine.round.max())
+        table = case.tables(number)
+        if table is None or table.chance is None:
+            return None
+        asked = float(case.sample.rounds[number].expected)
+        made = float(np.maximum((mine.round == number).sum(), 1))
+        chance = np.minimum(1.0, table.chance * (asked / made))[case.units.codes]
+        factor = np.where(chance > 0, 1.0 / np.maximum(chance, 1e-300) - 1.0, 0.0)
+        return expected_second_moment(case, factor)
+
+
+def _successive(parts: Floats, number: np.ndarray, fixed: np.ndarray) -> Floats:
+    """Contributions of rounds of a fixed size as differences of neighbours: n/(2(n-1)) sum (z_i - z_j)^2."""
+    pieces = [parts[~fixed]]
+    for one in np.unique(number[fixed]):
+        z = parts[fixed & (number == one)]
+        if len(z) < 2:
+            pieces.append(z)
+            continue
+        scale = np.sqrt(len(z) / (2.0 * (len(z) - 1.0)))
+        pieces.append(scale * np.diff(z, axis=0))
+    return np.concatenate(pieces)

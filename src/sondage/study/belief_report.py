@@ -1,0 +1,306 @@
+"""What a study can say of its belief: whether it was right so far, and what it saves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sondage.beliefs.base import Seen
+from sondage.beliefs.calibration import Reliability, coverage, reliability
+from sondage.beliefs.mixture import MixtureBelief, MixtureState
+from sondage.beliefs.recalibrated import Recalibrated
+from sondage.beliefs.report import Counted, LabelLikelihood, label_likelihood, plain_number
+from sondage.designs.saving import best_saving, expected_saving
+from sondage.estimators import estimator_for
+from sondage.estimators.sample import ANSWERED
+from sondage.pool.labels import LabelSpace
+from sondage.study.estimate import Estimate
+from sondage.study.state import StudyState
+from sondage.types import Floats
+
+_ROUGH = 30
+_USUAL = 100
+_DIFFERS = 2.0
+
+
+@dataclass(frozen=True)
+class SavingReport:
+    """How many labels of a uniform sample one label of the study is worth.
+
+    ``if_calibrated``: what the design expects of ``n`` labels if its belief is right; ``as_seen``: the same
+    design under the belief as the labels correct it (None without labels); ``realised``: ``n_uniform`` over
+    ``n_labels`` of the estimate, for each coordinate. ``best`` is the most that draws of single items could
+    save if the belief is right.
+    """
+
+    n: int
+    best: float
+    if_calibrated: float
+    as_seen: float | None
+    realised: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        realised = {name: plain_number(value) for name, value in self.realised.items()}
+        numbers = {name: plain_number(getattr(self, name)) for name in ("best", "if_calibrated", "as_seen")}
+        return {"n": self.n, **numbers, "realised": realised}
+
+
+class PartReport(NamedTuple):
+    """A part of a mixture: its weight before any label and now, and the label likelihood of it alone."""
+
+    name: str
+    first: float
+    weight: float
+    likelihood: LabelLikelihood
+
+
+@dataclass(frozen=True)
+class BeliefReport:
+    """The belief of a study before any label, held against the labels seen.
+
+    ``likelihood`` and ``reliability`` are None where there are too few labels; ``by_class`` has one class
+    against the rest for three classes or more (``reliability`` is then that of the likeliest class), and one
+    per yes or no for labels of several. Labels are weighted by what they stand for, so that all of it
+    speaks of the pool.
+    """
+
+    belief: str
+    n_labels: int
+    n_eff: float
+    confidence_level: float
+    likelihood: LabelLikelihood | None
+    reliability: Reliability | None
+    by_class: dict[str, Reliability]
+    saving: SavingReport
+    parts: tuple[PartReport, ...]
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """Some lines of text."""
+        lines = [f"belief {self.belief!r} before any label, against {self.n_labels:,} labels"]
+        if self.likelihood is not None:
+            lines.append(_likelihood_line(self.likelihood))
+        if self.reliability is not None:
+            lines += _reliability_lines(self.reliability, self.confidence_level)
+        lines.append(_saving_line(self.saving))
+        for part in self.parts:
+            lines.append(
+                f"part {part.name}: weight {part.first:.2f} before any label, {part.weight:.2f} now, "
+                f"label likelihood {part.likelihood.value:.3f}"
+            )
+        return "\n".join([*lines, *(f"  ! {note}" for note in self.notes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "belief": self.belief,
+            "n_labels": self.n_labels,
+            "n_eff": plain_number(self.n_eff),
+            "confidence_level": self.confidence_level,
+            "likelihood": None if self.likelihood is None else self.likelihood.to_dict(),
+            "reliability": None if self.reliability is None else self.reliability.to_dict(),
+            "by_class": {name: one.to_dict() for name, one in self.by_class.items()},
+            "saving": self.saving.to_dict(),
+            "parts": [{**part._asdict(), "likelihood": part.likelihood.to_dict()} for part in self.parts],
+            "notes": list(self.notes),
+        }
+
+    def _repr_html_(self) -> str:
+        text = self.summary().split("\n")
+        body = "".join(f"<li>{escape(line.strip())}</li>" for line in text if not line.startswith("   "))
+        if self.reliability is None:
+            return f"<ul>{body}</ul>"
+        head = "".join(f"<th>{name}</th>" for name in Reliability.COLUMNS)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{value:.3g}</td>" for value in row) + "</tr>"
+            for row in zip(*(getattr(self.reliability, name) for name in Reliability.COLUMNS), strict=True)
+        )
+        return f"<ul>{body}</ul><table><tr>{head}</tr>{rows}</table>"
+
+
+def belief_report(
+    state: StudyState,
+    estimate: Estimate,
+    *,
+    n: int | None = None,
+    bins: int | Sequence[float] | None = None,
+    level: float = 0.95,
+) -> BeliefReport:
+    """The report of a study's belief; ``n`` is the number of labels at which the saving is worked out."""
+    pool, belief = state.parts.pool, state.belief
+    seen, counted = labels_counted(state)
+    likelihood: LabelLikelihood | None = None
+    main: Reliability | None = None
+    others: dict[str, Reliability] = {}
+    parts: tuple[PartReport, ...] = ()
+    if len(seen.y) >= 2:
+        even, per = _even(pool.labels)
+        rows = pool.rows(seen.row)
+        likelihood = label_likelihood(belief.log_likelihood(rows, seen.y) / per, counted, level, even)
+        main, others = _calibration(state, seen, counted, bins, level)
+        parts = _parts(state, seen, counted, level)
+    saving = _saving(state, seen, estimate, n)
+    n_eff = counted.n_eff if len(seen.y) else 0.0
+    return BeliefReport(
+        belief.alias or type(belief).__name__,
+        len(seen.y),
+        n_eff,
+        level,
+        likelihood,
+        main,
+        others,
+        saving,
+        parts,
+        _notes(state, len(seen.y), n_eff, main),
+    )
+
+
+def labels_counted(state: StudyState) -> tuple[Seen, Counted]:
+    """The labels told so far, and what each stands for."""
+    ledger, case = state.ledger, state.case(state.parts.measure)
+    sample, asked = case.sample, state.ledger.asked
+    kind_of = np.array([one.kind for one in sample.rounds], dtype=object)[sample.round]
+    weight, noise = np.zeros(asked), np.zeros(asked)
+    for kind in sample.kinds:
+        mine = sample.of_kinds(frozenset({kind}))
+        each = estimator_for(kind).weights(replace(case, sample=mine))
+        # Left to chance: all of a draw with replacement; otherwise what inclusion by 1 / weight leaves.
+        left = np.square(each) / mine.times if kind == "wr" else each * np.maximum(each - 1.0, 0.0)
+        share = float(mine.answered.sum()) / max(float(sample.answered.sum()), 1.0)
+        slot = ledger.slots[kind_of == kind]
+        weight += share * np.bincount(slot, weights=each, minlength=asked)
+        noise += share**2 * np.bincount(slot, weights=left, minlength=asked)
+    told = np.flatnonzero((ledger.status == ANSWERED) & (weight > 0))
+    group = None
+    if sample.kinds == ("strata",):
+        # Labels of one post-stratum have one weight; two strata that happen to share it are only joined.
+        group = np.unique(weight[told].round(9), return_inverse=True)[1]
+    seen = Seen(ledger.asked_units[told], ledger.asked_rows[told], ledger.labels[told])
+    return seen, Counted(weight[told], noise[told], group)
+
+
+def _even(space: LabelSpace) -> tuple[float | None, int]:
+    """Likelihood of a label under equal chances, and how many yes or no it is made of."""
+    if space.kind == "classes":
+        return 1.0 / space.size, 1
+    if space.kind == "vector":
+        return (0.5 if _yes_or_no(space) else None), len(space.components)
+    return None, 1
+
+
+def _yes_or_no(space: LabelSpace) -> bool:
+    return space.whole and space.high == 1
+
+
+def _calibration(
+    state: StudyState, seen: Seen, counted: Counted, bins: Any, level: float
+) -> tuple[Reliability | None, dict[str, Reliability]]:
+    pool, belief = state.parts.pool, state.belief
+    rows, space = pool.rows(seen.row), pool.labels
+    options: dict[str, Any] = {"bins": bins, "level": level}
+    if space.kind == "real":
+        return coverage(belief.below(rows, seen.y), counted, name="coverage", level=level), {}
+    chance = belief.items(rows).weights
+    if space.kind == "vector":
+        if not _yes_or_no(space):
+            return None, {}
+        hit = space.vectors(seen.y) > 0
+        return reliability(chance, hit, counted, name="all", **options), {
+            name: reliability(chance[:, c], hit[:, c], counted, name=name, **options)
+            for c, name in enumerate(space.components)
+        }
+    assert space.values is not None
+    if space.size == 2:
+        return reliability(chance[:, 1], seen.y == 1, counted, name=str(space.values[1]), **options), {}
+    top = chance.argmax(axis=1)
+    others = {
+        str(value): reliability(chance[:, k], seen.y == k, counted, name=str(value), **options)
+        for k, value in enumerate(space.values)
+    }
+    return reliability(chance.max(axis=1), seen.y == top, counted, name="likeliest", **options), others
+
+
+def _parts(state: StudyState, seen: Seen, counted: Counted, level: float) -> tuple[PartReport, ...]:
+    belief, now = state.belief, state.belief_now()
+    if not isinstance(belief, MixtureBelief) or not isinstance(now, MixtureState):
+        return ()
+    pool = state.parts.pool
+    even, per = _even(pool.labels)
+    logs: list[Floats] = [part.log_likelihood(pool.rows(seen.row), seen.y) / per for part in belief.bound]
+    return tuple(
+        PartReport(name, float(first), float(weight), label_likelihood(log, counted, level, even))
+        for name, first, weight, log in zip(belief.names, belief.first, now.share, logs, strict=True)
+    )
+
+
+def _saving(state: StudyState, seen: Seen, estimate: Estimate, n: int | None) -> SavingReport:
+    problem, design, N = state.problem(), state.parts.design, len(state.parts.pool)
+    if n is None:
+        budget = state.parts.budget
+        n = budget if isinstance(budget, int) else max(state.ledger.asked, _USUAL)
+        n = min(n, N)
+    as_seen = None
+    if len(seen.y) >= 2:
+        truth = Recalibrated.fit(state.belief, state.parts.pool, seen)
+        as_seen = expected_saving(problem, design, n, truth).ratio
+    labels = max(estimate.n_labels, 1)
+    each = (np.atleast_1d(estimate.n_uniform) / labels).tolist()
+    realised = dict(zip(estimate.names, each, strict=True))
+    expected = expected_saving(problem, design, n).ratio
+    return SavingReport(n, best_saving(problem), expected, as_seen, realised)
+
+
+def _notes(state: StudyState, n: int, n_eff: float, main: Reliability | None) -> tuple[str, ...]:
+    said = []
+    if n < 2:
+        said.append("too few labels to hold the belief against: only what it expects is shown")
+    elif n_eff < _ROUGH:
+        said.append(f"only about {n_eff:.0f} effective labels: take all of this as rough")
+    if main is not None and main.slope + _DIFFERS * main.slope_error < 1.0:
+        said.append(
+            "the belief is over-confident: count on the saving as the labels correct it; calibrated scores, "
+            "or ScoreBelief(shrink=0.1) as a guard, may save more"
+        )
+    if n and state.units.itemwise:
+        table = state.table(len(state.ledger.rounds) - 1)
+        if table is not None and table.chance is not None and (table.chance <= 0).any():
+            dark = float((table.chance <= 0).mean())
+            said.append(f"{dark:.1%} of the pool had no chance of being asked: this speaks of the rest")
+    return tuple(said)
+
+
+def _likelihood_line(one: LabelLikelihood) -> str:
+    if one.even is None:
+        return f"mean log-likelihood of the labels {one.mean_log:.3f} ± {one.std_error:.3f}"
+    return f"label likelihood {one.value:.3f} [{one.low:.3f}, {one.high:.3f}] (equal chances: {one.even:.3f})"
+
+
+def _reliability_lines(one: Reliability, level: float) -> list[str]:
+    line = (
+        f"calibration error {one.error:.3f} (by chance alone {one.error_by_chance:.3f}), "
+        f"level {one.level:+.2f} ± {one.level_error:.2f}"
+    )
+    if np.isfinite(one.slope):
+        line += f", slope {one.slope:.2f} ± {one.slope_error:.2f}"
+    table = [f"    believed     seen   {100 * level:g}% interval  share of pool  labels"]
+    for e, o, low, high, w, n in zip(
+        *(getattr(one, name).tolist() for name in Reliability.COLUMNS), strict=True
+    ):
+        table.append(f"    {e:8.3f} {o:8.3f}  [{low:.3f}, {high:.3f}] {w:14.1%} {n:7,}")
+    return [line, *table]
+
+
+def _saving_line(one: SavingReport) -> str:
+    line = f"saving at {one.n:,} labels: {one.if_calibrated:.1f} times if the belief is calibrated"
+    if one.as_seen is not None:
+        line += f", {one.as_seen:.1f} times as the labels correct it"
+    realised = [f"{name} {value:.1f}" for name, value in one.realised.items() if np.isfinite(value)]
+    return line + (f"; realised: {', '.join(realised[:6])}" if realised else "")

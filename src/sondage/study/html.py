@@ -1,0 +1,102 @@
+"""A study and an estimate as a notebook shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isnan
+from typing import TYPE_CHECKING
+
+from sondage.errors import SondageError
+from sondage.pool.html import html_list, html_table
+from sondage.study.budget import Cost
+from sondage.study.estimate import INTERVAL_WORDS, Estimate, rounded
+
+if TYPE_CHECKING:
+    from sondage.study.study import Study
+
+_COORDINATES = 64
+"""Coordinates up to which a glance at a study is worth an estimate of all."""
+_NAMED = 4
+_ROWS = 25
+"""Coordinates that the table of an estimate lists."""
+_LETTERS = 300
+"""Of the reason why some are undefined."""
+
+
+def study_table(study: Study) -> str:
+    """What is measured and how, what has been spent, and the estimate so far."""
+    return html_table(f"Study {study.name}", _lines(study)) + _estimate(study)
+
+
+def _lines(study: Study) -> Iterator[tuple[str, str]]:
+    parts = study.parts
+    names = study.measure.names
+    more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
+    yield "measure", ", ".join(names[:_NAMED]) + more
+    yield "pool", f"{len(study.pool):,} items, systems {', '.join(study.pool.systems)}"
+    allocation = getattr(getattr(study.design, "allocation", None), "alias", "")
+    belief = study.belief.alias or type(study.belief).__name__
+    yield "design", f"{study.design.alias}{f' ({allocation})' if allocation else ''}, belief {belief}"
+    yield "spent", _spent(study)
+    yield "labels", f"{study.n_labels:,}"
+    if study.n_open:
+        yield "open", f"{study.n_open:,} asked and not answered"
+    if study.n_refused:
+        yield "cannot tell", f"{study.n_refused:,}"
+    if parts.oracle != "deterministic":
+        yield "oracle", parts.oracle
+    if parts.target != "pool":
+        yield "target", parts.target
+
+
+def _spent(study: Study) -> str:
+    budget, asked = study.parts.budget, study.state.ledger.asked
+    if isinstance(budget, Cost):
+        return f"{study.spent:g} of {budget.amount:g} (cost), {asked:,} asked"
+    if budget is None:
+        return f"{asked:,} asked, no budget"
+    return f"{budget - study.remaining:,.0f} of {budget:,} labels"
+
+
+def _estimate(study: Study) -> str:
+    if not study.n_labels:
+        return html_list(["no label yet: nothing to estimate from"])
+    if study.measure.m > _COORDINATES:
+        return html_list([f"{study.measure.m:,} coordinates: see study.estimate()"])
+    try:
+        return study.estimate()._repr_html_()
+    except SondageError as error:  # a notebook must be able to show any study
+        return html_list([f"no estimate: {error}"])
+
+
+def estimate_table(estimate: Estimate) -> str:
+    """A row per coordinate, with the ends that were asked for; then what to know about it."""
+    word = INTERVAL_WORDS[estimate.alternative]
+    ends = {"two-sided": ("low", "high"), "greater": (word,), "less": (word,)}[estimate.alternative]
+    every = estimate.coordinates()
+    rows = []
+    for name, value, low, high, uniform in every[:_ROWS]:
+        if isnan(value):
+            rows.append([name, "undefined", *("" for _ in ends), ""])
+            continue
+        limits = {"two-sided": (low, high), "greater": (low,), "less": (high,)}[estimate.alternative]
+        needs = f"{rounded(uniform):,} labels" if estimate.saves(uniform) else ""
+        rows.append([name, f"{value:.4f}", *(f"{limit:.4f}" for limit in limits), needs])
+    head = ["measure", "value", *ends, "a uniform sample would need"]
+    if not any(row[-1] for row in rows):
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    caption = f"{100 * estimate.confidence_level:g}% {word} ({estimate.guarantee}), {estimate.rests_on()}"
+    return html_table(caption, rows, head) + html_list(_notes(estimate, len(every) - len(rows)))
+
+
+def _notes(estimate: Estimate, left_out: int) -> Iterator[str]:
+    if left_out:
+        yield f"{left_out:,} more coordinates: see to_frame()"
+    if any(isnan(value) for _, value, *_ in estimate.coordinates()):
+        why = estimate.why or "the labels so far do not decide it"
+        yield f"undefined: {why if len(why) <= _LETTERS else why[:_LETTERS] + '...'}"
+    for warning in estimate.warnings:
+        yield f"! {warning}"
+    if estimate.target != "pool":
+        yield f"target: {estimate.target}"
+    yield from estimate.assumptions

@@ -1,0 +1,174 @@
+"""Studies and estimates in a notebook: what was measured, what was spent, and what to know about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.pool.pages import Cells
+
+import sondage as sd
+from sondage.measures import PrecisionRecallCurve
+from sondage.study.estimate import ConfidenceInterval, Estimate
+
+
+@pytest.fixture(scope="module")
+def source() -> Any:
+    return sd.datasets.synthetic_pool(n=500, prevalence=0.25, groups=2, rng=0)
+
+
+@pytest.fixture(scope="module")
+def estimate(source: Any) -> Estimate:
+    pool, labels = source
+    study = sd.create_study(pool, "f1", budget=100, rng=0)
+    return study.run(labels)
+
+
+def test_a_new_study(source: Any) -> None:
+    study = sd.create_study(source[0], "f1", budget=100, rng=0, name="mine")
+    page = Cells(study._repr_html_())
+    assert page.lines == {
+        "measure": "f1",
+        "pool": "500 items, systems model",
+        "design": "stratified (neyman), belief scores",
+        "spent": "0 of 100 labels",
+        "labels": "0",
+    }
+    assert page.others == ["Study mine", "no label yet: nothing to estimate from"]
+
+
+def test_a_study_with_labels_open_items_and_refusals_shows_its_estimate(source: Any) -> None:
+    pool, labels = source
+    study = sd.create_study(pool, ["precision", "recall"], budget=100, rng=0)
+    study.run(labels, budget=60)
+    study.tell(study.ask(5)[0].id, None)
+    page = Cells(study._repr_html_())
+    assert page.lines["measure"] == "precision, recall"
+    assert page.lines["spent"] == "65 of 100 labels"
+    assert page.lines["open"] == "4 asked and not answered"
+    assert page.lines["cannot tell"] == "1"
+    found = study.estimate()
+    assert page.lines["recall"] == f"{found.value[1]:.4f}"
+    assert study.estimate()._repr_html_() in study._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("options", "spent"),
+    [({}, "7 asked, no budget"), ({"budget": sd.Cost(20.0)}, "7 of 20 (cost), 7 asked")],
+)
+def test_other_budgets(options: dict[str, Any], spent: str, source: Any) -> None:
+    study = sd.create_study(source[0], "f1", rng=0, **options)
+    study.ask(7)
+    assert Cells(study._repr_html_()).lines["spent"] == spent
+
+
+def test_further_opinions_are_spent_too(source: Any) -> None:
+    pool, labels = source
+    study = sd.create_study(pool, "f1", budget=10, rng=0)
+    (item,) = study.ask(1)
+    for who in ("ann", "bob", "eve"):
+        study.tell(item.id, labels[item.id], annotator=who)
+    assert Cells(study._repr_html_()).lines["spent"] == "3 of 10 labels"
+
+
+def test_what_is_unusual_is_said(source: Any) -> None:
+    study = sd.create_study(source[0], "f1", oracle="stochastic", target="population", rng=0)
+    lines = Cells(study._repr_html_()).lines
+    assert lines["oracle"] == "stochastic"
+    assert lines["target"] == "population"
+
+
+def test_many_coordinates_are_not_estimated_at_a_glance(source: Any) -> None:
+    pool, labels = source
+    study = sd.create_study(pool, PrecisionRecallCurve(thresholds=50), rng=0)
+    study.run(labels, budget=20)
+    page = Cells(study._repr_html_())
+    assert page.lines["measure"].endswith(", ... (100 in all)")
+    assert page.others[-1] == "100 coordinates: see study.estimate()"
+
+
+def test_a_study_that_cannot_be_estimated_can_be_shown(source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, labels = source
+    study = sd.create_study(pool, "f1", rng=0)
+    study.run(labels, budget=20)
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise sd.errors.NotSupported("not <here>")
+
+    monkeypatch.setattr(study, "estimate", refuse)
+    assert Cells(study._repr_html_()).others[-1] == "no estimate: not <here>"
+
+
+def test_names_of_a_study_are_no_markup(source: Any) -> None:
+    study = sd.create_study(source[0], "f1", rng=0, name="<b>bold</b>")
+    assert "<b>" not in study._repr_html_()
+    assert Cells(study._repr_html_()).others[0] == "Study <b>bold</b>"
+
+
+def test_an_estimate(estimate: Estimate) -> None:
+    page = Cells(estimate._repr_html_())
+    low, high = estimate.ci
+    assert page.rows[0][:4] == ["measure", "value", "low", "high"]
+    assert page.rows[1][:4] == ["f1", f"{estimate.value:.4f}", f"{low:.4f}", f"{high:.4f}"]
+    assert page.others[0] == "95% interval (fixed-n), 100 labels"
+    assert page.others[1:] == list(estimate.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("uniform", "wanted"), [(1234.0, "1,200 labels"), (100.0, None), (np.nan, None), (np.inf, None)]
+)
+def test_a_saving_is_shown_where_there_is_one(uniform: float, wanted: str | None, estimate: Estimate) -> None:
+    rows = Cells(replace(estimate, n_uniform=uniform)._repr_html_()).rows
+    assert rows[0][4:] == ([] if wanted is None else ["a uniform sample would need"])
+    assert rows[1][4:] == ([] if wanted is None else [wanted])
+
+
+@pytest.mark.parametrize(
+    ("alternative", "head", "end"), [("greater", "lower bound", "low"), ("less", "upper bound", "high")]
+)
+def test_a_bound_has_one_end(alternative: Any, head: str, end: str, estimate: Estimate) -> None:
+    page = Cells(replace(estimate, alternative=alternative, n_uniform=np.nan)._repr_html_())
+    assert page.rows[0] == ["measure", "value", head]
+    assert page.rows[1][2] == f"{getattr(estimate.ci, end):.4f}"
+    assert page.others[0].startswith(f"95% {head} (fixed-n)")
+
+
+def test_warnings_come_before_assumptions_and_are_marked(estimate: Estimate) -> None:
+    said = replace(estimate, warnings=("take <care>",), n_open=2, n_refused=1, n_draws=130)
+    page = Cells(said._repr_html_())
+    assert page.others[0] == "95% interval (fixed-n), 100 labels in 130 draws, 2 open, 1 cannot tell"
+    assert page.others[1] == "! take <care>"
+    assert "<care>" not in said._repr_html_()
+
+
+def several(estimate: Estimate, value: list[float]) -> Estimate:
+    values = np.array(value)
+    return replace(
+        estimate,
+        names=tuple(f"m{k}" for k in range(len(values))),
+        value=values,
+        ci=ConfidenceInterval(values - 0.1, values + 0.1),
+        n_uniform=np.full(len(values), np.nan),
+    )
+
+
+def test_undefined_coordinates_say_why(estimate: Estimate) -> None:
+    found = replace(several(estimate, [0.5, np.nan]), why="nothing was seen")
+    page = Cells(found._repr_html_())
+    assert page.rows[2] == ["m1", "undefined", "", ""]
+    assert page.others[1] == "undefined: nothing was seen"
+    assert "nan" not in found._repr_html_()
+    long = Cells(replace(found, why="x" * 1000)._repr_html_()).others[1]
+    assert len(long) < 330
+
+
+def test_many_coordinates_are_cut_short(estimate: Estimate) -> None:
+    page = Cells(several(estimate, [0.5] * 200)._repr_html_())
+    assert len(page.rows) == 26
+    assert page.others[1] == "175 more coordinates: see to_frame()"
+
+
+def test_another_target_is_said(estimate: Estimate) -> None:
+    assert "target: population" in Cells(replace(estimate, target="population")._repr_html_()).others
