@@ -53,6 +53,11 @@ class Allocation(Named, family="sondage.designs.allocations"):
         """(U,) labels of each unit in the next round, ``n`` in all."""
 
 
+def variance_drop(variance: Floats, count: Ints) -> Floats:
+    """By how much one more label lowers ``variance / count`` (Yu, Zhai and Sra 2020, eq. 5)."""
+    return np.asarray(variance / (count * (count + 1.0)))
+
+
 def horizon(problem: Problem) -> float:
     """Labels at the end of the budget; infinite without one."""
     return float(problem.asked.sum()) + problem.left
@@ -157,7 +162,7 @@ class Adaptive(Allocation):
         variance = self.variance(problem)
 
         def gain(count: Ints) -> Floats:
-            return np.asarray(weight * variance(count) / (count * (count + 1.0)))
+            return weight * variance_drop(variance(count), count)
 
         return first + add_greedily(gain, asked + first, size, n - int(first.sum()))
 
@@ -242,13 +247,13 @@ class UpperConfidence(Adaptive):
 
     def variance(self, problem: Problem) -> Callable[[Ints], Floats]:
         """Sample variance and bonus."""
-        seen, jump, labels = seen_variance(problem), possible_jump(problem), np.log(horizon(problem))
+        seen, jump, labels = seen_variance(problem), possible_jump(problem), horizon(problem)
+        return lambda count: self.raised(seen, jump, count, labels)
 
-        def with_bonus(count: Ints) -> Floats:
-            logs = {"universal": np.log(count), "fixed": labels, "tight": 1.0}[self.bonus]
-            return np.asarray(np.minimum(seen + jump * self.constant * np.sqrt(logs / count), jump / 4))
-
-        return with_bonus
+    def raised(self, seen: Floats, jump: Floats | float, count: Ints, labels: float) -> Floats:
+        """A sample variance with its bonus; ``jump`` is the squared range, ``labels`` the whole budget."""
+        logs = {"universal": np.log(count), "fixed": np.log(labels), "tight": 1.0}[self.bonus]
+        return np.asarray(np.minimum(seen + jump * self.constant * np.sqrt(logs / count), jump / 4))
 
 
 @dataclass(frozen=True)

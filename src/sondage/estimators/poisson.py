@@ -11,7 +11,7 @@ from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
 from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.known_totals import use_known
-from sondage.estimators.response import dark_share, response_factor
+from sondage.estimators.response import drawn_by_chance, response_factor
 from sondage.estimators.sample import Sample
 from sondage.types import Floats
 
@@ -33,13 +33,9 @@ class PoissonEstimator(Estimator):
     def totals(self, case: Case) -> Totals:
         """Estimated averages of the losses."""
         measure, N = case.measure, len(case.pool)
-        mine = case.sample.of_kinds(self.kinds)
-        seen = mine.where(mine.answered)
-        if len(seen) < 2:
-            return Totals.undefined(measure.d, "fewer than two sampled items have a label")
-        dark = dark_share(case)
-        if dark:
-            return Totals.undefined(measure.d, dark)
+        mine, seen, why = drawn_by_chance(case, self.kinds)
+        if why:
+            return Totals.undefined(measure.d, why)
         pi = inclusion(seen)
         loss = case.losses(seen)
         weight = response_factor(case, mine) / pi

@@ -9,6 +9,17 @@ from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
 from sondage.types import Floats, Ints
 
+_LEAST = 2
+
+
+def drawn_by_chance(case: Case, kinds: frozenset[str]) -> tuple[Sample, Sample, str | None]:
+    """The draws of some kinds, those of them with a label, and why they cannot carry the measure, if so."""
+    mine = case.sample.of_kinds(kinds)
+    seen = mine.where(mine.answered)
+    if int(seen.times.sum()) < _LEAST:
+        return mine, seen, "fewer than two draws have a label"
+    return mine, seen, dark_share(case)
+
 
 def response_factor(case: Case, sample: Sample) -> Floats:
     """(answered,) by how much each answered draw counts for the unanswered ones of its kind.

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.beliefs import Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
-from sondage.estimators.response import dark_share
+from sondage.estimators.response import drawn_by_chance
 from sondage.estimators.sample import Sample
 from sondage.types import Floats, Ints
 
@@ -39,12 +39,9 @@ class SequentialEstimator(Estimator):
     def totals(self, case: Case) -> Totals:
         """Estimated averages of the losses."""
         measure, N = case.measure, len(case.pool)
-        mine = case.sample.of_kinds(self.kinds)
-        if int(mine.answered.sum()) < 2:
-            return Totals.undefined(measure.d, "fewer than two drawn items have a label")
-        dark = dark_share(case)
-        if dark:
-            return Totals.undefined(measure.d, dark)
+        mine, _, why = drawn_by_chance(case, self.kinds)
+        if why:
+            return Totals.undefined(measure.d, why)
         predicted = self._predictions(case)
         loss = self._losses(case, mine, predicted)
         z = increments(mine, loss, predicted, case.units.size)

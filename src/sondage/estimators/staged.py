@@ -11,7 +11,7 @@ from sondage.designs.base import Centre
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
 from sondage.estimators.guard import expected_second_moment
-from sondage.estimators.response import dark_share, response_factor
+from sondage.estimators.response import drawn_by_chance, response_factor
 from sondage.estimators.sample import Sample
 from sondage.types import Floats
 
@@ -39,13 +39,9 @@ class Staged(Estimator):
     def totals(self, case: Case) -> Totals:
         """Estimated averages of the losses."""
         measure, N = case.measure, len(case.pool)
-        mine = case.sample.of_kinds(self.kinds)
-        seen = mine.where(mine.answered)
-        if len(seen) < 2:
-            return Totals.undefined(measure.d, "fewer than two sampled items have a label")
-        dark = dark_share(case)
-        if dark:
-            return Totals.undefined(measure.d, dark)
+        mine, seen, why = drawn_by_chance(case, self.kinds)
+        if why:
+            return Totals.undefined(measure.d, why)
         loss = case.losses(seen)
         factor = response_factor(case, mine)
         weight, noise = self._weights(mine, seen, factor)

@@ -12,7 +12,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root, weighted_covariance
 from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.known_totals import use_known
-from sondage.estimators.response import dark_share, response_factor
+from sondage.estimators.response import drawn_by_chance, response_factor
 from sondage.estimators.sample import Sample
 from sondage.types import Floats, Ints
 
@@ -53,13 +53,9 @@ class Weighted(Estimator):
     def totals(self, case: Case) -> Totals:
         """Estimated averages of the losses."""
         measure, N = case.measure, len(case.pool)
-        mine = case.sample.of_kinds(self.kinds)
-        seen = mine.where(mine.answered)
-        if int(seen.times.sum()) < 2:
-            return Totals.undefined(measure.d, "fewer than two draws have a label")
-        dark = dark_share(case)
-        if dark:
-            return Totals.undefined(measure.d, dark)
+        mine, seen, why = drawn_by_chance(case, self.kinds)
+        if why:
+            return Totals.undefined(measure.d, why)
         loss = case.losses(seen)
         draws = seen.times * response_factor(case, mine)
         T = float(draws.sum())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -264,10 +264,9 @@ class Derived(Measure):
 
 
 @dataclass(frozen=True)
-class Difference(Derived):
-    """A measure of system ``a`` less the same measure of system ``b``."""
+class TwoSystems(Derived):
+    """A function of a measure of system ``a`` and the same measure of system ``b``."""
 
-    alias: ClassVar[str] = "difference"
     measure: Measure
     a: str
     b: str
@@ -275,15 +274,29 @@ class Difference(Derived):
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", made(self.measure))
 
-    def bind(self, pool: Pool) -> Difference:
-        """Bind both sides."""
-        check_two_systems(self.inner, pool, self.a, self.b)
+    def bind(self, pool: Pool) -> Self:
+        """Bind both sides, if they can be compared."""
+        if self.a == self.b:
+            raise InvalidInput(f"a {self.alias} needs two systems, not {self.a!r} twice")
+        first, second = (one.bind(pool) for one in self.inner.measures)
+        if first.names != second.names:
+            raise InvalidInput(
+                f"of system {self.a!r} the coordinates are {first.names[0]!r}, ... and of {self.b!r} "
+                f"{second.names[0]!r}, ...: give both the same ones, for instance thresholds=[...]"
+            )
         return replace(self, measure=self.measure.bind(pool))
 
     @property
     def inner(self) -> Stack:
         """The measure of both systems."""
         return Stack((for_system(self.measure, self.a), for_system(self.measure, self.b)))
+
+
+@dataclass(frozen=True)
+class Difference(TwoSystems):
+    """A measure of system ``a`` less the same measure of system ``b``."""
+
+    alias: ClassVar[str] = "difference"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -425,18 +438,6 @@ def _levels(totals: Iterable[Floats]) -> Floats:
     """Totals of every level, with their weight in front."""
     each = list(totals)
     return np.concatenate([[sum(float(one[0]) for one in each)], *each])
-
-
-def check_two_systems(both: Stack, pool: Pool, a: str, b: str) -> None:
-    """Refuse to compare a system with itself, or coordinates that are not about the same thing."""
-    if a == b:
-        raise InvalidInput(f"a comparison needs two systems, not {a!r} twice")
-    first, second = (one.bind(pool) for one in both.measures)
-    if first.names != second.names:
-        raise InvalidInput(
-            f"of system {a!r} the coordinates are {first.names[0]!r}, ... and of {b!r} "
-            f"{second.names[0]!r}, ...: give both the same ones, for instance thresholds=[...]"
-        )
 
 
 def made(measure: Measure | str) -> Measure:

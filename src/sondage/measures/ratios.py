@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.base import Measure, divide
-from sondage.measures.compose import Derived, Stack, check_two_systems, for_system, made
+from sondage.measures.base import divide
+from sondage.measures.compose import TwoSystems
 from sondage.measures.groups import Compared, taken
 from sondage.pool.pool import Pool
 from sondage.types import Array, Floats, Ints
 
 
 @dataclass(frozen=True)
-class Ratio(Derived):
+class Ratio(TwoSystems):
     """A measure of system ``a`` over the same measure of system ``b``: 0.8 is a fifth less.
 
     Undefined where the measure of ``b`` is 0.
@@ -30,22 +30,6 @@ class Ratio(Derived):
     """
 
     alias: ClassVar[str] = "ratio"
-    measure: Measure
-    a: str
-    b: str
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "measure", made(self.measure))
-
-    def bind(self, pool: Pool) -> Ratio:
-        """Bind both sides."""
-        check_two_systems(self.inner, pool, self.a, self.b)
-        return replace(self, measure=self.measure.bind(pool))
-
-    @property
-    def inner(self) -> Stack:
-        """The measure of both systems."""
-        return Stack((for_system(self.measure, self.a), for_system(self.measure, self.b)))
 
     @property
     def names(self) -> tuple[str, ...]:
