@@ -12,39 +12,35 @@ the response that the scores give, and iteration stops on the change of the resp
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaincinv
 
-from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
-from sondage.beliefs.scores import ScoreBelief
+from sondage.beliefs.base import Seen, State, at_least
+from sondage.beliefs.by_stratum import ByStratum, StrataOf
 from sondage.beliefs.tree_fit import TreeFit
 from sondage.errors import InvalidInput
 from sondage.pool.hierarchy import Tree, complete_tree
 from sondage.pool.pool import Pool
-from sondage.pool.rows import Rows
-from sondage.pool.units import CellUnits, Units
+from sondage.pool.units import Units
 from sondage.streams import Stream
-from sondage.types import Floats, Ints
+from sondage.types import Floats
 
 
 @dataclass(frozen=True)
 class TreeState(State):
     """The response of each stratum, and what it takes to learn from more labels."""
 
+    strata: StrataOf | None = None
     fit: TreeFit | None = None
     response: Floats | None = None
     """(K, S) chance of each class for an unlabelled item of each stratum."""
-    size: Ints | None = None
-    """(K,) items of each stratum."""
-    stratum: Ints | None = None
-    """(U,) the stratum of each unit."""
 
 
 @dataclass(frozen=True)
-class DirichletTree(Belief):
+class DirichletTree(ByStratum):
     """Labels of a deterministic oracle: expectation-maximisation over the unlabelled items.
 
     ``depth`` levels over the design's strata (``depth=1``: every stratum by itself, in closed form);
@@ -57,7 +53,6 @@ class DirichletTree(Belief):
     strength: float = 1.0
     smoothing: float = 1.0
     least: float = 1e-6
-    prior: ScoreBelief = field(default_factory=ScoreBelief)
 
     def __post_init__(self) -> None:
         for name in ("strength", "least"):
@@ -66,46 +61,29 @@ class DirichletTree(Belief):
         if self.smoothing < 0:
             raise InvalidInput(f"smoothing= must be 0 or above, not {self.smoothing}")
 
-    def bind(self, pool: Pool, systems: tuple[str, ...]) -> DirichletTree:
-        """Bind the prior."""
-        if not pool.labels.finite:
-            raise InvalidInput(f"belief {self.alias!r} needs labels that are classes")
-        return replace(self, prior=self.prior.bind(pool, systems))
-
-    def items(self, rows: Rows) -> Nodes:
-        """Before any label: the prior."""
-        return self.prior.items(rows)
-
     def start(self, pool: Pool, units: Units) -> State:
         """The mean score of each stratum."""
-        if not isinstance(units, CellUnits):
-            raise InvalidInput(f"belief {self.alias!r} needs a design with strata")
-        stratum = units.stratum
-        size = np.bincount(stratum, weights=units.size).astype(np.int64)
-        mass = np.zeros((len(size), pool.labels.size))
-        np.add.at(mass, stratum, self.mass(pool, units.codes, units.count))
-        score = at_least(mass / size[:, None], self.least)
-        fit = TreeFit(even_tree(len(size), self.depth), self.strength * score, self.smoothing)
-        return self._state(TreeState(None, None, None, fit, score, size, stratum), score)
+        strata = self.strata_of(pool, units)
+        score = at_least(strata.score, self.least)
+        fit = TreeFit(even_tree(len(score), self.depth), self.strength * score, self.smoothing)
+        nodes = strata.nodes(score)
+        return TreeState(nodes, None, nodes, strata, fit, score)
 
     def step(self, state: State, seen: Seen) -> State:
         """The response after all labels known now, from the response before as a start."""
         assert isinstance(state, TreeState)
-        assert state.fit is not None
-        assert state.size is not None
-        if not len(seen.y):
-            return state
-        observed = _counts(state, seen, np.ones(len(seen.y)))
-        unlabelled = state.size - observed.sum(axis=1)
-        assert state.response is not None
-        response = state.fit.response(observed, unlabelled, state.response)
-        return self._state(state, response)
+        return state if not len(seen.y) else self._after(state, self._response(state, seen))
 
-    def _state(self, state: TreeState, response: Floats) -> TreeState:
-        assert state.stratum is not None
-        labels = np.arange(response.shape[1], dtype=np.float64)
-        nodes = Nodes(labels, at_least(response, POSSIBLE)[state.stratum])
-        return replace(state, nodes=nodes, start=state.start or nodes, response=response)
+    def _response(self, state: TreeState, seen: Seen) -> Floats:
+        assert state.strata is not None
+        assert state.fit is not None
+        assert state.response is not None
+        observed = state.strata.counts(seen, np.ones(len(seen.y)))
+        return state.fit.response(observed, state.strata.size - observed.sum(axis=1), state.response)
+
+    def _after(self, state: TreeState, response: Floats) -> TreeState:
+        assert state.strata is not None
+        return replace(state, nodes=state.strata.nodes(response), response=response)
 
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
         """Draws around the response of each unit as if it rested on ``strength`` labels: rough."""
@@ -128,15 +106,12 @@ class StochasticDirichletTree(DirichletTree):
     alias: ClassVar[str] = "stochastic-dirichlet-tree"
     truncate: float = 20.0
 
-    def step(self, state: State, seen: Seen) -> State:
+    def _response(self, state: TreeState, seen: Seen) -> Floats:
         """The posterior predictive after the weighted answers so far (sec. 4.6)."""
-        assert isinstance(state, TreeState)
+        assert state.strata is not None
         assert state.fit is not None
-        if not len(seen.y):
-            return state
         weight = np.ones(len(seen.y)) if seen.weight is None else seen.weight / seen.weight.mean()
-        observed = _counts(state, seen, np.minimum(weight, self.truncate))
-        return self._state(state, state.fit.predictive(observed))
+        return state.fit.predictive(state.strata.counts(seen, np.minimum(weight, self.truncate)))
 
 
 def even_tree(strata: int, depth: int) -> Tree:
@@ -157,13 +132,3 @@ def even_tree(strata: int, depth: int) -> Tree:
     taken = np.zeros(places, dtype=bool)
     taken[np.arange(strata) * places // strata] = True
     return complete_tree(places, branching).pruned(taken)
-
-
-def _counts(state: TreeState, seen: Seen, weight: Floats) -> Floats:
-    """(K, S) labels of each class in each stratum."""
-    assert state.stratum is not None
-    assert state.response is not None
-    strata, labels = state.response.shape
-    flat = state.stratum[seen.unit] * labels + seen.y.astype(np.int64)
-    counts = np.bincount(flat, weights=weight, minlength=strata * labels)
-    return np.asarray(counts.reshape(strata, labels), dtype=np.float64)

@@ -1,0 +1,66 @@
+"""Beliefs about strata: all items of a stratum are thought alike, starting from their mean score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, at_least
+from sondage.beliefs.scores import ScoreBelief
+from sondage.errors import InvalidInput
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.pool.units import CellUnits, Units
+from sondage.types import Floats, Ints
+
+
+class StrataOf(NamedTuple):
+    """The strata of a design's units."""
+
+    stratum: Ints
+    """(U,) the stratum of each unit."""
+    size: Ints
+    """(K,) items of each stratum."""
+    score: Floats
+    """(K, S) mean chance of each class by the scores."""
+
+    def counts(self, seen: Seen, weight: Floats) -> Floats:
+        """(K, S) labels of each class in each stratum, each counted by its weight."""
+        strata, labels = self.score.shape
+        flat = self.stratum[seen.unit] * labels + seen.y.astype(np.int64)
+        counted = np.bincount(flat, weights=weight, minlength=strata * labels)
+        return np.asarray(counted.reshape(strata, labels), dtype=np.float64)
+
+    def nodes(self, share: Floats) -> Nodes:
+        """The belief about units, from (K, S) chances of the classes in each stratum."""
+        labels = np.arange(share.shape[1], dtype=np.float64)
+        return Nodes(labels, at_least(share, POSSIBLE)[self.stratum])
+
+
+@dataclass(frozen=True)
+class ByStratum(Belief):
+    """A belief about the classes of the design's strata: write ``start``, ``step`` and ``replicate``."""
+
+    prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
+
+    def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
+        """Bind the prior."""
+        if not pool.labels.finite:
+            raise InvalidInput(f"belief {self.alias!r} needs labels that are classes")
+        return replace(self, prior=self.prior.bind(pool, systems))
+
+    def items(self, rows: Rows) -> Nodes:
+        """Before any label: the prior."""
+        return self.prior.items(rows)
+
+    def strata_of(self, pool: Pool, units: Units) -> StrataOf:
+        """The strata, with the mean score of each."""
+        if not isinstance(units, CellUnits):
+            raise InvalidInput(f"belief {self.alias!r} needs a design with strata")
+        stratum = units.stratum
+        size = np.bincount(stratum, weights=units.size).astype(np.int64)
+        mass = np.zeros((len(size), pool.labels.size))
+        np.add.at(mass, stratum, self.mass(pool, units.codes, units.count))
+        return StrataOf(stratum, size, mass / size[:, None])
