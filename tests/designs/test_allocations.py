@@ -195,3 +195,25 @@ def test_configuration_comes_back() -> None:
     assert again == design
     assert isinstance(again.allocation, UpperConfidence)
     assert Greedy().config()["alias"] == "greedy"
+
+
+def test_a_budget_of_money_is_reckoned_in_labels() -> None:
+    """Whatever the currency, the same number of labels is enough or not."""
+    for unit in (0.01, 1.0, 100.0):
+        band = np.repeat(np.arange(5), 100)
+        pool = sd.Pool.from_arrays(
+            prediction=np.ones(500, int), groups={"band": band}, labels=[0, 1], cost=np.full(500, unit)
+        )
+        design = Stratified(allocation="ucb", strata=ByGroup("band"))
+        sd.create_study(pool, "accuracy", design=design, budget=sd.Cost(40 * unit))
+        with pytest.raises(NotSupported, match="budget is 8"):
+            sd.create_study(pool, "accuracy", design=design, budget=sd.Cost(8 * unit))
+
+
+def test_parts_may_be_named() -> None:
+    pool, answers = banded([0.5, 0.9])
+    design = Stratified(strata="none", belief="uniform")  # type: ignore[arg-type]
+    study = sd.create_study(pool, "accuracy", design=design, budget=20, rng=1)
+    study.run(answers)
+    assert study.units.count == 1
+    assert study.belief.alias == "uniform"

@@ -100,3 +100,12 @@ def test_online_totals_are_unbiased(sampling: Any) -> None:
             + share[1] * (float((first.y == 1).sum()) + float((second.y == 1) @ (1 / second.pi)))
         )
     assert abs(np.mean(found) - truth.sum()) < 3.5 * np.std(found) / np.sqrt(len(found))
+
+
+def test_several_labels_at_once() -> None:
+    rng = np.random.default_rng(0)
+    chance = rng.beta(1, 3, (300, 4))
+    pool = sd.Pool.from_arrays(probability=chance, multilabel=True)
+    study = sd.create_study(pool, "multilabel_f1", design="poisson-online", budget=60, rng=1)
+    found = study.run(lambda item: (chance[item.id] > 0.4).astype(int).tolist())
+    assert found.defined

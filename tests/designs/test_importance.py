@@ -149,3 +149,45 @@ def test_probability_floor_is_the_least_chance_of_any_label_that_counts() -> Non
 def test_options_that_make_no_sense_are_refused(option: str, value: Any) -> None:
     with pytest.raises(InvalidInput, match=f"{option}="):
         Importance(**{option: value})
+
+
+@pytest.mark.parametrize(
+    ("arrangement", "expected"),
+    [("cheap", (14.6, 8.2, 4.4)), ("independent", (4.5, 3.2, 1.4)), ("dear", (1.3, 1.0, 0.58))],
+)
+def test_cost_rules_gain_what_sawade_measured(arrangement: str, expected: tuple[float, ...]) -> None:
+    """Variance times cost of a uniform sample over that of each rule (Sawade 2013, 4.3).
+
+    On a pool of the same kind: 3 % errors, log-normal costs of mean 1, uncertain items cheap, dear or
+    neither. Factors depend on the pool; what carries over is their order, and where they cross 1.
+    """
+    rng = np.random.default_rng(0)
+    n = 20_000
+    probability = rng.beta(0.06, 2.0, n)
+    cost = np.sort(rng.lognormal(-0.72, 1.2, n))
+    by_doubt = np.argsort(-probability)
+    place = {"cheap": by_doubt, "dear": by_doubt[::-1], "independent": rng.permutation(n)}[arrangement]
+    spread = np.empty(n)
+    spread[place] = cost
+    pool = Pool.from_arrays(probability=probability, prediction=np.zeros(n, int), cost=spread)
+    h = probability * (1 - probability)
+    passive = h.sum() * n * spread.mean()
+    factor = {}
+    for rule in ("use", "ignore", "only"):
+        q = chances(pool, "accuracy", form="rms", cost=rule)
+        factor[rule] = passive / ((h / q).sum() * (spread @ q))
+    assert factor["use"] > max(factor["ignore"], factor["only"])
+    assert (factor["only"] > 1) == (expected[2] > 1)
+    assert factor["use"] >= 1
+    order = sorted(factor, key=lambda rule: -factor[rule])
+    assert order == sorted(factor, key=lambda rule: -dict(zip(factor, expected, strict=True))[rule])
+
+
+def test_cost_rules_by_hand() -> None:
+    cost = np.array([1.0, 4.0, 9.0] * 10)
+    pool, _, _ = scored(30, cost=cost)
+    use, ignore, only = (chances(pool, "f1", form="rms", cost=rule) for rule in ("use", "ignore", "only"))
+    np.testing.assert_allclose(use, normalised(ignore / np.sqrt(cost)), rtol=1e-12)
+    np.testing.assert_allclose(only, normalised(1 / np.sqrt(cost)), rtol=1e-12)
+    with pytest.raises(InvalidInput, match="cost="):
+        Importance(cost="half")  # type: ignore[arg-type]

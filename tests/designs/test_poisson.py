@@ -112,3 +112,20 @@ def test_asking_ends_where_items_without_a_size_are_never_reached() -> None:
 def test_a_floor_outside_its_range_is_refused(floor: float) -> None:
     with pytest.raises(InvalidInput, match="floor="):
         Poisson(floor=floor)
+
+
+def test_cost_rules() -> None:
+    """``ignore`` leaves costs out of the sizes, ``only`` leaves everything else out."""
+    rng = np.random.default_rng(3)
+    cost = rng.choice([1.0, 4.0], 60)
+    pool = sd.Pool.from_arrays(score=rng.normal(size=60), threshold=0.0, cost=cost)
+    size = {}
+    for rule in ("use", "ignore", "only"):
+        design = Poisson(floor=0.0, cost=rule)  # type: ignore[arg-type]
+        study = sd.create_study(pool, "f1", design=design, rng=1)
+        size[rule] = design.table(study.problem(), 5).chance
+    ratio = size["use"] / size["ignore"]  # type: ignore[operator]
+    np.testing.assert_allclose(ratio[cost == 1].mean() / ratio[cost == 4].mean(), 2.0, rtol=1e-9)
+    np.testing.assert_allclose(size["only"] * np.sqrt(cost), (size["only"] * np.sqrt(cost))[0])  # type: ignore[operator, index]
+    with pytest.raises(InvalidInput, match="cost="):
+        Poisson(cost="twice")  # type: ignore[arg-type]

@@ -177,3 +177,13 @@ def test_log_rank_of_two_systems_keeps_patterns_apart() -> None:
 def test_log_rank_bad_options(options: dict[str, float], name: str) -> None:
     with pytest.raises(InvalidInput, match=name):
         LogRank(**options)
+
+
+def test_many_classes_do_not_make_many_bands() -> None:
+    """Bands without a label would have to be stood for by others: with classes there are fewer in each."""
+    rng = np.random.default_rng(0)
+    for classes, most in ((3, 60), (20, 60), (80, 80)):
+        pool = Pool.from_arrays(probability=rng.dirichlet(np.full(classes, 0.2), 4000))
+        bands = int(LogRank().codes(pool, ("model",), 1).max()) + 1
+        assert bands <= most
+    assert int(LogRank(most=20).codes(pool, ("model",), 1).max()) + 1 <= 80

@@ -21,4 +21,4 @@ def resolve_auto(oracle: str, labels: str = "classes") -> Design:
     """
     if oracle != "deterministic":
         return Importance()
-    return Poisson() if labels == "vector" else Stratified()
+    return Poisson(fixed_size=True) if labels == "vector" else Stratified()

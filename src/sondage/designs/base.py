@@ -103,7 +103,8 @@ class Problem:
     """All that a design may look at.
 
     ``centre`` is what the estimator subtracts (nothing, the unit's mean, the belief's prediction);
-    ``left`` is the budget left; ``expected`` the number of items that earlier rounds asked for.
+    ``left`` is how many labels the budget left pays for; ``expected`` the number of items that earlier
+    rounds asked for.
     """
 
     pool: Pool
@@ -167,7 +168,7 @@ class Design(Named, family="sondage.designs"):
 
     def belief_for(self, oracle: Oracle) -> Belief:
         """The belief that it works with."""
-        return self.belief
+        return Belief.from_alias(self.belief) if isinstance(self.belief, str) else self.belief
 
     def with_truth(self, truth: Floats) -> Design:
         """The design for a simulation in which the true labels are these: itself, unless it wants to know."""
@@ -177,7 +178,8 @@ class Design(Named, family="sondage.designs"):
         """The units that the design works on: items, or cells of its strata."""
         if self.strata is None:
             return ItemUnits(pool, seed)
-        codes = self.strata.codes(pool, measure.systems(pool), seed)
+        strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
+        codes = strata.codes(pool, measure.systems(pool), seed)
         return CellUnits(pool, codes, measure.signature(pool), seed=seed)
 
     def refuses(self, problem: Problem) -> str | None:

@@ -152,10 +152,14 @@ def drawing_size(
         share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
         variance = _uniform_variance(measure, R, [(shown, nodes, share)])
     slope = target(problem, R, variance)
+    weights = _floored(problem.pool, nodes.weights, floor)
+    if problem.pool.labels.kind == "vector":  # labels that are not written out: the root mean square
+        size = np.sqrt(_unit_mean(measure.spread(shown, nodes.labels, weights, slope), unit, count))
+        return size, size[problem.asked_units]
     norm = _norm(measure, shown, nodes.labels, slope)
     least = epsilon * norm.max(initial=0.0)
     norm = np.maximum(norm, least * _bears(measure, shown, nodes.labels)) ** power
-    each = _unit_mean((at_least(nodes.weights, floor) * norm).sum(axis=1), unit, count)
+    each = _unit_mean((weights * norm).sum(axis=1), unit, count)
     size = each if power == 1 else np.sqrt(each)
     asked = size[problem.asked_units]
     if told.any() and problem.oracle == "deterministic":

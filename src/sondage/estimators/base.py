@@ -61,8 +61,9 @@ class Totals:
     ``parts`` are (T, d) contributions whose squares make up the covariance: ``cov = parts.T @ parts``.
     ``prior_cov`` is the covariance that the belief expects of this design, for the guard of samples
     that have shown too little. ``pool_cov`` estimates the covariance of the losses over the pool.
-    ``counts`` are successes and trials of a plain proportion, ``labelled`` the share of the pool that has
-    a label. ``why`` says why there is no estimate, or none of some coordinates.
+    ``draws`` is how many of the first rows of ``parts`` are draws, where further ones stand for what no draw
+    has shown (None: all). ``counts`` are successes and trials of a plain proportion, ``labelled`` the share
+    of the pool that has a label. ``why`` says why there is no estimate, or none of some coordinates.
     """
 
     R: Floats
@@ -71,6 +72,7 @@ class Totals:
     df: float
     pool_cov: Floats
     prior_cov: Floats | None = None
+    draws: int | None = None
     counts: tuple[int, int] | None = None
     labelled: float = 0.0
     exact: bool = False

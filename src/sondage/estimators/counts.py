@@ -7,11 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from sondage.beliefs import Recalibration, at_least
+from sondage.beliefs import Nodes, Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
+from sondage.estimators.guard import with_doubt
 from sondage.estimators.post_strata import PostStrata, by_units, collapse, post_strata
 from sondage.estimators.sample import Sample
+from sondage.pool.rows import Rows
 from sondage.pool.units import compressed, crossed, representatives_of
 from sondage.types import Bools, Floats, Ints
 
@@ -73,10 +75,16 @@ class Counts(Estimator):
         unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
         parts = deviation * np.sqrt(factor / np.maximum(n - 1.0, 1.0))[mine][:, None]
+        prior_cov = None
         if self.guard:
             largest = np.zeros(groups)
             np.maximum.at(largest, mine, np.abs(deviation).max(axis=1))
-            parts = np.concatenate([parts, _believed(case, strata, seen, cell, group, factor, largest)])
+            believed = _believed(case, strata, seen, cell, group, factor, largest)
+            if _looks_inside(case, strata):
+                stands_for = np.sqrt(unlabelled) * size / N / np.maximum(n, 1)
+                prior_cov = with_doubt(case, seen, stands_for[mine], believed)
+            else:
+                parts = np.concatenate([parts, root(believed)])
         inside = deviation * (size / N / np.maximum(n - 1, 1))[mine][:, None]
         between = (mean - R) * (size / N)[:, None]
         pool_cov = inside.T @ deviation + between.T @ (mean - R)
@@ -87,8 +95,10 @@ class Counts(Estimator):
             kish(size[mine] / n[mine] * bearing(case.measure, loss)),
             max(float((n[~fixed] - 1).sum()), 1.0),
             pool_cov,
+            prior_cov=prior_cov,
             counts=_plain_counts(case, strata, loss),
             labelled=float(len(seen)) / N,
+            draws=len(seen),
             exact=bool((unlabelled <= 0).all()),
             why=_too_few(strata, thin, N) if thin.any() else None,
         )
@@ -112,12 +122,22 @@ def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:
     return np.asarray((np.ptp(strata.loss[thin], axis=1) > 0).any(axis=0))
 
 
+def _looks_inside(case: Case, strata: PostStrata) -> bool:
+    """Whether a coordinate may rest on few of a cell's labels, so that their agreement is not the cell's.
+
+    Precision among the highest scores rests on the labels there, whatever the others of the stratum are.
+    """
+    return case.measure.tangent or (strata.loss is None and case.pool.labels.finite)
+
+
 def _believed(
     case: Case, strata: PostStrata, seen: Sample, cell: Ints, group: Ints, factor: Floats, largest: Floats
 ) -> Floats:
-    """(d, d) root of the variance that the belief expects where the labels seen all agreed.
+    """(d, d) covariance that the belief expects, recalibrated by the labels seen.
 
-    Agreement is looked for in each signature of a stratum; for labels that are numbers, in its losses.
+    Of the strata in which all labels agreed: those are not thereby known to be pure. Agreement is looked
+    for in each signature; for labels that are numbers, in the losses. Of all strata where coordinates look
+    inside them: how much of it counts is then decided for each coordinate, by the draws that moved it.
     """
     share, tangent = strata.share, case.measure.tangent
     if share is None:
@@ -131,8 +151,10 @@ def _believed(
         block = compressed(crossed([group, strata.signature])).astype(np.int64)
         kinds = (_by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
         silent = (kinds[block] <= 1) & (factor[group] > 0) & ~strata.determined
+    if _looks_inside(case, strata):
+        silent = (factor[group] > 0) & ~strata.determined
     if not silent.any():
-        return np.zeros((0, case.measure.d))
+        return np.zeros((case.measure.d, case.measure.d))
     size = np.bincount(group, weights=strata.size, minlength=len(factor))
     weight = (factor[group] * strata.size / size[group])[silent]
     if share is not None and strata.loss is not None:
@@ -144,21 +166,27 @@ def _believed(
         # Of a tangent only each coordinate by itself is wanted.
         second = np.diag((np.square(both) * chances).sum(axis=0)) if tangent else (both * chances).T @ both
     else:
+        each = np.zeros(len(silent))
+        each[silent] = weight / strata.size[silent]
+        second, first = np.zeros((case.measure.d, case.measure.d)), np.zeros((len(silent), case.measure.d))
         rows, code = case.once("some of each", lambda: representatives_of(strata.code, strata.size))
-        mine = silent[code]
-        kept = (np.cumsum(silent) - 1)[code[mine]]
-        some = case.pool.rows(rows[mine])
-        y, chance = case.belief.items(some)
-        if share is not None:
-            quiet = fitted.apply(chance, strata.signature[code[mine]])
-            chance = at_least(quiet, 1.0 / float(strata.size.sum()))
-        each = np.bincount(kept)
-        first = _by_group(case.measure.expected(some, y, chance), kept, len(each)) / each[:, None]
-        second = case.measure.second_moment(some, y, chance, (weight / each)[kept])
+
+        def nodes(some: Rows, cells: Ints) -> Nodes:
+            labels, chance = case.belief.items(some)
+            if share is None:
+                return Nodes(labels, chance)
+            mended = fitted.apply(chance, strata.signature[cells])
+            return Nodes(labels, at_least(mended, 1.0 / float(strata.size.sum())))
+
+        for piece, some in case.pool.chunks():
+            cells = strata.code[piece].astype(np.int64)
+            second += case.measure.second_moment(some, *nodes(some, cells), each[cells])
+        some = case.pool.rows(rows)
+        np.add.at(first, code, case.measure.expected(some, *nodes(some, code)))
+        first = (first / np.bincount(code, minlength=len(silent))[:, None])[silent]
     if tangent:
-        variance = np.diag(second) - weight @ np.square(first)
-        return np.diag(np.sqrt(np.maximum(variance, 0.0)))
-    return root(second - (first * weight[:, None]).T @ first)
+        return np.diag(np.maximum(np.diag(second) - weight @ np.square(first), 0.0))
+    return np.asarray(second - (first * weight[:, None]).T @ first)
 
 
 def _by_group(values: Floats, group: Ints, count: int) -> Floats:

@@ -74,8 +74,15 @@ class Sample:
         builds = np.array([one.kind not in ("wr", "strata") for one in self.rounds], dtype=bool)
         blocked = is_open | (builds & (np.cumsum(is_open) > 0))
         kept = self.where(~blocked[self.round])
-        last = len(self.rounds) if not blocked.any() else int(np.argmax(blocked))
-        return replace(kept, rounds=self.rounds[:last]) if builds.all() else kept
+        if not blocked.any():
+            return kept
+        if builds.all():
+            return replace(kept, rounds=self.rounds[: int(np.argmax(blocked))])
+        # What a round left out had asked for is not asked for here; an empty round that stays still was.
+        asked = np.where(blocked, 0.0, np.diff([0.0, *(one.expected for one in self.rounds)]))
+        so_far = np.cumsum(asked).tolist()
+        rounds = (one._replace(expected=e) for one, e in zip(self.rounds, so_far, strict=True))
+        return replace(kept, rounds=tuple(rounds))
 
     def distinct(self) -> Sample:
         """The answered draws, each item once (its first)."""

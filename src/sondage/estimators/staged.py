@@ -72,7 +72,6 @@ class Staged(Estimator):
         """(rounds,) weight of each round, fixed by what was asked for."""
         so_far = np.array([0.0, *(one.expected for one in sample.rounds)])
         asked = np.diff(so_far) * [one.kind in self.kinds for one in sample.rounds]
-        asked = asked * (np.bincount(sample.round, minlength=len(asked)) > 0)
         if self.weighting == "even":
             asked = (asked > 0).astype(np.float64)
         elif self.weighting == "root":

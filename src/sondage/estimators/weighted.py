@@ -10,7 +10,7 @@ import numpy as np
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root, weighted_covariance
-from sondage.estimators.guard import expected_second_moment
+from sondage.estimators.guard import expected_second_moment, with_doubt
 from sondage.estimators.known_totals import use_known
 from sondage.estimators.response import drawn_by_chance, response_factor
 from sondage.estimators.sample import Sample
@@ -83,7 +83,9 @@ class Weighted(Estimator):
             kish(weight * bearing(measure, loss)),
             max(float(seen.times.sum()) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
-            prior_cov=None if self.variance == "latest" else self._expected(case, seen, T),
+            prior_cov=None
+            if self.variance == "latest"
+            else with_doubt(case, seen, share / (N * seen.p), self._expected(case, seen, T)),
         )
 
     def weights(self, case: Case) -> Floats:
@@ -96,8 +98,9 @@ class Weighted(Estimator):
         table = case.tables(int(seen.round.max()))
         if table is None or table.chance is None:
             return None
-        chance = table.chance if case.units.itemwise else table.chance[case.units.codes]
-        return expected_second_moment(case, 1.0 / np.maximum(chance, 1e-300)) / T
+        if case.units.itemwise:
+            return expected_second_moment(case, 1.0 / np.maximum(table.chance, 1e-300)) / T
+        return _expected_of_cells(case, seen, table.chance) / T
 
 
 def _by_rounds(number: Ints, draws: Floats) -> Floats:
@@ -125,3 +128,30 @@ def _by_latest(case: Case, seen: Sample, z: Floats, share: Floats, draws: Floats
     # sum share^2/draws ratio^2 z z' - R R' / T, as contributions: the mean is taken off in quadrature.
     cov = scaled.T @ scaled - np.outer(share @ z, share @ z) / draws.sum()
     return root(cov)
+
+
+def _expected_of_cells(case: Case, seen: Sample, chance: Floats) -> Floats:
+    """(d, d) mean of ``l l' / q^2`` of a draw, under the belief that the last round's chances were made from.
+
+    The belief says where labels not seen yet lie; how many there are of each class, the draws themselves
+    estimate better. An earlier belief, or the least doubt in every item, would meet chances that are tiny
+    because labels have shown them to be: what it expects of such a draw has no bound.
+    """
+    nodes = case.states[int(seen.round.max())].nodes
+    assert nodes is not None
+    units, classes = case.units, nodes.weights.shape[1]
+    told = case.sample.distinct()
+    # Of an oracle whose answers vary no item is known, however often it was asked.
+    told = told.where(np.isfinite(told.y) & (case.oracle == "deterministic"))
+    left = np.maximum(units.size - np.bincount(told.unit, minlength=units.count), 0)
+    mine = seen.where(np.isfinite(seen.y))
+    counted = np.bincount(mine.y.astype(np.int64), weights=mine.times / mine.p, minlength=classes)
+    unseen = counted / max(float(mine.times.sum()), 1.0) - np.bincount(
+        told.y.astype(np.int64), minlength=classes
+    )
+    believed = np.maximum(left @ nodes.weights, 1e-300)
+    weights = nodes.weights * np.minimum(np.maximum(unseen, 1.0) / believed, 1.0)
+    rows, unit = units.representatives()
+    inverse = np.where(chance > 0, 1.0 / np.maximum(chance, 1e-300), 0.0)
+    factor = (left * inverse / np.bincount(unit, minlength=units.count))[unit] / len(case.pool) ** 2
+    return case.measure.second_moment(case.pool.rows(rows), nodes.labels, weights[unit], factor)

@@ -99,8 +99,11 @@ class Binned(OneClass):
 
     @property
     def wide(self) -> bool:  # type: ignore[override]
-        """Whether there are more than a few thresholds."""
-        return self.scores is None or len(self.cuts) > FEW
+        """Whether there are more than a few thresholds, or several coordinates.
+
+        Each coordinate rests on labels of its own, which only the tangent looks at one by one.
+        """
+        return self.scores is None or len(self.cuts) > FEW or self.m > 1
 
     @property
     def d(self) -> int:

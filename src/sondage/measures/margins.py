@@ -80,8 +80,8 @@ class Margins(Measure):
 
     @property
     def wide(self) -> bool:  # type: ignore[override]
-        """With more than about ten classes."""
-        return self.d > FEW
+        """With more than about ten classes, or several coordinates: each rests on labels of its own."""
+        return self.d > FEW or self.m > 1
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         """The decisions."""

@@ -312,4 +312,8 @@ def _decide(
 
 
 def _names(value: str | Sequence[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
+        raise InvalidInput(f"a role takes the name of a column, or a list of names, not {value!r}")
+    return tuple(value)

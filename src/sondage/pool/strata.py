@@ -101,18 +101,23 @@ class LogRank(Strata):
 
     Band k+1 holds ``growth`` times the items nearer to the boundary than it, at most the share
     ``largest`` of its class. Errors crowd at the boundary and thin out with rank, so this puts the
-    narrow bands where they pay, whatever the scale or calibration of the scores.
+    narrow bands where they pay, whatever the scale or calibration of the scores. With more than two
+    classes, neighbouring bands are joined until there are about ``most`` in all: bands that get no label
+    would have to be stood for by others.
     """
 
     alias: ClassVar[str] = "log-rank"
     growth: float = 0.3
     largest: float = 1 / 16
+    most: int = 60
 
     def __post_init__(self) -> None:
         if not self.growth > 0:
             raise InvalidInput(f"growth= must be above 0, not {self.growth}")
         if not 0 < self.largest <= 1:
             raise InvalidInput(f"largest= must be in (0, 1], not {self.largest}")
+        if self.most < 1:
+            raise InvalidInput(f"most= must be at least 1, not {self.most}")
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """Bands numbered by predicted class, then outwards from the boundary."""
@@ -120,14 +125,16 @@ class LogRank(Strata):
             return EqualSize(10).codes(pool, systems, seed)
         classes = predicted_pattern(pool, systems)
         codes = np.empty(len(pool), dtype=np.int32)
-        begin = 0
-        for one in np.unique(classes):
+        begin, found = 0, np.unique(classes)
+        each = max(1, self.most // len(found)) if pool.labels.size > 2 else len(pool)
+        for one in found:
             members = np.flatnonzero(classes == one)
             distance = _distance(pool, systems, members)
             if distance is None:
                 cuts, distance = np.array([0, len(members)]), np.zeros(len(members))
             else:
                 cuts = self._cuts(len(members))
+                cuts = cuts[np.unique(np.rint(np.linspace(0, len(cuts) - 1, each + 1)).astype(np.int64))]
             codes[members] = begin + _bands(distance, members, cuts, pool, seed)
             begin += len(cuts) - 1
         return codes

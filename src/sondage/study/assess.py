@@ -82,7 +82,10 @@ def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ..
         low, high = interval(totals, case.measure, question.level, stream, question.alternative)
         if undefined.any() and why is None:
             names = ", ".join(np.array(case.measure.names)[undefined])
-            why = f"{names} is 0/0 with the labels so far: nothing that it divides by has been seen"
+            why = (
+                f"{names} is 0/0 with the labels so far: nothing that it divides by has been seen, or all of "
+                "it is the same"
+            )
     bounds = _refusal_bounds(case, question, pool_totals, linear)
     warnings = _warnings(case, question, totals, linear, bounds)
     draws = case.sample.where(case.sample.status == ANSWERED)
@@ -183,7 +186,7 @@ def _warnings(
             said.append(
                 f"only about {totals.n_eff:.0f} effective labels bear on this: take the interval as rough"
             )
-        squares = np.square(linear.parts)
+        squares = np.square(linear.parts[: totals.draws])
         with np.errstate(invalid="ignore"):
             largest = np.nanmax(squares.max(axis=0, initial=0.0) / squares.sum(axis=0), initial=0.0)
         if largest > _ONE_DRAW and len(linear.parts) > _FEW_EFFECTIVE:

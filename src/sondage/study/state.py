@@ -104,7 +104,7 @@ class StudyState:
             state=self.belief_now(),
             centre=estimator_for(parts.design.kind).centre,
             oracle=parts.oracle,
-            left=self.left,
+            left=self.labels_left,
             expected=ledger.expected,
             asked_units=ledger.asked_units,
             answered_units=ledger.asked_units[ledger.status == ANSWERED],
@@ -159,6 +159,13 @@ class StudyState:
         if isinstance(budget, Cost):
             return budget.amount - self.spent
         return budget - self.ledger.asked - self.ledger.extra_answers
+
+    @property
+    def labels_left(self) -> float:
+        """Labels that the budget left pays for, at the mean cost of one."""
+        if not isinstance(self.parts.budget, Cost):
+            return self.left
+        return self.left / float(np.average(self.units.cost, weights=self.units.size))
 
     def limit(self) -> Limit:
         """What the next round may take; ``NothingLeft`` if that is nothing."""

@@ -257,7 +257,7 @@ class MeasureSuite:
             fixed = (np.ptp(loss, axis=1) == 0).all(axis=0)
             assert not np.isfinite(known[~fixed]).any()
             assert np.isfinite(known[0])
-            if pool.labels.finite:
+            if pool.labels.finite and not measure.wide:  # with very many losses it may be left out
                 assert np.isfinite(known[fixed]).all()
             told = np.isfinite(known)
             np.testing.assert_allclose(
