@@ -1,10 +1,10 @@
 """Allocations of a stratified sample: variance, error and coverage beside the best there could be.
 
 Ten strata of equal size in which an item is right with chance q, the settings of "Near Optimal Stratified
-Sampling" (Yu, Zhai and Sra 2020): S1 spreads q evenly over [.2, .9], S3 has strata that are nearly sure. Strata
-are so large that draws are independent. The rules are run on arrays, all repeats at once, with the
-package's own bonus, gain and numbers (tests/slow/test_papers.py holds every choice against a study's); the
-intervals are those of the package. ``--docs`` puts the table into docs/proof.md.
+Sampling" (Yu, Zhai and Sra 2020): S1 spreads q evenly over [.2, .9], S3 has strata that are nearly sure.
+Strata are so large that draws are independent. The rules are run on arrays, all repeats at once, with
+the package's own bonus, gain and numbers (tests/slow/test_papers.py holds every choice against a study's);
+the intervals are those of the package. ``--docs`` puts the table into docs/proof.md.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> Result:
     notes = [
         f"variance, MSE: over the least variance of as many labels; the standard error of MSE is about "
         f"{error:.1%} of it. bias: in roots of that variance. plug-in: coverage of estimate plus and minus "
-        f"1.645 standard errors; interval: of the package's own, {args.intervals} repeats; nominal {LEVEL:.0%}.",
+        f"1.645 standard errors; interval: of the package's own, {args.intervals} repeats; at {LEVEL:.0%}.",
     ]
     return Result({"allocations": rows}, notes)
 

@@ -19,7 +19,17 @@ import sondage as sd
 from benchmarks._results import FOLDER, Result, Row
 from benchmarks.variance import Replay, embed, in_parallel, last_rows, stamp
 from sondage.datasets import synthetic_pool
-from sondage.designs import Design, Importance, Poisson, Sequential, Stratified, Uniform
+from sondage.designs import (
+    AIS,
+    Design,
+    Importance,
+    Oasis,
+    Poisson,
+    PoissonOnline,
+    Sequential,
+    Stratified,
+    Uniform,
+)
 from sondage.estimators import Case, Totals, estimate_totals
 from sondage.intervals import Bootstrap, Interval, Region, region
 from sondage.measures import pool_value, resolve
@@ -47,15 +57,19 @@ DESIGNS: dict[str, Design] = {
     "poisson": Poisson(),
     "fixed size": Poisson(fixed_size=True),
     "sequential": Sequential(),
+    "ais": AIS(),
+    "oasis": Oasis(),
+    "online": PoissonOnline(),
+    "systematic": PoissonOnline(sampling="systematic"),
 }
-ADAPTIVE = ("sequential",)
+ADAPTIVE = ("sequential", "ais", "oasis", "online", "systematic")
 """Designs that look at labels, and have to be run as whole studies."""
 SINGLE = ("wald", "t", "logit", "beta", "bootstrap", "empirical-likelihood")
 PROPORTIONS = ("wilson", "clopper-pearson")
 TOGETHER = ("logit", "simultaneous", "bonferroni", "scheffe", "region")
 """Intervals of several coordinates; logit, which holds for each alone, is there to be compared with."""
 BATCH = 100
-"""Labels between two looks of the sequential design."""
+"""Labels between two looks of a design that adapts."""
 REPLICATES = 399
 """Of the bootstrap: fewer than the package's default, which would take most of the time."""
 PARTIAL = FOLDER / "coverage.partial.json"
@@ -92,7 +106,7 @@ def run(args: argparse.Namespace) -> Result:
     error = np.sqrt(LEVEL * (1 - LEVEL) / args.repeats)
     notes = [
         f"{LABELS} labels of {SIZE:,} items, nominal {LEVEL:.0%}; the standard error of a coverage is "
-        f"about {error:.3f}. Poisson samples have {LABELS} labels on average; the sequential design looks "
+        f"about {error:.3f}. Poisson samples have {LABELS} labels on average; designs that adapt look "
         f"at the labels after every {BATCH}; the bootstrap has {REPLICATES} replicates. Intervals for "
         "several measures cover if they hold all at once; the width of a region is that of its shadows.",
         f"Covering less than {LEAST}, as tests/slow/test_coverage.py lists them:\n{shortfalls(rows)}",

@@ -13,7 +13,6 @@ from sondage.designs import Poisson
 from sondage.estimators import Totals, estimate_totals
 from sondage.estimators.linear import for_population
 from sondage.intervals import Interval
-from sondage.intervals.contributions import are_draws
 from sondage.streams import stream
 from sondage.testing.designs import small_pool
 
@@ -25,36 +24,15 @@ def answered(design: object, measure: str = "f1") -> tuple[Totals, int]:
     return estimate_totals(study.case()), int(study.sample.answered.sum())
 
 
-@pytest.mark.parametrize("design", ["uniform", "stratified", "sequential"])
+@pytest.mark.parametrize("design", ["uniform", "stratified", "sequential", "importance", Poisson()])
 @pytest.mark.parametrize("population", [False, True])
-def test_deviations_are_draws_and_what_follows_is_not(design: str, population: bool) -> None:
+def test_deviations_are_draws_and_what_follows_is_not(design: object, population: bool) -> None:
     totals, labels = answered(design)
     totals = for_population(totals, 300) if population else totals
-    draws = are_draws(totals.parts)
-    assert draws.sum() == labels
-    assert draws[:labels].all()
-    assert len(draws) > labels or not population
-
-
-@pytest.mark.parametrize("design", ["importance", Poisson(), Poisson(fixed_size=True)])
-def test_where_contributions_do_not_add_up_to_zero_all_are_draws(design: object) -> None:
-    totals, labels = answered(design, "brier_score_loss")
-    assert are_draws(totals.parts).all()
-    assert len(totals.parts) == labels or design == "importance"
-
-
-def test_items_taken_with_certainty_are_no_sign_that_the_others_are_no_draws() -> None:
-    """The first rows are zero and add up to zero; the last two are draws all the same."""
-    assert are_draws(np.array([[0.0, 0.0], [0.0, 0.0], [0.2, 0.2], [0.1, 0.0]])).all()
-
-
-def test_a_root_after_draws_that_all_agreed_is_known_by_its_orthogonal_rows() -> None:
-    assert are_draws(np.array([[0.0, 0.0], [0.0, 0.0], [0.1, -0.2], [0.2, 0.1]])).tolist() == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    made = labels if design != "importance" else int(totals.shown.sum())
+    assert totals.shown.sum() == made
+    assert totals.shown[:made].all()
+    assert len(totals.shown) > made or not population
 
 
 @pytest.mark.parametrize("name", ["bootstrap", "empirical-likelihood"])
@@ -64,7 +42,7 @@ def test_the_sign_of_appended_variance_makes_no_difference_to_the_distribution(n
     reach = []
     for sign in (1.0, -1.0):
         extra = np.array([[0.0, 0.0], [0.0, sign * 0.1]])
-        wider = replace(totals, parts=np.concatenate([totals.parts, extra]))
+        wider = replace(totals, parts=np.concatenate([totals.parts, extra]), draws=len(totals.parts))
         low, high = Interval.from_alias(name)(wider, Means(least=0.0, most=1.0), 0.95, stream(1, "interval"))
         reach.append([0.5 - low[0], high[0] - 0.5])
     first, second = np.array(reach)

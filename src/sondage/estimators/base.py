@@ -16,7 +16,7 @@ from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.registry import Named
-from sondage.types import Floats
+from sondage.types import Bools, Floats
 
 T = TypeVar("T")
 
@@ -88,6 +88,12 @@ class Totals:
     def cov(self) -> Floats:
         """(d, d) covariance of ``R`` by the draws seen."""
         return self.parts.T @ self.parts
+
+    @property
+    def shown(self) -> Bools:
+        """(T,) which contributions are draws; the others stand for a variance and have no sign."""
+        T = len(self.parts)
+        return np.arange(T) < (T if self.draws is None else self.draws)
 
     @classmethod
     def undefined(cls, d: int, why: str) -> Totals:

@@ -83,7 +83,7 @@ class Counts(Estimator):
             if _looks_inside(case, strata):
                 stands_for = np.sqrt(unlabelled) * size / N / np.maximum(n, 1)
                 prior_cov = with_doubt(case, seen, stands_for[mine], believed)
-            else:
+            elif believed.any():
                 parts = np.concatenate([parts, root(believed)])
         inside = deviation * (size / N / np.maximum(n - 1, 1))[mine][:, None]
         between = (mean - R) * (size / N)[:, None]

@@ -12,7 +12,6 @@ from sondage.errors import InvalidInput
 from sondage.estimators.base import Totals
 from sondage.estimators.linear import linearise
 from sondage.intervals.base import Interval
-from sondage.intervals.contributions import are_draws
 from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.types import Floats
@@ -45,7 +44,7 @@ class Bootstrap(Interval):
             return linear.value, linear.value
         B = self.replicates
         with np.errstate(all="ignore"):
-            value = np.asarray(measure.g(totals.R + self._moves(totals.parts, stream)), dtype=np.float64)
+            value = np.asarray(measure.g(totals.R + self._moves(totals, stream)), dtype=np.float64)
         value = value + normal(stream.uniform(B * measure.m)).reshape(B, -1) * np.sqrt(linear.widening)
         tail = (1 - level) / sides
         low = np.full(measure.m, np.nan)
@@ -56,9 +55,10 @@ class Bootstrap(Interval):
                 low[j], high[j] = np.quantile(defined, [tail, 1 - tail])
         return low, high
 
-    def _moves(self, parts: Floats, stream: Stream) -> Floats:
+    def _moves(self, totals: Totals, stream: Stream) -> Floats:
         """(B, d) by how much the re-weighted draws move the averages."""
-        T, shown = len(parts), are_draws(parts)
+        parts, shown = totals.parts, totals.shown
+        T = len(parts)
         pieces, left = [], self.replicates
         while left:  # a large sample in pieces, so that memory does not grow with it
             b = min(left, max(1, _AT_ONCE // max(T, 1)))

@@ -10,7 +10,6 @@ import numpy as np
 from sondage.estimators.base import Totals
 from sondage.estimators.linear import GUARD, linearise
 from sondage.intervals.base import Interval
-from sondage.intervals.contributions import are_draws
 from sondage.intervals.wald import student
 from sondage.measures.base import Measure
 from sondage.streams import Stream
@@ -80,7 +79,7 @@ def _draws(totals: Totals, den: Floats, moves: Floats, widening: float) -> tuple
     is ``s``. Deviations have shares that add up to 0; what is missing to 1 is spread over all draws.
     """
     below = float(totals.R @ den)
-    shown = are_draws(totals.parts)
+    shown = totals.shown
     shares = totals.parts @ den / below
     active = shown & ((np.abs(moves) > _CLOSE * np.abs(moves).max(initial=0.0)) | (np.abs(shares) > _CLOSE))
     hidden = widening + float(np.square(moves[~shown]).sum())

@@ -160,6 +160,10 @@ class Measure(Named, family="sondage.measures"):
         if self.wide:  # to be overridden where it is worth it
             weight = 1.0 if pool.weight is None else float(pool.weight.mean(dtype=np.float64))
             return np.concatenate([[weight], np.full(self.d - 1, np.nan)])
+        return self.known_written_out(pool)
+
+    def known_written_out(self, pool: Pool) -> Floats:
+        """The same from all losses, to check the rest against."""
         total, fixed = np.zeros(self.d), np.ones(self.d, dtype=bool)
         for rows, count in distinct_rows(self, pool):
             loss = self._tried(rows)

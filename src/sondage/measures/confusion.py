@@ -124,8 +124,8 @@ class ConfusionMatrix(Measure):
 
     @property
     def wide(self) -> bool:  # type: ignore[override]
-        """With more than some thirty entries."""
-        return self.d > FEW
+        """With more than some thirty entries, or several coordinates: each rests on labels of its own."""
+        return self.d > FEW or self.m > 1
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         """The decisions."""
