@@ -22,7 +22,7 @@ from sondage.measures.binary import (
     Specificity,
 )
 from sondage.measures.by_class import ByClass
-from sondage.measures.compose import Difference, PerGroup, Stack, for_system
+from sondage.measures.compose import Difference, Stack, for_system
 from sondage.measures.confusion import ConfusionMatrix
 from sondage.measures.cost import ExpectedCost
 from sondage.measures.curves import Curve, PrecisionRecallCurve, RocCurve
@@ -53,6 +53,7 @@ from sondage.measures.multilabel import (
     MultiLabelRecall,
 )
 from sondage.measures.operating_points import BreakEven, MaxFBeta
+from sondage.measures.per_group import PerGroup
 from sondage.measures.probabilistic import BrierScoreLoss, LogLoss, TopKAccuracy
 from sondage.measures.ratios import GroupRatio, Ratio
 from sondage.measures.regression import (

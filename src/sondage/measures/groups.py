@@ -10,7 +10,8 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
-from sondage.measures.compose import Derived, PerGroup, Stack, made
+from sondage.measures.compose import Derived, Stack, made
+from sondage.measures.per_group import PerGroup
 from sondage.pool.pool import Pool
 from sondage.types import Array, Floats, Ints
 
