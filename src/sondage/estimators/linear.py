@@ -81,4 +81,4 @@ def quadratic(J: Floats, cov: Floats, measure: Measure) -> Floats:
 def for_population(totals: Totals, N: int) -> Totals:
     """Totals as an estimate of the source that the pool was drawn from: the pool's own chance added."""
     parts = np.concatenate([totals.parts, root(totals.pool_cov / N)])
-    return replace(totals, parts=parts, labelled=0.0, exact=False)
+    return replace(totals, parts=parts, labelled=0.0, exact=False, increments=None)

@@ -77,6 +77,11 @@ class Sample:
         last = len(self.rounds) if not blocked.any() else int(np.argmax(blocked))
         return replace(kept, rounds=self.rounds[:last]) if builds.all() else kept
 
+    def prefix(self) -> Sample:
+        """Draws before the first one without an outcome, whatever came of those after it."""
+        is_open = np.flatnonzero(self.status == OPEN)
+        return self if not len(is_open) else self.where(np.arange(len(self)) < is_open[0])
+
     def distinct(self) -> Sample:
         """The answered draws, each item once (its first)."""
         mine = self.where(self.answered)

@@ -6,6 +6,7 @@ from sondage.intervals.bootstrap import Bootstrap
 from sondage.intervals.empirical_likelihood import EmpiricalLikelihood
 from sondage.intervals.proportion import ClopperPearson, Wilson
 from sondage.intervals.region import Region, region
+from sondage.intervals.sequence import Sequence
 from sondage.intervals.simultaneous import Bonferroni, Scheffe, Simultaneous
 from sondage.intervals.wald import Logit, StudentT, Wald
 
@@ -23,6 +24,7 @@ __all__ = [
     "Logit",
     "Region",
     "Scheffe",
+    "Sequence",
     "Simultaneous",
     "StudentT",
     "Wald",

@@ -1,0 +1,167 @@
+"""Betting: e-processes for the total of a functional that is affine in a parameter c.
+
+Of ``u(c) = (first + c * second) @ l`` with total ``U(c)`` over the pool, and increments ``Z_t(c)`` with mean
+``U(c)`` given the past (see ``estimators/increments.py``),
+
+    K+_t = prod (1 + bet_s Z_s)   and   K-_t = prod (1 - bet_s Z_s)
+
+are non-negative supermartingales where ``U(c) <= 0`` and where ``U(c) >= 0``, if each bet is at least 0, is
+fixed before its draw, and leaves a quarter of the stake at the worst ``Z``. So K+ ever reaches ``1 / a`` with
+chance at most ``a`` where ``U(c) <= 0`` (Ville 1939). Any such bet is valid; ours is the mean of Z over its
+mean square by the labels before, which nearly gives the fastest growth (Waudby-Smith and Ramdas 2024).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sondage.estimators.increments import STRENGTH, Increments
+from sondage.types import Floats
+
+STAKE = 0.75
+"""The share of the capital that one draw may cost."""
+_KNOTS = 17
+_BLOCK = 64
+_MOST = 1e4
+"""Growth by one draw is cut there, so that a block's product stays a finite number; less is always valid."""
+_TINY = 1e-300
+
+
+class Walk:
+    """Log capital of both e-processes at every ``c``, now and at its greatest, as draws are added."""
+
+    def __init__(self, increments: Increments, first: Floats, second: Floats, points: Floats) -> None:
+        self.points = points
+        self._functional = np.stack([first, second])
+        self._knots = np.linspace(points[0], points[-1], _KNOTS)
+        self._between = chords(self._knots, points)
+        # The least value over labels is concave in c, the greatest convex: chords lie on the safe side.
+        self._least, self._most = increments.bounds(first + self._knots[:, None] * second)
+        mean, second_moment = increments.prior
+        F = self._functional
+        self._mean = STRENGTH * mean @ F.T
+        square = STRENGTH * np.einsum("kde,ad,be->kab", second_moment, F, F)
+        self._square = square[:, [0, 0, 1], [0, 1, 1]]
+        self._weight = np.full(len(mean), STRENGTH)
+        self._refused = np.zeros(len(mean))
+        self._labelled = np.zeros(2)
+        self.draws = 0
+        self.plus, self.minus = np.zeros(len(points)), np.zeros(len(points))
+        self.greatest_plus, self.greatest_minus = np.zeros(len(points)), np.zeros(len(points))
+
+    def advance(self, increments: Increments, to: int | None = None) -> Walk:
+        """Go on to a draw, by default the last; what was passed before must not have changed."""
+        end = len(increments) if to is None else to
+        while self.draws < end:
+            stop = min(self.draws + _BLOCK, end)
+            self._block(increments, slice(self.draws, stop))
+            self.draws = stop
+        return self
+
+    def _block(self, increments: Increments, block: slice) -> None:
+        cell, p = increments.cell[block], increments.p[block, None]
+        left, chance = increments.left[block], increments.chance[block]
+        value, refused = increments.loss[block] @ self._functional.T, increments.refused[block]
+        at = np.arange(len(cell)), cell
+        K = len(self._weight)
+
+        told = np.zeros((len(cell), K, 6))  # how many, their two values, and the three products of these
+        told[at] = np.column_stack([~refused, value, value[:, :1] * value, value[:, 1] ** 2])
+        before = np.cumsum(told, axis=0)
+        after, before = before[-1], before - told
+        weight = (self._weight + before[..., 0])[..., None]
+        mean = (self._mean + before[..., 1:3]) / weight
+        square = (self._square + before[..., 3:]) / weight
+        variance = square - mean[..., [0, 0, 1]] * mean[..., [0, 1, 1]]
+
+        there = left > 0
+        rest = np.einsum("tk,tkj->tj", left, mean)
+        labelled = self._labelled + np.cumsum(value, axis=0) - value
+        base = labelled + rest
+        spread = np.einsum("tk,tkj->tj", np.where(there, left / np.where(there, chance, 1.0), 0.0), variance)
+        step = (value - mean[at]) / p
+
+        predicted = mean[..., :1] + mean[..., 1:] * self._knots
+        over = np.where(there, 1.0 / np.where(there, chance, 1.0), 0.0)[..., None]
+        down = np.where(there[..., None], (self._least - predicted) * over, np.inf).min(axis=1)
+        up = np.where(there[..., None], (self._most - predicted) * over, -np.inf).max(axis=1)
+
+        c = self.points
+        centre = base[:, :1] + base[:, 1:] * c
+        Z = centre + step[:, :1] + step[:, 1:] * c
+        noise = spread[:, :1] + (2.0 * spread[:, 1:2] + spread[:, 2:] * c) * c
+        low, high, Z_low, Z_high = centre, centre, Z, Z
+        if refused.any() or self._refused.any():
+            # What cannot be told counts as least for K+ and as greatest for K-, then and in all later sums.
+            drawn = np.zeros((len(cell), K))
+            drawn[at] = refused
+            count = self._refused + np.cumsum(drawn, axis=0) - drawn
+            less, more = (count @ self._least) @ self._between, (count @ self._most) @ self._between
+            low, high = centre + less, centre + more
+            at_least = ((self._least[cell] - predicted[at]) / p) @ self._between
+            at_most = ((self._most[cell] - predicted[at]) / p) @ self._between
+            Z_low = np.where(refused[:, None], low + at_least, Z + less)
+            Z_high = np.where(refused[:, None], high + at_most, Z + more)
+            self._refused = count[-1] + drawn[-1]
+        self.plus, top = _grown(self.plus, low, noise, Z_low, low + down @ self._between)
+        self.greatest_plus = np.maximum(self.greatest_plus, top)
+        self.minus, top = _grown(self.minus, -high, noise, -Z_high, -high - up @ self._between)
+        self.greatest_minus = np.maximum(self.greatest_minus, top)
+
+        self._weight = self._weight + after[:, 0]
+        self._mean = self._mean + after[:, 1:3]
+        self._square = self._square + after[:, 3:]
+        self._labelled = labelled[-1] + value[-1]
+
+    def forced(self, increments: Increments) -> tuple[float, float]:
+        """Least and greatest c at which ``U(c) = 0`` is possible, all labels not known at their extremes.
+
+        Where ``u`` falls with c (a ratio's does): its total at the least labels falls through 0 no later
+        than it does with the true ones.
+        """
+        c, (first, second) = self.points, self._functional
+        if increments.whole:
+            least, most = increments.bounds(first + c[:, None] * second)
+        else:
+            least, most = self._least @ self._between, self._most @ self._between
+        unknown = increments.left_over + self._refused
+        known = self._labelled[0] + c * self._labelled[1]
+        return _crossing(c, known + unknown @ least)[0], _crossing(c, known + unknown @ most)[1]
+
+
+def _grown(log: Floats, mean: Floats, noise: Floats, Z: Floats, worst: Floats) -> tuple[Floats, Floats]:
+    """Log capital after a block of draws and at its greatest in it, from ``Z`` that is at least ``worst``."""
+    bet = np.maximum(mean, 0.0) / np.maximum(mean * mean + np.maximum(noise, 0.0), _TINY)
+    bet = np.minimum(bet, STAKE / np.maximum(-worst, _TINY))
+    # Never below a quarter, but for the rounding of the table's chances, for which the stake leaves room.
+    factor = np.minimum(1.0 + bet * Z, _MOST)
+    capital = np.cumprod(factor, axis=0)
+    return log + np.log(capital[-1]), log + np.log(capital.max(axis=0))
+
+
+def chords(knots: Floats, points: Floats) -> Floats:
+    """(knots, points) matrix that interpolates linearly between knots."""
+    right = np.clip(np.searchsorted(knots, points, "right"), 1, len(knots) - 1)
+    share = np.clip((points - knots[right - 1]) / (knots[right] - knots[right - 1]), 0.0, 1.0)
+    out = np.zeros((len(knots), len(points)))
+    out[right - 1, np.arange(len(points))] = 1.0 - share
+    out[right, np.arange(len(points))] += share
+    return out
+
+
+def _crossing(c: Floats, total: Floats) -> tuple[float, float]:
+    """First c from which on a falling total is at most 0, and last until which it is at least 0."""
+    slack = 1e-12 * max(float(np.abs(total).max()), 1.0)
+    below, above = np.flatnonzero(total <= slack), np.flatnonzero(total >= -slack)
+    low = float(c[-1]) if not len(below) else _root(c, total, int(below[0]) - 1)
+    high = float(c[0]) if not len(above) else _root(c, total, int(above[-1]))
+    return low, high
+
+
+def _root(c: Floats, total: Floats, j: int) -> float:
+    """Where the chord between points j and j + 1 crosses 0."""
+    if j < 0 or j >= len(c) - 1:
+        return float(c[min(max(j, 0), len(c) - 1)])
+    drop = total[j] - total[j + 1]
+    share = total[j] / drop if drop > 0 else 0.0
+    return float(c[j] + np.clip(share, 0.0, 1.0) * (c[j + 1] - c[j]))

@@ -1,0 +1,41 @@
+"""The coordinates of a measure one by one, where each is a ratio of two averages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sondage.measures.base import Measure
+from sondage.measures.compose import PerGroup, Stack
+from sondage.types import Floats
+
+Ratio = tuple[Floats, Floats]
+
+
+def coordinate_ratios(measure: Measure) -> tuple[Ratio, ...] | None:
+    """``(num, den)`` of each coordinate, with ``den @ l >= 0``; None if one of them is no ratio.
+
+    >>> from sondage.measures import resolve
+    >>> [den.tolist() for num, den in coordinate_ratios(resolve(["accuracy", "precision"]))]
+    [[1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
+    """
+    if measure.ratio is not None:
+        return (measure.ratio,)
+    if isinstance(measure, Stack):
+        return _placed([coordinate_ratios(one) for one in measure.measures], [m.d for m in measure.measures])
+    if isinstance(measure, PerGroup):
+        each, levels = coordinate_ratios(measure.measure), len(measure.levels)
+        return _placed([(), *(each for _ in range(levels))], [1, *(measure.measure.d for _ in range(levels))])
+    return None
+
+
+def _placed(pieces: list[tuple[Ratio, ...] | None], widths: list[int]) -> tuple[Ratio, ...] | None:
+    """Ratios of losses that stand side by side."""
+    out: list[Ratio] = []
+    begin = 0
+    for ratios, width in zip(pieces, widths, strict=True):
+        if ratios is None:
+            return None
+        around = begin, sum(widths) - begin - width
+        out += [(np.pad(num, around), np.pad(den, around)) for num, den in ratios]
+        begin += width
+    return tuple(out)
