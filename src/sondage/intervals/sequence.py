@@ -55,9 +55,9 @@ class Sequence(Interval):
         if totals.increments is None:
             return (
                 f"interval {self.alias!r} needs items drawn one by one, each with a recorded chance for "
-                "every item left, and labels that stand for the pool itself: use design='sequential' or 'uniform' "
-                "(and target='pool', without exclude=True). For a number of labels fixed beforehand 'logit' "
-                "serves every design"
+                "every item left, and labels that stand for the pool: use design='sequential' or "
+                "'uniform' (and target='pool', without exclude=True). For a number of labels fixed beforehand"
+                " 'logit' serves every design"
             )
         if measure is None:
             return None
@@ -65,16 +65,16 @@ class Sequence(Interval):
         if ratios is None:
             return (
                 f"interval {self.alias!r} is for ratios of averages (accuracy, precision, recall, F, means "
-                f"of bounded losses), and {measure.alias!r} is none. Use 'asymptotic-sequence', or 'logit' for "
-                "a number of labels fixed beforehand"
+                f"of bounded losses), and {measure.alias!r} is none. Use 'asymptotic-sequence', or 'logit' "
+                "for a number of labels fixed beforehand"
             )
         if not all(
             np.isfinite(_ends(totals.increments, ratio, measure, j)).all() for j, ratio in enumerate(ratios)
         ):
             return (
                 f"interval {self.alias!r} needs losses with bounds, and those of {measure.alias!r} have "
-                "none: say between which numbers labels lie (labels='unit' for 0 to 1), or use 't' for a number of "
-                "labels fixed beforehand"
+                "none: say between which numbers labels lie (labels='unit' for 0 to 1), or use 't' for a "
+                "number of labels fixed beforehand"
             )
         return None
 
@@ -113,8 +113,8 @@ class Sequence(Interval):
                 )
             elif high - low > _VACUOUS * whole:
                 said.append(
-                    f"the interval of {name} that is safe to look at says little so far: it takes more "
-                    "labels than one for a number of labels fixed beforehand, many more where positives are rare"
+                    f"the interval of {name} that is safe to look at says little so far: it takes "
+                    "more labels than for a number of labels fixed beforehand, many more if few are positive"
                 )
         return tuple(said)
 
