@@ -150,15 +150,15 @@ class Increments:
 
         return case.once(f"bounds:{alpha.tobytes().hex()}", make)
 
-    def walk(self, make: Callable[..., W], first: Floats, second: Floats, points: Floats) -> W:
+    def walk(self, make: Callable[..., W], *arguments: Floats) -> W:
         """What ``make`` works out draw by draw, continued from where it was the last time it was wanted.
 
         It is made anew if anything that it has passed is different now, such as a corrected label.
         """
-        key = ("walk", make, self._case.measure, first.tobytes(), second.tobytes(), points.tobytes())
+        key = ("walk", make, self._case.measure, *(one.tobytes() for one in arguments))
         walk, passed = self._case.memo.get(key, (None, None))
         if walk is None or not self._begins_with(passed):
-            walk = make(self, first, second, points)
+            walk = make(self, *arguments)
         walk.advance(self)
         self._case.memo[key] = walk, (self.cell, self.p, self.refused, self.loss)
         result: W = walk

@@ -20,8 +20,8 @@ from sondage.types import Floats
 
 STAKE = 0.75
 """The share of the capital that one draw may cost."""
-_KNOTS = 17
-_BLOCK = 64
+BLOCK = 64
+"""Draws that are worked out at once."""
 _MOST = 1e4
 """Growth by one draw is cut there, so that a block's product stays a finite number; less is always valid."""
 _TINY = 1e-300
@@ -30,10 +30,12 @@ _TINY = 1e-300
 class Walk:
     """Log capital of both e-processes at every ``c``, now and at its greatest, as draws are added."""
 
+    knots = 17
+
     def __init__(self, increments: Increments, first: Floats, second: Floats, points: Floats) -> None:
         self.points = points
         self._functional = np.stack([first, second])
-        self._knots = np.linspace(points[0], points[-1], _KNOTS)
+        self._knots = np.linspace(points[0], points[-1], self.knots)
         self._between = chords(self._knots, points)
         # The least value over labels is concave in c, the greatest convex: chords lie on the safe side.
         self._least, self._most = increments.bounds(first + self._knots[:, None] * second)
@@ -53,7 +55,7 @@ class Walk:
         """Go on to a draw, by default the last; what was passed before must not have changed."""
         end = len(increments) if to is None else to
         while self.draws < end:
-            stop = min(self.draws + _BLOCK, end)
+            stop = min(self.draws + BLOCK, end)
             self._block(increments, slice(self.draws, stop))
             self.draws = stop
         return self
@@ -103,15 +105,25 @@ class Walk:
             Z_low = np.where(refused[:, None], low + at_least, Z + less)
             Z_high = np.where(refused[:, None], high + at_most, Z + more)
             self._refused = count[-1] + drawn[-1]
-        self.plus, top = _grown(self.plus, low, noise, Z_low, low + down @ self._between)
-        self.greatest_plus = np.maximum(self.greatest_plus, top)
-        self.minus, top = _grown(self.minus, -high, noise, -Z_high, -high - up @ self._between)
-        self.greatest_minus = np.maximum(self.greatest_minus, top)
+        noise = np.maximum(noise, 0.0)
+        self._bet(low, noise, Z_low, low + down @ self._between, upper=False)
+        self._bet(-high, noise, -Z_high, -high - up @ self._between, upper=True)
 
         self._weight = self._weight + after[:, 0]
         self._mean = self._mean + after[:, 1:3]
         self._square = self._square + after[:, 3:]
         self._labelled = labelled[-1] + value[-1]
+
+    def _bet(self, mean: Floats, noise: Floats, Z: Floats, worst: Floats, *, upper: bool) -> None:
+        """Bet on Z above 0 at every draw of a block: for K+, and with all signs turned (``upper``) for K-."""
+        now = self.minus if upper else self.plus
+        # Never below a quarter, but for the rounding of the table's chances: the stake leaves room for it.
+        capital = np.cumprod(np.minimum(1.0 + bets(mean, noise, worst) * Z, _MOST), axis=0)
+        after, top = now + np.log(capital[-1]), now + np.log(capital.max(axis=0))
+        if upper:
+            self.minus, self.greatest_minus = after, np.maximum(self.greatest_minus, top)
+        else:
+            self.plus, self.greatest_plus = after, np.maximum(self.greatest_plus, top)
 
     def forced(self, increments: Increments) -> tuple[float, float]:
         """Least and greatest c at which ``U(c) = 0`` is possible, all labels not known at their extremes.
@@ -129,14 +141,10 @@ class Walk:
         return _crossing(c, known + unknown @ least)[0], _crossing(c, known + unknown @ most)[1]
 
 
-def _grown(log: Floats, mean: Floats, noise: Floats, Z: Floats, worst: Floats) -> tuple[Floats, Floats]:
-    """Log capital after a block of draws and at its greatest in it, from ``Z`` that is at least ``worst``."""
-    bet = np.maximum(mean, 0.0) / np.maximum(mean * mean + np.maximum(noise, 0.0), _TINY)
-    bet = np.minimum(bet, STAKE / np.maximum(-worst, _TINY))
-    # Never below a quarter, but for the rounding of the table's chances, for which the stake leaves room.
-    factor = np.minimum(1.0 + bet * Z, _MOST)
-    capital = np.cumprod(factor, axis=0)
-    return log + np.log(capital[-1]), log + np.log(capital.max(axis=0))
+def bets(mean: Floats, noise: Floats, worst: Floats) -> Floats:
+    """What to bet on Z above 0 by its mean and variance, where Z is at least ``worst``."""
+    bet = np.maximum(mean, 0.0) / np.maximum(mean * mean + noise, _TINY)
+    return np.minimum(bet, STAKE / np.maximum(-worst, _TINY))
 
 
 def chords(knots: Floats, points: Floats) -> Floats:
