@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from sondage.estimators.increments import STRENGTH, Increments
-from sondage.types import Floats
+from sondage.types import Bools, Floats
 
 STAKE = 0.75
 """The share of the capital that one draw may cost."""
@@ -25,6 +25,7 @@ BLOCK = 64
 _MOST = 1e4
 """Growth by one draw is cut there, so that a block's product stays a finite number; less is always valid."""
 _TINY = 1e-300
+_SETTLED = 50.0
 
 
 class Walk:
@@ -80,15 +81,17 @@ class Walk:
         rest = np.einsum("tk,tkj->tj", left, mean)
         labelled = self._labelled + np.cumsum(value, axis=0) - value
         base = labelled + rest
-        spread = np.einsum("tk,tkj->tj", np.where(there, left / np.where(there, chance, 1.0), 0.0), variance)
+        over = there / np.where(there, chance, 1.0)
+        spread = np.einsum("tk,tkj->tj", left * over, variance)
         step = (value - mean[at]) / p
 
         predicted = mean[..., :1] + mean[..., 1:] * self._knots
-        over = np.where(there, 1.0 / np.where(there, chance, 1.0), 0.0)[..., None]
-        down = np.where(there[..., None], (self._least - predicted) * over, np.inf).min(axis=1)
-        up = np.where(there[..., None], (self._most - predicted) * over, -np.inf).max(axis=1)
+        # A prediction lies between the extremes: no cell's least residual is above 0, and none left counts 0.
+        down = ((self._least - predicted) * over[..., None]).min(axis=1)
+        up = ((self._most - predicted) * over[..., None]).max(axis=1)
 
-        c = self.points
+        use = self._in_play()
+        c, between = self.points[use], self._between[:, use]
         centre = base[:, :1] + base[:, 1:] * c
         Z = centre + step[:, :1] + step[:, 1:] * c
         noise = spread[:, :1] + (2.0 * spread[:, 1:2] + spread[:, 2:] * c) * c
@@ -98,32 +101,33 @@ class Walk:
             drawn = np.zeros((len(cell), K))
             drawn[at] = refused
             count = self._refused + np.cumsum(drawn, axis=0) - drawn
-            less, more = (count @ self._least) @ self._between, (count @ self._most) @ self._between
+            less, more = (count @ self._least) @ between, (count @ self._most) @ between
             low, high = centre + less, centre + more
-            at_least = ((self._least[cell] - predicted[at]) / p) @ self._between
-            at_most = ((self._most[cell] - predicted[at]) / p) @ self._between
+            at_least = ((self._least[cell] - predicted[at]) / p) @ between
+            at_most = ((self._most[cell] - predicted[at]) / p) @ between
             Z_low = np.where(refused[:, None], low + at_least, Z + less)
             Z_high = np.where(refused[:, None], high + at_most, Z + more)
             self._refused = count[-1] + drawn[-1]
         noise = np.maximum(noise, 0.0)
-        self._bet(low, noise, Z_low, low + down @ self._between, upper=False)
-        self._bet(-high, noise, -Z_high, -high - up @ self._between, upper=True)
+        self._bet(use, low, noise, Z_low, low + down @ between, upper=False)
+        self._bet(use, -high, noise, -Z_high, -high - up @ between, upper=True)
 
         self._weight = self._weight + after[:, 0]
         self._mean = self._mean + after[:, 1:3]
         self._square = self._square + after[:, 3:]
         self._labelled = labelled[-1] + value[-1]
 
-    def _bet(self, mean: Floats, noise: Floats, Z: Floats, worst: Floats, *, upper: bool) -> None:
+    def _in_play(self) -> Bools:
+        """The c that are not settled beyond any level that anybody asks for: others stop betting."""
+        return np.maximum(self.greatest_plus, self.greatest_minus) < _SETTLED
+
+    def _bet(self, use: Bools, mean: Floats, noise: Floats, Z: Floats, worst: Floats, *, upper: bool) -> None:
         """Bet on Z above 0 at every draw of a block: for K+, and with all signs turned (``upper``) for K-."""
-        now = self.minus if upper else self.plus
+        now, greatest = (self.minus, self.greatest_minus) if upper else (self.plus, self.greatest_plus)
         # Never below a quarter, but for the rounding of the table's chances: the stake leaves room for it.
         capital = np.cumprod(np.minimum(1.0 + bets(mean, noise, worst) * Z, _MOST), axis=0)
-        after, top = now + np.log(capital[-1]), now + np.log(capital.max(axis=0))
-        if upper:
-            self.minus, self.greatest_minus = after, np.maximum(self.greatest_minus, top)
-        else:
-            self.plus, self.greatest_plus = after, np.maximum(self.greatest_plus, top)
+        greatest[use] = np.maximum(greatest[use], now[use] + np.log(capital.max(axis=0)))
+        now[use] += np.log(capital[-1])
 
     def forced(self, increments: Increments) -> tuple[float, float]:
         """Least and greatest c at which ``U(c) = 0`` is possible, all labels not known at their extremes.

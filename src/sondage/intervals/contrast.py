@@ -24,7 +24,7 @@ from scipy.special import logsumexp
 
 from sondage.estimators.increments import Increments
 from sondage.intervals.betting import BLOCK, Walk, bets
-from sondage.types import Floats
+from sondage.types import Bools, Floats
 
 _SHARES = np.array([0.8, 0.1, 0.1])
 
@@ -39,7 +39,7 @@ class CellWalk(Walk):
         self._log = np.zeros((2, len(points) - 1))
         self.block = np.zeros((0, len(points) - 1))
 
-    def _bet(self, mean: Floats, noise: Floats, Z: Floats, worst: Floats, *, upper: bool) -> None:
+    def _bet(self, use: Bools, mean: Floats, noise: Floats, Z: Floats, worst: Floats, *, upper: bool) -> None:
         if upper:
             return
         left, right = slice(None, -1), slice(1, None)
