@@ -1,8 +1,10 @@
 """From totals to an interval: what it promises is written on it."""
 
+from sondage.intervals.asymptotic_sequence import AsymptoticSequence
 from sondage.intervals.base import ALTERNATIVES, GUARANTEES, Alternative, Guarantee, Interval
 from sondage.intervals.beta import Beta
 from sondage.intervals.bootstrap import Bootstrap
+from sondage.intervals.contrast import holm
 from sondage.intervals.empirical_likelihood import EmpiricalLikelihood
 from sondage.intervals.proportion import ClopperPearson, Wilson
 from sondage.intervals.region import Region, region
@@ -14,6 +16,7 @@ __all__ = [
     "ALTERNATIVES",
     "GUARANTEES",
     "Alternative",
+    "AsymptoticSequence",
     "Beta",
     "Bonferroni",
     "Bootstrap",
@@ -29,5 +32,6 @@ __all__ = [
     "StudentT",
     "Wald",
     "Wilson",
+    "holm",
     "region",
 ]

@@ -149,7 +149,7 @@ class IntervalSuite:
 
         One that holds at all times may end, at every level, where the labels so far end what is possible.
         """
-        uniform, grew = self.make_interval().guarantee == "uniform", 0
+        promised, grew = self.make_interval().guarantee, 0
         for totals, measure in self.samples():
             if np.isnan(measure.g(totals.R)).any():
                 continue  # there is no interval to compare
@@ -158,9 +158,9 @@ class IntervalSuite:
             assert (np.diff(lows, axis=0) <= _CLOSE).all()
             assert (np.diff(highs, axis=0) >= -_CLOSE).all()
             wider = (highs - lows)[-1] > (highs - lows)[0]
-            assert wider.all() or uniform, (measure.names, totals.R)
+            assert wider.all() or promised in ("uniform", "asymptotic-uniform"), (measure.names, totals.R)
             grew += int(wider.any())
-        assert grew
+        assert grew or promised == "asymptotic-uniform"  # which needs more draws than these samples have
 
     def test_a_bound_has_one_end_and_lies_inside_the_interval(self) -> None:
         """``greater`` is a lower bound up to the end of the range, ``less`` an upper one."""
