@@ -132,8 +132,11 @@ class Increments:
         """Whether items of a cell all have the same losses for the same label."""
         return self._strata.loss is not None
 
-    def bounds(self, alpha: Floats) -> tuple[Floats, Floats]:
-        """(K, a) least and greatest ``alpha @ l`` of an item of each cell, over its items and labels."""
+    def bounds(self, alpha: Floats, *, keep: bool = False) -> tuple[Floats, Floats]:
+        """(K, a) least and greatest ``alpha @ l`` of an item of each cell, over its items and labels.
+
+        Where losses differ inside a cell this looks at the whole pool: ``keep`` what is asked for often.
+        """
         if self._strata.loss is not None:
             values = self._strata.loss @ alpha.T
             return values.min(axis=1), values.max(axis=1)
@@ -148,7 +151,7 @@ class Increments:
                 np.maximum.at(high, strata.code[piece].astype(np.int64), most)
             return low, high
 
-        return case.once(f"bounds:{alpha.tobytes().hex()}", make)
+        return case.once(f"bounds:{alpha.tobytes().hex()}", make) if keep else make()
 
     def walk(self, make: Callable[..., W], *arguments: Floats) -> W:
         """What ``make`` works out draw by draw, continued from where it was the last time it was wanted.

@@ -193,7 +193,7 @@ def _ends(increments: Increments, ratio: Ratio, measure: Measure, j: int) -> tup
     least, most = (float(end[j]) for end in measure.range)
     if np.isfinite([least, most]).all():
         return least, most
-    low, high = increments.bounds(np.stack(ratio))
+    low, high = increments.bounds(np.stack(ratio), keep=True)
     with np.errstate(all="ignore"):
         totals = increments.size @ low, increments.size @ high
         corners = np.array([totals[a][0] / totals[b][1] for a in (0, 1) for b in (0, 1)])
