@@ -107,3 +107,54 @@ def test_what_labels_force_is_found_by_trying_all_labels() -> None:
         assert high >= max(values) - 1e-12
         assert low > min(values) - 0.02
         assert high < max(values) + 0.02
+
+
+def by_hand(study, rows, c, num, den):  # type: ignore[no-untyped-def]
+    """Log capital of both e-processes at c, item by item and label by label."""
+    N, labels = len(study.pool), np.array([0.0, 1.0])
+    u = study.bound.loss(study.pool.rows(np.arange(N)), labels) @ (num - c * den)  # (N, 2)
+    chance_of_one = study.pool.system().probability
+    cell = study.unit
+    plus = minus = 0.0
+    for t, row in enumerate(rows):
+        past = list(rows[:t])
+        q = study.chances(tuple(past))
+        left = [i for i in range(N) if i not in past]
+        told = [i for i in past if i not in study.refused]
+        silent = [i for i in past if i in study.refused]
+        mean, variance = np.zeros(N), np.zeros(N)
+        for i in range(N):
+            like = cell == cell[i]
+            prior = float(chance_of_one[like].mean())
+            seen = [u[j, int(study.y[j])] for j in told if like[j]]
+            mean[i] = (2 * ((1 - prior) * u[i, 0] + prior * u[i, 1]) + sum(seen)) / (2 + len(seen))
+            second = 2 * ((1 - prior) * u[i, 0] ** 2 + prior * u[i, 1] ** 2) + sum(x * x for x in seen)
+            variance[i] = second / (2 + len(seen)) - mean[i] ** 2
+        known = sum(u[i, int(study.y[i])] for i in told) + sum(mean[i] for i in left)
+        noise = sum(variance[i] / q[i] for i in left)
+        for side in (1, -1):
+            worst = np.min(side * u, axis=1)
+            base = side * known + sum(worst[i] for i in silent)
+            lowest = base + min((worst[i] - side * mean[i]) / q[i] for i in left)
+            bet = max(base, 0.0) / max(base * base + noise, 1e-300)
+            bet = min(bet, 0.75 / -lowest) if lowest < 0 else bet
+            drawn = worst[row] if row in study.refused else side * u[row, int(study.y[row])]
+            gain = np.log1p(bet * (base + (drawn - side * mean[row]) / q[row]))
+            plus, minus = (plus + gain, minus) if side > 0 else (plus, minus + gain)
+    return plus, minus
+
+
+@pytest.mark.parametrize("measure", ["f1", "accuracy", "recall"])
+@pytest.mark.parametrize("refused", [(), (1, 4)])
+def test_capital_is_that_of_a_plain_loop_over_items_and_labels(
+    measure: str, refused: tuple[int, ...]
+) -> None:
+    study = tiny(measure, (2, 1, 3), refused=frozenset(refused))
+    num, den = study.bound.ratio
+    knots = np.linspace(0, 1, Walk.knots)  # where least and greatest values are not interpolated
+    for rows in ((3, 1, 0, 5), (4, 2, 5, 1), (0, 1, 2, 3)):
+        increments = Increments(study.case(rows))
+        walk = Walk(increments, num, -den, knots).advance(increments)
+        for j in (0, 3, 8, 12, 16):
+            expected = by_hand(study, rows, knots[j], num, den)
+            np.testing.assert_allclose((walk.plus[j], walk.minus[j]), expected, atol=1e-9)
