@@ -31,7 +31,7 @@ _SETTLED = 50.0
 class Walk:
     """Log capital of both e-processes at every ``c``, now and at its greatest, as draws are added."""
 
-    knots = 17
+    knots = 9
 
     def __init__(self, increments: Increments, first: Floats, second: Floats, points: Floats) -> None:
         self.points = points
@@ -42,9 +42,9 @@ class Walk:
         self._least, self._most = increments.bounds(first + self._knots[:, None] * second)
         mean, second_moment = increments.prior
         F = self._functional
-        self._mean = STRENGTH * mean @ F.T
-        square = STRENGTH * np.einsum("kde,ad,be->kab", second_moment, F, F)
-        self._square = square[:, [0, 0, 1], [0, 1, 1]]
+        self._mean = STRENGTH * F @ mean.T
+        square = STRENGTH * np.einsum("kde,ad,be->abk", second_moment, F, F)
+        self._square = square[[0, 0, 1], [0, 1, 1]]
         self._weight = np.full(len(mean), STRENGTH)
         self._refused = np.zeros(len(mean))
         self._labelled = np.zeros(2)
@@ -65,30 +65,32 @@ class Walk:
         cell, p = increments.cell[block], increments.p[block, None]
         left, chance = increments.left[block], increments.chance[block]
         value, refused = increments.loss[block] @ self._functional.T, increments.refused[block]
-        at = np.arange(len(cell)), cell
+        draw = np.arange(len(cell))
         K = len(self._weight)
 
-        told = np.zeros((len(cell), K, 6))  # how many, their two values, and the three products of these
-        told[at] = np.column_stack([~refused, value, value[:, :1] * value, value[:, 1] ** 2])
-        before = np.cumsum(told, axis=0)
-        after, before = before[-1], before - told
-        weight = (self._weight + before[..., 0])[..., None]
-        mean = (self._mean + before[..., 1:3]) / weight
-        square = (self._square + before[..., 3:]) / weight
-        variance = square - mean[..., [0, 0, 1]] * mean[..., [0, 1, 1]]
+        # Sums over the labels before each draw, (6, draws, cells): how many, their two values, the products.
+        told = np.zeros((6, len(cell), K))
+        a, b = value.T
+        told[:, draw, cell] = np.stack([~refused, a, b, a * a, a * b, b * b])
+        before = np.cumsum(told, axis=1)
+        after = before[:, -1].copy()
+        before -= told
+        weight = self._weight + before[0]
+        mean = (self._mean[:, None] + before[1:3]) / weight
+        square = (self._square[:, None] + before[3:]) / weight
+        variance = square - mean[[0, 0, 1]] * mean[[0, 1, 1]]
 
         there = left > 0
-        rest = np.einsum("tk,tkj->tj", left, mean)
         labelled = self._labelled + np.cumsum(value, axis=0) - value
-        base = labelled + rest
+        base = labelled + (left * mean).sum(axis=2).T
         over = there / np.where(there, chance, 1.0)
-        spread = np.einsum("tk,tkj->tj", left * over, variance)
-        step = (value - mean[at]) / p
+        spread = (left * over * variance).sum(axis=2).T
+        step = (value - mean[:, draw, cell].T) / p
 
-        predicted = mean[..., :1] + mean[..., 1:] * self._knots
+        predicted = mean[0] + mean[1] * self._knots[:, None, None]
         # A prediction lies between the extremes: no cell's least residual is above 0, and none left counts 0.
-        down = ((self._least - predicted) * over[..., None]).min(axis=1)
-        up = ((self._most - predicted) * over[..., None]).max(axis=1)
+        down = ((self._least.T[:, None] - predicted) * over).min(axis=2).T
+        up = ((self._most.T[:, None] - predicted) * over).max(axis=2).T
 
         use = self._in_play()
         c, between = self.points[use], self._between[:, use]
@@ -99,12 +101,13 @@ class Walk:
         if refused.any() or self._refused.any():
             # What cannot be told counts as least for K+ and as greatest for K-, then and in all later sums.
             drawn = np.zeros((len(cell), K))
-            drawn[at] = refused
+            drawn[draw, cell] = refused
             count = self._refused + np.cumsum(drawn, axis=0) - drawn
             less, more = (count @ self._least) @ between, (count @ self._most) @ between
             low, high = centre + less, centre + more
-            at_least = ((self._least[cell] - predicted[at]) / p) @ between
-            at_most = ((self._most[cell] - predicted[at]) / p) @ between
+            expected = predicted[:, draw, cell].T
+            at_least = ((self._least[cell] - expected) / p) @ between
+            at_most = ((self._most[cell] - expected) / p) @ between
             Z_low = np.where(refused[:, None], low + at_least, Z + less)
             Z_high = np.where(refused[:, None], high + at_most, Z + more)
             self._refused = count[-1] + drawn[-1]
@@ -112,9 +115,9 @@ class Walk:
         self._bet(use, low, noise, Z_low, low + down @ between, upper=False)
         self._bet(use, -high, noise, -Z_high, -high - up @ between, upper=True)
 
-        self._weight = self._weight + after[:, 0]
-        self._mean = self._mean + after[:, 1:3]
-        self._square = self._square + after[:, 3:]
+        self._weight = self._weight + after[0]
+        self._mean = self._mean + after[1:3]
+        self._square = self._square + after[3:]
         self._labelled = labelled[-1] + value[-1]
 
     def _in_play(self) -> Bools:
