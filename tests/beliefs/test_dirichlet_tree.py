@@ -98,6 +98,13 @@ def test_a_large_pool_is_settled_too(items: float) -> None:
     assert (items * share[:, None] * np.abs(again - found)).max() < 1e-4
 
 
+def test_many_classes_are_settled_by_mixed_steps() -> None:
+    score, seen, left = random_case(2, 6, classes=25)
+    tree = complete_tree(6)
+    found = TreeFit(tree, score, 1.0).response(seen, np.minimum(left, 20), score)
+    np.testing.assert_allclose(found, plain_em(tree, score, 1.0, seen, np.minimum(left, 20)), atol=5e-5)
+
+
 def test_rare_classes_keep_positive_shares() -> None:
     """Subtracting the number of leaves, as printed in the paper, would make branches negative here."""
     score = np.tile([0.9999, 0.0001], (256, 1))

@@ -7,6 +7,7 @@ the size, and the tree makes each of them nearly as cheap as a step of EM.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,6 +21,10 @@ _TOLERANCE = 1e-5
 _MOST = 300
 _LONGEST = 2.0
 _EDGE = 1e-12
+_MANY_CLASSES = 10
+"""Above which Newton's equations, of all classes at once, cost more than many steps of EM."""
+_MOST_MIXED = 2000
+_WINDOW = 6
 
 
 class _Level(NamedTuple):
@@ -69,11 +74,14 @@ class TreeFit:
         form ``(pseudo + observed) / sum``; a deeper one is the fixed point of EM, found from ``start``.
 
         Steps are Newton's, damped (Levenberg and Marquardt) where the equation is not that of a maximum
-        or the step misses.
+        or the step misses. With very many classes they are those of EM, mixed.
         """
         if self.flat:
             counts = self.pseudo + observed
             return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+        if observed.shape[1] > _MANY_CLASSES:
+            left = unlabelled[:, None]
+            return _mixed(lambda response: self._expected(observed + left * response), start)
         logs = np.log(np.maximum(start, _EDGE))
         here = _Point(logs[:, 1:] - logs[:, :1], self, observed, unlabelled)
         damping, least = 0.0, 1.0 / max(float(unlabelled.sum()), 1.0)
@@ -171,6 +179,43 @@ class _Point:
         logs, self.growth = fit._joint(observed + unlabelled[:, None] * self.response)
         self.gap = odds - (logs[:, 1:] - logs[:, :1])
         self.gap_size = float(np.abs(self.gap).max())
+
+
+def _mixed(step: Callable[[Floats], Floats], start: Floats) -> Floats:
+    """The fixed point of a contraction of class shares, by Anderson's mixing on the log scale.
+
+    A mixed step that does not bring the iterates closer is taken back to the plain one (Walker and Ni
+    2011).
+    """
+    here = np.log(np.maximum(start, _EDGE))
+    points: list[Floats] = []
+    gaps: list[Floats] = []
+    best, fallback, image = np.inf, here, start
+    for _ in range(_MOST_MIXED):
+        response = _shares(here)
+        image = step(response)
+        if np.abs(image - response).max() < _TOLERANCE * 0.1:
+            break
+        there = np.log(np.maximum(image, _EDGE))
+        there -= there.mean(axis=1, keepdims=True)
+        gap = (there - here + here.mean(axis=1, keepdims=True)).ravel()
+        size = float(gap @ gap)
+        if size > best and points:  # mixed too far: back to the nearest point so far, and plainly from there
+            points, gaps, here = [], [], fallback
+            continue
+        best, fallback = min(best, size), there
+        points, gaps = [*points, there.ravel()][-_WINDOW:], [*gaps, gap][-_WINDOW:]
+        here = there
+        if len(gaps) > 1:
+            change = np.diff(np.array(gaps), axis=0).T
+            gram = change.T @ change
+            gram[np.diag_indices_from(gram)] *= 1.0 + 1e-8
+            try:
+                mix = np.linalg.solve(gram, change.T @ gap)
+            except np.linalg.LinAlgError:
+                continue
+            here = there - (np.diff(np.array(points), axis=0).T @ mix).reshape(there.shape)
+    return np.asarray(image)
 
 
 def _levels(tree: Tree) -> list[_Level]:
