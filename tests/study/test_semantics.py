@@ -751,6 +751,9 @@ def test_13_every_estimate_carries_its_guarantee(
     if interval in {"wilson", "clopper-pearson"} and design != "uniform":
         with pytest.raises(NotSupported, match="Use 'logit' or 't'"):
             study.estimate(interval=interval)
+    elif promised in {"uniform", "asymptotic-uniform"} and design not in {"uniform", "sequential"}:
+        with pytest.raises(NotSupported, match="use design='sequential' or 'uniform'"):
+            study.estimate(interval=interval)
     else:
         est = study.estimate(interval=interval)
         assert (est.guarantee, est.interval) == (promised, interval)
@@ -762,7 +765,7 @@ def test_13_every_estimate_carries_its_guarantee(
 def test_13_should_stop_refuses_a_rule_that_peeks_at_a_fixed_n_interval(
     pool: Pool, labels: dict[int, int]
 ) -> None:
-    study = study_of(pool)
+    study = study_of(pool, "accuracy", "stratified")
     study.run(labels, budget=30)
     for rule in (sd.Width(0.9), sd.Width(0.9) | sd.LabelsSpent(5), sd.LabelsSpent(5) & sd.Width(1)):
         with pytest.raises(NotSupported, match=r"'fixed-n' guarantee.*allow_unsafe=True"):
@@ -797,7 +800,7 @@ def test_13_should_stop_looks_at_closed_rounds(pool: Pool, labels: dict[int, int
 
 
 def test_13_run_refuses_an_unsafe_rule_before_it_spends_a_label(pool: Pool, labels: dict[int, int]) -> None:
-    study = study_of(pool, budget=60)
+    study = study_of(pool, "accuracy", "stratified", budget=60)
     with pytest.raises(NotSupported, match="fixed-n"):
         study.run(labels, stop=sd.Width(0.5))
     assert study.n_labels == 0

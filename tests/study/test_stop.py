@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 import sondage as sd
+from sondage import Above, Below, CostSpent, Decided, Until
 from sondage.errors import InvalidInput, NotSupported
 from sondage.study.stop import LabelsSpent, StopRule, Width, weaker
 from sondage.testing.designs import small_pool
@@ -19,6 +22,26 @@ class TestLabelsSpent(StopRuleSuite):
 class TestWidth(StopRuleSuite):
     def make_rule(self) -> StopRule:
         return Width(0.05)
+
+
+class TestAbove(StopRuleSuite):
+    def make_rule(self) -> StopRule:
+        return Above(0.65)
+
+
+class TestBelow(StopRuleSuite):
+    def make_rule(self) -> StopRule:
+        return Below(0.75)
+
+
+class TestDecided(StopRuleSuite):
+    def make_rule(self) -> StopRule:
+        return Decided(0.6)
+
+
+class TestCostSpent(StopRuleSuite):
+    def make_rule(self) -> StopRule:
+        return CostSpent(1000)
 
 
 class TestEither(StopRuleSuite):
@@ -80,10 +103,128 @@ def test_run_stops_by_a_rule_that_does_not_peek() -> None:
 
 def test_a_study_refuses_a_rule_that_peeks_unless_allowed() -> None:
     pool, labels = small_pool(200)
-    study = sd.create_study(pool, "accuracy", design="uniform", budget=100, rng=1)
+    study = sd.create_study(pool, "accuracy", design="stratified", budget=100, rng=1)
     study.run(labels, budget=50)
     with pytest.raises(NotSupported, match="allow_unsafe=True"):
         study.should_stop(Width(0.9))
+    with pytest.raises(NotSupported, match="design='sequential'"):
+        study.run(labels, stop=Width(0.9))
     decision = study.should_stop(Width(0.9), allow_unsafe=True)
     assert decision.stop
     assert decision.guarantee == "fixed-n"
+
+
+@pytest.mark.parametrize("design", ["sequential", "uniform"])
+@pytest.mark.parametrize("rule", [Width(0.3), Above(0.6), Below(0.95), Above(0.6) | Below(0.6)])
+def test_designs_that_draw_one_by_one_are_safe_to_stop_by_what_is_seen(design: str, rule: StopRule) -> None:
+    pool, labels = small_pool(400)
+    study = sd.create_study(pool, "accuracy", design=design, budget=400, rng=1)
+    estimate = study.run(labels, stop=rule, batch=10)
+    assert 10 <= estimate.n_labels < 400
+    assert estimate.guarantee == "uniform"
+    assert estimate.interval == "sequence"
+    assert study.should_stop(rule) == rule.check([estimate])
+    assert rule.check([estimate]).stop
+
+
+def test_a_rule_with_one_side_gets_a_bound_and_one_with_two_an_interval() -> None:
+    assert Above(0.5).alternative == "greater"
+    assert Below(0.5).alternative == "less"
+    assert (Above(0.5) | LabelsSpent(10)).alternative == "greater"
+    assert (Above(0.5) & Below(0.9)).alternative == "two-sided"
+    assert (Above(0.5) | Width(0.1)).alternative == "two-sided"
+    pool, labels = small_pool(300)
+    study = sd.create_study(pool, "accuracy", design="sequential", budget=300, rng=1)
+    bound = study.run(labels, stop=Above(0.55))
+    assert bound.alternative == "greater"
+    assert bound.ci.low > 0.55
+    assert study.estimate(interval="sequence").ci.low <= bound.ci.low
+
+
+def test_consent_still_gives_the_ordinary_interval_and_an_interval_may_be_named() -> None:
+    pool, labels = small_pool(300)
+    study = sd.create_study(pool, "accuracy", design="sequential", budget=300, rng=1)
+    study.run(labels, budget=50)
+    assert study.should_stop(Width(0.5)).guarantee == "uniform"
+    assert study.should_stop(Width(0.5), allow_unsafe=True).guarantee == "fixed-n"
+    assert study.should_stop(Width(0.5), interval="sequence").guarantee == "uniform"
+    with pytest.raises(NotSupported, match="allow_unsafe=True"):
+        study.should_stop(Width(0.5), interval="logit")
+
+
+def test_decided_names_the_side() -> None:
+    low, high = make_estimate(10, 0.1, value=0.7), make_estimate(10, 0.1, value=0.2)
+    assert Decided(0.5).check([low]) == (True, "accuracy is above 0.5", "fixed-n")
+    assert Decided(0.5).check([high]).why == "accuracy is below 0.5"
+    assert not Decided(0.68).check([low]).stop
+    assert not Decided(0.65).check([low]).stop  # an end that touches decides nothing
+
+
+def test_until_stops_at_its_moment() -> None:
+    now = datetime.now(UTC)
+    history = [make_estimate(10, 0.1)]
+    assert Until(now - timedelta(seconds=1)).check(history).stop
+    assert not Until(now + timedelta(hours=1)).check(history).stop
+    assert not Until(datetime.now() + timedelta(hours=1)).check(history).stop
+    assert not Until(now).peeks
+
+
+def test_every_rule_explains_itself() -> None:
+    rule = (Width(0.05) | LabelsSpent(2000)) & Above(0.9)
+    assert rule.explain() == (
+        "when the interval is at most 0.05 wide, or at 2,000 labels, whichever comes first, and also when "
+        "the value is surely above 0.9"
+    )
+    assert CostSpent(10).explain() == "once labels have cost 10"
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (Width(0.001), "100 labels the interval is expected to be about 0.* wide, and 0.001 is wanted"),
+        (LabelsSpent(101), "no more than 100 labels, and 101 are waited for"),
+        (CostSpent(101.0), "labels will cost no more than 100"),
+        (Above(1.0), "never above 1, and more than 1 is wanted"),
+        (Below(0.0), "never below 0"),
+        (Above(1.0) | Width(0.001), "never above 1.*; .*0.001 is wanted"),
+        (Above(1.0) & LabelsSpent(5), "never above 1"),
+    ],
+)
+def test_a_rule_that_can_never_stop_warns(rule: StopRule, words: str) -> None:
+    pool, labels = small_pool(400)
+    study = sd.create_study(pool, "accuracy", design="sequential", budget=100, rng=1)
+    with pytest.warns(UserWarning, match=words):
+        study.run(labels, stop=rule)
+
+
+@pytest.mark.parametrize("rule", [Width(0.4), Above(1.0) | LabelsSpent(50), Above(0.5), CostSpent(50)])
+def test_a_rule_that_can_stop_does_not_warn(rule: StopRule, recwarn: pytest.WarningsRecorder) -> None:
+    pool, labels = small_pool(400)
+    study = sd.create_study(pool, "accuracy", design="sequential", budget=100, rng=1)
+    study.run(labels, stop=rule)
+    assert not recwarn.list
+
+
+def test_the_width_to_be_expected_is_about_the_width_that_comes() -> None:
+    from sondage.study.looks import expected_width
+
+    pool, labels = sd.datasets.synthetic_pool(n=4000, prevalence=0.4, separation=2, rng=1)
+    study = sd.create_study(pool, "accuracy", design="sequential", budget=800, rng=1)
+    expected = expected_width(study, 800)
+    study.run(labels)
+    ci = study.estimate(interval="sequence").ci
+    assert 0.6 < expected / (ci.high - ci.low) < 1.6
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), "0.9", True])
+def test_a_number_to_compare_with_must_be_one(wrong: object) -> None:
+    for rule in (Above, Below, Decided):
+        with pytest.raises(InvalidInput, match="value must be a number"):
+            rule(wrong)  # type: ignore[arg-type]
+
+
+def test_amounts_and_moments_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="amount"):
+        CostSpent(0)
+    with pytest.raises(InvalidInput, match="moment"):
+        Until("tomorrow")  # type: ignore[arg-type]

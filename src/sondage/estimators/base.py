@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.registry import Named
 from sondage.types import Bools, Floats
+
+if TYPE_CHECKING:
+    from sondage.estimators.increments import Increments
 
 T = TypeVar("T")
 
@@ -64,6 +67,7 @@ class Totals:
     ``draws`` is how many of the first rows of ``parts`` are draws, where further ones stand for what no draw
     has shown (None: all). ``counts`` are successes and trials of a plain proportion, ``labelled`` the share
     of the pool that has a label. ``why`` says why there is no estimate, or none of some coordinates.
+    ``increments`` are what each draw by itself says of the totals, where items were drawn one by one.
     """
 
     R: Floats
@@ -78,6 +82,7 @@ class Totals:
     exact: bool = False
     why: str | None = None
     notes: tuple[str, ...] = ()
+    increments: Increments | None = None
 
     @property
     def given(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from sondage.errors import NotSupported
 from sondage.estimators.base import Case, Estimator, Totals
 from sondage.estimators.counts import Counts
+from sondage.estimators.increments import increments_of
 from sondage.estimators.poisson import PoissonEstimator
 from sondage.estimators.post_strata import Signatures, signatures
 from sondage.estimators.sample import Sample
@@ -70,7 +71,7 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
         return Totals.undefined(case.measure.d, "no item has a label yet")
     parts = estimators_of(case, estimator)
     if len(parts) == 1:
-        return _possible(case, parts[0][0].totals(case))
+        return replace(_possible(case, parts[0][0].totals(case)), increments=increments_of(case))
     each = [(one.totals(mine), share) for one, share, mine in parts]
     return _possible(case, _together([part for part in each if part[0].why is None], case.measure.d))
 

@@ -82,4 +82,4 @@ def for_population(totals: Totals, N: int) -> Totals:
     """Totals as an estimate of the source that the pool was drawn from: the pool's own chance added."""
     parts = np.concatenate([totals.parts, root(totals.pool_cov / N)])
     draws = len(totals.parts) if totals.draws is None else totals.draws
-    return replace(totals, parts=parts, draws=draws, labelled=0.0, exact=False)
+    return replace(totals, parts=parts, draws=draws, labelled=0.0, exact=False, increments=None)

@@ -84,6 +84,11 @@ class Sample:
         rounds = (one._replace(expected=e) for one, e in zip(self.rounds, so_far, strict=True))
         return replace(kept, rounds=tuple(rounds))
 
+    def prefix(self) -> Sample:
+        """Draws before the first one without an outcome, whatever came of those after it."""
+        is_open = np.flatnonzero(self.status == OPEN)
+        return self if not len(is_open) else self.where(np.arange(len(self)) < is_open[0])
+
     def distinct(self) -> Sample:
         """The answered draws, each item once (its first)."""
         mine = self.where(self.answered)

@@ -1,11 +1,14 @@
 """From totals to an interval: what it promises is written on it."""
 
+from sondage.intervals.asymptotic_sequence import AsymptoticSequence
 from sondage.intervals.base import ALTERNATIVES, GUARANTEES, Alternative, Guarantee, Interval
 from sondage.intervals.beta import Beta
 from sondage.intervals.bootstrap import Bootstrap
+from sondage.intervals.contrast import holm
 from sondage.intervals.empirical_likelihood import EmpiricalLikelihood
 from sondage.intervals.proportion import ClopperPearson, Wilson
 from sondage.intervals.region import Region, region
+from sondage.intervals.sequence import Sequence
 from sondage.intervals.simultaneous import Bonferroni, Scheffe, Simultaneous
 from sondage.intervals.wald import Logit, StudentT, Wald
 
@@ -13,6 +16,7 @@ __all__ = [
     "ALTERNATIVES",
     "GUARANTEES",
     "Alternative",
+    "AsymptoticSequence",
     "Beta",
     "Bonferroni",
     "Bootstrap",
@@ -23,9 +27,11 @@ __all__ = [
     "Logit",
     "Region",
     "Scheffe",
+    "Sequence",
     "Simultaneous",
     "StudentT",
     "Wald",
     "Wilson",
+    "holm",
     "region",
 ]

@@ -76,6 +76,10 @@ class Interval(Named, family="sondage.intervals"):
         does. They may lie beyond the range, and are not asked for where the totals are exact.
         """
 
+    def remarks(self, totals: Totals, measure: Measure, level: float) -> tuple[str, ...]:
+        """What has to be said beside the limits."""
+        return ()
+
     def __call__(
         self,
         totals: Totals,

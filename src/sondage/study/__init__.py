@@ -1,23 +1,30 @@
 """The loop: ask, tell, estimate, stop."""
 
 from sondage.study.arrays import estimate
+from sondage.study.bounds import Above, Below, Decided
 from sondage.study.budget import Cost
 from sondage.study.create import create_study, load_study
 from sondage.study.estimate import ConfidenceInterval, Estimate
 from sondage.study.item import CANNOT_TELL, Item
+from sondage.study.spending import CostSpent, Until
 from sondage.study.stop import Decision, LabelsSpent, StopRule, Width
 from sondage.study.study import Study
 
 __all__ = [
     "CANNOT_TELL",
+    "Above",
+    "Below",
     "ConfidenceInterval",
     "Cost",
+    "CostSpent",
+    "Decided",
     "Decision",
     "Estimate",
     "Item",
     "LabelsSpent",
     "StopRule",
     "Study",
+    "Until",
     "Width",
     "create_study",
     "estimate",

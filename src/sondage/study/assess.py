@@ -56,7 +56,7 @@ def default_interval(measure: Measure, totals: Totals) -> Interval:
 
 def assess(case: Case, question: Question, stream: Stream) -> Estimate:
     """The estimate of a case; of a measure with very many losses, on its tangent."""
-    case, notes = _usable(case, question.rounds)
+    case, notes = _usable(case, question)
     if question.exclude:
         case = _without_refused(case)
     if not case.measure.wide or not case.sample.answered.any():
@@ -88,6 +88,8 @@ def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ..
             )
     bounds = _refusal_bounds(case, question, pool_totals, linear)
     warnings = _warnings(case, question, totals, linear, bounds)
+    if totals.given and not totals.exact and not undefined.all():
+        warnings += interval.remarks(totals, case.measure, question.level)
     draws = case.sample.where(case.sample.status == ANSWERED)
     return Estimate(
         names=case.measure.names,
@@ -123,16 +125,26 @@ def effective_labels(case: Case) -> float:
     return estimate_totals(case).n_eff
 
 
-def _usable(case: Case, rounds: str) -> tuple[Case, tuple[str, ...]]:
-    """The draws that count: all, or those of closed rounds where the formulas need whole rounds."""
-    sample = case.sample
+def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
+    """The draws that count: all, or those of closed rounds where the formulas need whole rounds.
+
+    What holds at all times holds at the last draw before the first open one, whatever is open and why.
+    """
+    sample, rounds = case.sample, question.rounds
     if not (sample.status == OPEN).any():
         return case, ()
+    if _by_draws(question):
+        return replace(case, sample=sample.prefix()), ("draws from the first open one on are left out",)
     closed = sample.closed()
     builds = any(kind in _BUILDS_ON_ROUNDS for kind in sample.kinds)
     if rounds == "closed" or (builds and closed.answered.sum() >= 2):
         return replace(case, sample=closed), ("rounds with open items are left out",)
     return case, ("when an item is answered does not depend on its label (some are still open)",)
+
+
+def _by_draws(question: Question) -> bool:
+    """Whether the interval asked for looks at draws one by one."""
+    return question.interval is not None and "increments" in question.interval.needs
 
 
 def _without_refused(case: Case) -> Case:
@@ -146,7 +158,8 @@ def _assumptions(case: Case, interval: Interval) -> tuple[str, ...]:
     if interval.guarantee == "fixed-n":
         said.append("the number of labels was not chosen by looking at the estimate")
     if (case.sample.status == REFUSED).any():
-        said.append("items that cannot be told are like the others of their unit")
+        value = "for the value alone, " if "increments" in interval.needs else ""
+        said.append(f"{value}items that cannot be told are like the others of their unit")
     if case.oracle == "deterministic":
         said.append("every item has one true label")
     return tuple(said)
@@ -172,7 +185,8 @@ def _warnings(
     if question.n_open:
         said.append(f"{question.n_open} asked items are still open; easy items tend to be answered first")
         if case.oracle == "deterministic" and len(case.sample.distinct()) < question.n_labels:
-            said.append(f"only {len(case.sample.distinct()):,} labels count: those of closed rounds")
+            which = "before the first open draw" if _by_draws(question) else "of closed rounds"
+            said.append(f"only {len(case.sample.distinct()):,} labels count: those {which}")
     if bounds is not None:
         low, high = np.atleast_1d(bounds.low), np.atleast_1d(bounds.high)
         share = question.n_refused / max(question.n_refused + question.n_labels, 1)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported
-from sondage.intervals.base import GUARANTEES, Guarantee
+from sondage.intervals.base import GUARANTEES, Alternative, Guarantee
 from sondage.study.estimate import Estimate
 
 SAFE: frozenset[Guarantee] = frozenset({"calibrated", "asymptotic-uniform", "uniform"})
@@ -22,6 +22,17 @@ class Decision(NamedTuple):
     stop: bool
     why: str
     guarantee: Guarantee
+
+
+class Outlook(NamedTuple):
+    """What is to be expected of a study before it runs: the labels and the cost that it can reach, the width
+    of its interval then (nan where nobody can tell), and the range of the measure."""
+
+    labels: float
+    cost: float
+    width: float
+    least: float
+    most: float
 
 
 class StopRule(ABC):
@@ -36,6 +47,19 @@ class StopRule(ABC):
     """
 
     peeks: bool = True
+
+    @property
+    def alternative(self) -> Alternative:
+        """Which ends of the interval it looks at: a rule that needs one gets a bound, which is nearer."""
+        return "two-sided"
+
+    def explain(self) -> str:
+        """In plain words, when it stops."""
+        return f"when {self!r} says so"
+
+    def never(self, outlook: Outlook) -> str | None:
+        """Why it cannot stop before labelling ends anyway; None if it can, for all that is known."""
+        return None
 
     @abstractmethod
     def check(self, history: Sequence[Estimate]) -> Decision:
@@ -59,6 +83,16 @@ class LabelsSpent(StopRule):
         if self.labels < 1:
             raise InvalidInput(f"labels must be at least 1, not {self.labels}")
 
+    def explain(self) -> str:
+        """In plain words."""
+        return f"at {self.labels:,} labels"
+
+    def never(self, outlook: Outlook) -> str | None:
+        """More labels than there will be."""
+        if outlook.labels >= self.labels:
+            return None
+        return f"there will be no more than {outlook.labels:,.0f} labels, and {self.labels:,} are waited for"
+
     def check(self, history: Sequence[Estimate]) -> Decision:
         """Enough labels?"""
         last = history[-1]
@@ -75,6 +109,19 @@ class Width(StopRule):
     def __post_init__(self) -> None:
         if not self.width > 0:
             raise InvalidInput(f"width must be above 0, not {self.width}")
+
+    def explain(self) -> str:
+        """In plain words."""
+        return f"when the interval is at most {self.width:g} wide"
+
+    def never(self, outlook: Outlook) -> str | None:
+        """Narrower than can be expected of the labels that there will be."""
+        if not outlook.width > self.width:
+            return None
+        return (
+            f"with {outlook.labels:,.0f} labels the interval is expected to be about {outlook.width:.2g} "
+            f"wide, and {self.width:g} is wanted"
+        )
 
     def check(self, history: Sequence[Estimate]) -> Decision:
         """Narrow enough?"""
@@ -96,6 +143,21 @@ class Either(StopRule):
         """If either does."""
         return self.first.peeks or self.second.peeks
 
+    @property
+    def alternative(self) -> Alternative:
+        """The end that all who look at intervals look at; both if they differ."""
+        ends = {rule.alternative for rule in (self.first, self.second) if rule.peeks}
+        return ends.pop() if len(ends) == 1 else "two-sided"
+
+    def explain(self) -> str:
+        """In plain words."""
+        return f"{self.first.explain()}, or {self.second.explain()}, whichever comes first"
+
+    def never(self, outlook: Outlook) -> str | None:
+        """If neither can stop."""
+        why = [rule.never(outlook) for rule in (self.first, self.second)]
+        return None if None in why else "; ".join(one for one in why if one)
+
     def check(self, history: Sequence[Estimate]) -> Decision:
         """One or the other."""
         a, b = self.first.check(history), self.second.check(history)
@@ -106,6 +168,14 @@ class Either(StopRule):
 @dataclass(frozen=True)
 class Both(Either):
     """Stop when two rules both say so."""
+
+    def explain(self) -> str:
+        """In plain words."""
+        return f"{self.first.explain()}, and also {self.second.explain()}"
+
+    def never(self, outlook: Outlook) -> str | None:
+        """If one cannot stop."""
+        return self.first.never(outlook) or self.second.never(outlook)
 
     def check(self, history: Sequence[Estimate]) -> Decision:
         """One and the other."""
@@ -123,6 +193,7 @@ def check_safety(rule: StopRule, estimate: Estimate, allow_unsafe: bool) -> None
     if rule.peeks and estimate.guarantee not in SAFE and not allow_unsafe:
         raise NotSupported(
             f"this rule looks at intervals with a {estimate.guarantee!r} guarantee, which do not hold "
-            "when labelling stops because of what they show: fix the number of labels beforehand "
-            "(LabelsSpent), or pass allow_unsafe=True and say so in the report"
+            "when labelling stops because of what they show: use design='sequential', whose intervals do, "
+            "fix the number of labels beforehand (LabelsSpent), or pass allow_unsafe=True and say so in the "
+            "report"
         )

@@ -26,9 +26,10 @@ from sondage.study.belief_report import BeliefReport, belief_report
 from sondage.study.estimate import Estimate
 from sondage.study.html import study_table
 from sondage.study.item import Item
+from sondage.study.looks import look, warn_if_never
 from sondage.study.rounds import next_round
 from sondage.study.state import Parts, StudyState
-from sondage.study.stop import Decision, StopRule, check_safety
+from sondage.study.stop import Decision, StopRule
 from sondage.study.systems import add_system
 from sondage.types import Id, Ints
 
@@ -205,7 +206,8 @@ class Study:
 
         ``oracle`` maps ids to labels, or is called with each item. ``budget`` is a number of items for
         this call (default: all that is left). ``batch`` is how many are asked at a time (default: as the
-        design likes it). ``allow_unsafe`` is handed to ``should_stop``.
+        design likes it). ``allow_unsafe`` is handed to ``should_stop``. Where ``stop`` looked at
+        intervals, the estimate has the interval that it looked at.
         """
         answer = answerer(oracle)
         for name, value in (("budget", budget), ("batch", batch)):
@@ -215,10 +217,11 @@ class Study:
         until = np.inf if budget is None else self.state.ledger.asked + budget
         if budget is None and self.parts.budget is None and stop is None:
             raise InvalidInput("run() needs budget= or stop=, because the study has no budget")
-        if stop is not None:
-            check_safety(stop, self.estimate(rounds="closed"), allow_unsafe)
-        self._answer_open(answer)
         most = min(until, len(self.pool), self.state.ledger.asked + self.remaining)
+        if stop is not None:
+            look(self, stop, allow_unsafe)
+            warn_if_never(self, stop, most)
+        self._answer_open(answer)
         with Progress("labels", total=int(most), start=self.state.ledger.asked) as progress:
             while self.state.ledger.asked < until:
                 try:
@@ -230,6 +233,8 @@ class Study:
                 progress.at(self.state.ledger.asked)
                 if stop is not None and self.should_stop(stop, allow_unsafe=allow_unsafe).stop:
                     break
+        if stop is not None and stop.peeks and not allow_unsafe:
+            return look(self, stop, allow_unsafe)  # an ordinary interval would not hold: the end was chosen
         return self.estimate()
 
     def _answer_open(self, answer: Callable[[Item], Any]) -> None:
@@ -241,10 +246,15 @@ class Study:
             if any(not answers for answers in self.state.ledger.answers(self.pool.row_of(item.id))):
                 self.tell(item.id, answer(item))
 
-    def should_stop(self, rule: StopRule, *, allow_unsafe: bool = False) -> Decision:
-        """Whether a rule says that it is enough; rules that are not safe to look at often need consent."""
-        estimate = self.estimate(rounds="closed")
-        check_safety(rule, estimate, allow_unsafe)
+    def should_stop(
+        self, rule: StopRule, *, interval: str | Interval | None = None, allow_unsafe: bool = False
+    ) -> Decision:
+        """Whether a rule says that it is enough; rules that are not safe to look at often need consent.
+
+        The rule looks at an interval that holds however often one looks, where the design has one
+        (``sequential``, ``uniform``); with ``allow_unsafe=True``, at the ordinary one; or at ``interval``.
+        """
+        estimate = look(self, rule, allow_unsafe, _resolved(Interval, interval))  # type: ignore[type-abstract]
         corrections = self.state.ledger.corrections
         if not self._history:
             self._corrections_before = corrections

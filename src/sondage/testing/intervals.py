@@ -145,7 +145,11 @@ class IntervalSuite:
             assert (value[there] <= high[there] + _CLOSE).all(), (low, value, high)
 
     def test_grows_with_the_level(self) -> None:
-        """A higher level gives an interval that holds the lower one's."""
+        """A higher level gives an interval that holds the lower one's.
+
+        One that holds at all times may end, at every level, where the labels so far end what is possible.
+        """
+        promised, grew = self.make_interval().guarantee, 0
         for totals, measure in self.samples():
             if np.isnan(measure.g(totals.R)).any():
                 continue  # there is no interval to compare
@@ -153,7 +157,10 @@ class IntervalSuite:
             lows, highs = np.array(nested).transpose(1, 0, 2)
             assert (np.diff(lows, axis=0) <= _CLOSE).all()
             assert (np.diff(highs, axis=0) >= -_CLOSE).all()
-            assert ((highs - lows)[-1] > (highs - lows)[0]).all(), (measure.names, totals.R)
+            wider = (highs - lows)[-1] > (highs - lows)[0]
+            assert wider.all() or promised in ("uniform", "asymptotic-uniform"), (measure.names, totals.R)
+            grew += int(wider.any())
+        assert grew or promised == "asymptotic-uniform"  # which needs more draws than these samples have
 
     def test_a_bound_has_one_end_and_lies_inside_the_interval(self) -> None:
         """``greater`` is a lower bound up to the end of the range, ``less`` an upper one."""

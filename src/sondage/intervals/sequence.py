@@ -1,0 +1,202 @@
+"""Sequence: an interval that holds at all times at once, however often one looks and whenever one stops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sondage.errors import InvalidInput, NotSupported
+from sondage.estimators.base import Totals
+from sondage.estimators.increments import Increments
+from sondage.intervals.base import Guarantee, Interval
+from sondage.intervals.betting import Walk
+from sondage.intervals.contrast import NotAbove
+from sondage.measures.base import Measure
+from sondage.measures.coordinates import Ratio, coordinate_ratios, two_sides
+from sondage.streams import Stream
+from sondage.types import Floats
+
+_VACUOUS = 0.8
+VALUES = np.linspace(0.0, 1.0, 26)
+"""Cells of the unknown value of the second system, in a comparison of two."""
+
+
+@dataclass(frozen=True)
+class Sequence(Interval):
+    """Confidence sequence of ratios (precision, recall, F, means of bounded losses, ...) by betting.
+
+    The range is cut into ``cells``. The true value lies in one of them, ``[c, c']``, and there the total of
+    ``num - c den`` is at least 0 and that of ``num - c' den`` at most 0. A cell is given up for good once
+    an e-process against one of these two reaches ``2 / a``, which ever happens to the true cell with chance
+    at most ``a``: there is no union over the cells. What is left lies inside what the known labels force.
+    Labels that cannot be told count at their worst.
+
+    The difference of a ratio between two systems is told from 0 and from ``margins`` to both sides, so that
+    its ends are among these; a difference of means has ends as fine as any ratio's.
+
+    >>> import sondage as sd
+    >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.3, rng=1)
+    >>> study = sd.create_study(pool, "accuracy", design="sequential", rng=1)
+    >>> for item in study.ask(300):
+    ...     study.tell(item.id, labels[item.id])
+    >>> study.estimate(interval="sequence").guarantee
+    'uniform'
+    """
+
+    alias: ClassVar[str] = "sequence"
+    needs: ClassVar[frozenset[str]] = frozenset({"increments"})
+    guarantee: ClassVar[Guarantee] = "uniform"
+    cells: int = 500
+    margins: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "margins", tuple(float(margin) for margin in self.margins))
+        if not all(0 < margin < 1 for margin in self.margins):
+            raise InvalidInput(f"margins= must be numbers between 0 and 1, not {self.margins!r}")
+        if isinstance(self.cells, bool) or not isinstance(self.cells, int) or self.cells < 2:
+            raise InvalidInput(f"cells= must be a whole number of at least 2, not {self.cells!r}")
+
+    def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
+        """Draws one by one with chances, and a ratio whose losses have bounds."""
+        if totals.exact:
+            return None
+        if totals.increments is None:
+            return (
+                f"interval {self.alias!r} needs items drawn one by one, each with a recorded chance for "
+                "every item left, and labels that stand for the pool: use design='sequential' or "
+                "'uniform' (and target='pool', without exclude=True). For a number of labels fixed beforehand"
+                " 'logit' serves every design"
+            )
+        if measure is None:
+            return None
+        ratios = coordinate_ratios(measure)
+        if ratios is None and two_sides(measure) is not None:
+            return None
+        if ratios is None:
+            return (
+                f"interval {self.alias!r} is for ratios of averages (accuracy, precision, recall, F, means "
+                f"of bounded losses), and {measure.alias!r} is none. Use 'asymptotic-sequence', or 'logit' "
+                "for a number of labels fixed beforehand"
+            )
+        if not all(
+            np.isfinite(_ends(totals.increments, ratio, measure, j)).all() for j, ratio in enumerate(ratios)
+        ):
+            return (
+                f"interval {self.alias!r} needs losses with bounds, and those of {measure.alias!r} have "
+                "none: say between which numbers labels lie (labels='unit' for 0 to 1), or use 't' for a "
+                "number of labels fixed beforehand"
+            )
+        return None
+
+    def limits(
+        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
+    ) -> tuple[Floats, Floats]:
+        """Hull of the cells left, inside what the labels force."""
+        low, high = np.array(self._limits(totals, measure, level, sides)).T
+        return low, high
+
+    def _limits(
+        self, totals: Totals, measure: Measure, level: float, sides: int
+    ) -> list[tuple[float, float]]:
+        increments = totals.increments
+        assert increments is not None
+        if coordinate_ratios(measure) is None:
+            pairs = two_sides(measure)
+            assert pairs is not None
+            return [self._difference(increments, *pair, level, sides) for pair in pairs]
+        return [self._ends(increments, walk, level, sides) for walk in self.walks(totals, measure)]
+
+    def _difference(
+        self, increments: Increments, a: Ratio, b: Ratio, level: float, sides: int
+    ) -> tuple[float, float]:
+        """Hull of the cells between margins that neither side gives up."""
+        inner = np.unique(np.concatenate([[0.0], self.margins, -np.asarray(self.margins)]))
+        threshold = np.log(sides / (1.0 - level))
+        above = [evidence(increments, a, b, margin) >= threshold for margin in inner]
+        below = [evidence(increments, b, a, -margin) >= threshold for margin in inner]
+        # Nobody doubts the ends of the range: -1 <= A - B <= 1.
+        too_low, too_high = np.array([*above, False]), np.array([False, *below])
+        if sides == 2:
+            too_low = too_high = too_low | too_high
+        edges = np.array([-1.0, *inner, 1.0])
+        kept_low, kept_high = np.flatnonzero(~too_low), np.flatnonzero(~too_high)
+        if not len(kept_low) or not len(kept_high):
+            return np.nan, np.nan
+        return float(edges[kept_low[0]]), float(edges[kept_high[-1] + 1])
+
+    def p_value(self, totals: Totals, measure: Measure, margin: float = 0.0) -> Floats:
+        """Of "A is at most B + margin" for each coordinate of a difference of ratios, good at any time.
+
+        ``margin=0`` tests superiority, a negative one non-inferiority; several of them go through ``holm``.
+        """
+        pairs = two_sides(measure)
+        if pairs is None or totals.increments is None:
+            raise NotSupported(
+                "a p-value that holds at any time is for Difference(...) of ratios, from draws one by one: "
+                "use design='sequential'"
+            )
+        return np.exp([-evidence(totals.increments, *pair, margin) for pair in pairs])
+
+    def walks(self, totals: Totals, measure: Measure) -> list[Walk]:
+        """The e-processes of each coordinate after the last draw."""
+        ratios, increments = coordinate_ratios(measure), totals.increments
+        assert ratios is not None
+        assert increments is not None
+        return [
+            increments.walk(
+                Walk, num, -den, np.linspace(*_ends(increments, (num, den), measure, j), self.cells + 1)
+            )
+            for j, (num, den) in enumerate(ratios)
+        ]
+
+    def remarks(self, totals: Totals, measure: Measure, level: float) -> tuple[str, ...]:
+        """That assumptions are broken, or that the interval says next to nothing so far."""
+        said = []
+        least, most = measure.range
+        limits = self._limits(totals, measure, level, 2)
+        for name, (low, high), whole in zip(measure.names, limits, most - least, strict=True):
+            if np.isnan(low):
+                said.append(
+                    f"no value of {name} agrees with the draws: assumptions are broken (labels corrected "
+                    "because of the result, or chances that are not those of the draws)"
+                )
+            elif high - low > _VACUOUS * whole:
+                said.append(
+                    f"the interval of {name} that is safe to look at says little so far: it takes "
+                    "more labels than for a number of labels fixed beforehand, many more if few are positive"
+                )
+        return tuple(said)
+
+    def _ends(self, increments: Increments, walk: Walk, level: float, sides: int) -> tuple[float, float]:
+        threshold = np.log(sides / (1.0 - level))
+        too_low = walk.greatest_plus[1:] >= threshold
+        too_high = walk.greatest_minus[:-1] >= threshold
+        if sides == 2:
+            too_low = too_high = too_low | too_high
+        low_cells, high_cells = np.flatnonzero(~too_low), np.flatnonzero(~too_high)
+        if not len(low_cells) or not len(high_cells):
+            return np.nan, np.nan
+        least, most = walk.forced(increments)
+        low, high = max(walk.points[low_cells[0]], least), min(walk.points[high_cells[-1] + 1], most)
+        return (float(low), float(high)) if low <= high + 1e-12 else (np.nan, np.nan)
+
+
+def evidence(increments: Increments, a: Ratio, b: Ratio, margin: float) -> float:
+    """Logarithm of the greatest evidence so far against "A is at most B + margin"."""
+    return increments.walk(NotAbove, np.stack([*a, *b]), np.array([margin]), VALUES).greatest
+
+
+def _ends(increments: Increments, ratio: Ratio, measure: Measure, j: int) -> tuple[float, float]:
+    """Ends of the grid: of the measure's range, or of what is possible before any label."""
+    least, most = (float(end[j]) for end in measure.range)
+    if np.isfinite([least, most]).all():
+        return least, most
+    low, high = increments.bounds(np.stack(ratio), keep=True)
+    with np.errstate(all="ignore"):
+        totals = increments.size @ low, increments.size @ high
+        corners = np.array([totals[a][0] / totals[b][1] for a in (0, 1) for b in (0, 1)])
+    if not totals[0][1] > 0 or not np.isfinite(corners).all():
+        return -np.inf, np.inf
+    return max(least, float(corners.min())), min(most, float(corners.max()))

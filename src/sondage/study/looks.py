@@ -1,0 +1,88 @@
+"""Looking before the end: the interval that a stop rule may look at, and what can be expected of it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sondage.designs.influence import unit_spread
+from sondage.errors import NotSupported
+from sondage.intervals.base import Interval
+from sondage.study.estimate import Estimate
+from sondage.study.stop import Outlook, StopRule, check_safety
+
+if TYPE_CHECKING:
+    from sondage.study.study import Study
+
+SAFE_INTERVALS = ("sequence", "asymptotic-sequence")
+"""Intervals that hold however often one looks, the first that serves a sample being taken."""
+
+
+def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | None = None) -> Estimate:
+    """The estimate that a rule looks at: with an interval that is safe to look at, where there is one."""
+    if interval is None and rule.peeks and not allow_unsafe and one_by_one(study):
+        for name in SAFE_INTERVALS:
+            try:
+                return study.estimate(interval=name, alternative=rule.alternative)
+            except NotSupported:
+                continue
+    estimate = study.estimate(
+        rounds="closed", interval=interval, alternative=rule.alternative if rule.peeks else "two-sided"
+    )
+    check_safety(rule, estimate, allow_unsafe)
+    return estimate
+
+
+def one_by_one(study: Study) -> bool:
+    """Whether the design draws items one by one with chances for all that are left."""
+    kind = study.design.kind
+    return kind == "wor" or (kind == "strata" and study.units.count == 1)
+
+
+def warn_if_never(study: Study, rule: StopRule, most: float) -> None:
+    """Warn of a rule that cannot stop before the labels end, ``most`` of them being asked in all."""
+    why = rule.never(outlook(study, most))
+    if why:
+        warnings.warn(f"this stop rule may never stop labelling early: {why}", stacklevel=3)
+
+
+def outlook(study: Study, most: float) -> Outlook:
+    """What can be expected of so many labels, by the belief as it is now."""
+    least, greatest = study.measure.range
+    budget = study.parts.budget
+    n = min(most, float(len(study.pool)))
+    cost = float(study.units.cost @ study.units.size)
+    if budget is not None and not isinstance(budget, int):
+        cost = min(cost, float(budget.amount))
+    elif study.pool.cost is None:
+        cost = n
+    return Outlook(n, cost, expected_width(study, n), float(np.min(least)), float(np.max(greatest)))
+
+
+def expected_width(study: Study, n: float) -> float:
+    """About how wide the sequence is after ``n`` draws, if the belief is right; nan where nobody can tell.
+
+    The variance of one increment on the scale of the measure is ``sum left v / q``, v being the believed
+    variance of an item's influence; a sequence by betting is about
+    ``sqrt(2 log(2 / a) + log n)`` standard errors to each side.
+    """
+    problem = study.problem()
+    if (
+        study.measure.m > 1
+        or study.design.kind != "wor"
+        or problem.state.nodes is None
+        or n >= len(study.pool)
+    ):
+        return 0.0 if n >= len(study.pool) else np.nan
+    table = study.design.table(problem, 1)
+    assert table.chance is not None
+    left = problem.units.size - problem.asked
+    there = (left > 0) & (table.chance > 0)
+    chance = table.chance / float(table.chance @ left)
+    spread = unit_spread(problem, 1.0 / len(study.pool))
+    variance = float((left[there] * spread[there] / chance[there]).sum()) / len(study.pool) ** 2
+    alpha = 1.0 - study.parts.confidence_level
+    share_left = 1.0 - n / len(study.pool)
+    return float(2.0 * np.sqrt(variance * share_left / n * (2.0 * np.log(2.0 / alpha) + np.log(n))))
