@@ -527,3 +527,13 @@ def test_an_item_says_by_which_chance_it_was_drawn(design: str, reason: str, poo
     assert items
     assert all(re.match(reason, item.reason) for item in items)
     assert [item.reason for item in study.open_items()] == [item.reason for item in items]
+
+
+def test_the_joint_region_of_several_measures(pool: Pool, labels: dict[int, int]) -> None:
+    study = sd.create_study(pool, ["precision", "recall"], design="uniform", budget=60, rng=2)
+    study.run(labels)
+    joint, each = study.region(), study.estimate(interval="scheffe")
+    assert joint.contains(each.value)
+    assert not joint.contains(np.asarray(each.value) - 0.5)
+    assert study.region(confidence_level=0.5).volume < joint.volume
+    assert study.region(sd.measures.Recall(average=None)).names == ("recall[0]", "recall[1]")

@@ -10,10 +10,12 @@ import numpy as np
 
 from sondage.designs.base import Problem
 from sondage.errors import Conflict, InvalidInput, NothingLeft
-from sondage.estimators import Case, Estimator, Sample, estimator_for
+from sondage.estimators import Case, Estimator, Sample, estimate_totals, estimator_for
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
+from sondage.estimators.tangent import tangent_cases
 from sondage.frames import frame_of
 from sondage.intervals.base import Alternative, Interval
+from sondage.intervals.region import Region, region
 from sondage.journal import Journal
 from sondage.measures import Measure, PerGroup, Where, for_system, resolve
 from sondage.pool.pool import Pool
@@ -166,6 +168,23 @@ class Study:
             cost=self.spent,
         )
         return assess(case, question, stream(self.parts.seed, "interval", self.state.ledger.seq))
+
+    def region(
+        self,
+        measure: str | Measure | Sequence[str | Measure] | None = None,
+        *,
+        by: str | None = None,
+        system: str | None = None,
+        confidence_level: float | None = None,
+    ) -> Region:
+        """The joint region of several coordinates: where all of them are at once."""
+        self.state.catch_up()
+        bound, _ = self._bound(measure, by, None, system)
+        level = self.parts.confidence_level if confidence_level is None else confidence_level
+        case = self.case(bound)
+        if bound.wide and case.sample.answered.any():
+            case = next(tangent_cases(case, None))
+        return region(estimate_totals(case), case.measure, checked_level(level))
 
     def _bound(self, measure: Any, by: str | None, where: Any, system: str | None) -> tuple[Measure, bool]:
         if measure is None and by is None and where is None and system is None:
