@@ -154,17 +154,18 @@ def _markdown(rows: list[Row]) -> list[str]:
         cells = [
             f"{row['labels']:,}",
             f"{row['MSE']:.2g} ± {row['std. error']:.1g}",
-            f"{row['reference']:.2g}" if np.isfinite(_number(row["reference"])) else "",
-            *(f"{row[name]:.3f}" for name in ("coverage", "width", "wald")),
+            _shown(row, "reference", ".2g"),
+            *(_shown(row, name, ".3f") for name in ("coverage", "width", "wald")),
             f"{row['undefined']:.1%}",
             f"{row['draws']:,.0f}",
-            f"{row['KL']:.2f}" if np.isfinite(_number(row["KL"])) else "",
+            _shown(row, "KL", ".2f"),
             f"{row['s per 1,000']:,.0f}",
         ]
         out.append(f"| {row['design']} | {' | '.join(cells)} |")
     return out
 
 
-def _number(value: float | None) -> float:
-    """Results on disk have nothing where there was no number."""
-    return np.nan if value is None else value
+def _shown(row: Row, name: str, form: str) -> str:
+    """A number, or nothing where there is none: in results on disk too."""
+    value = row.get(name)
+    return format(value, form) if value is not None and np.isfinite(value) else ""
