@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -25,9 +26,9 @@ class Agreement(Margins):
         return 1
 
     @property
+    @abstractmethod
     def table(self) -> Floats:
         """(size, size) what each pair of classes counts, the same both ways."""
-        raise NotImplementedError("override table")
 
     @cached_property
     def _padded(self) -> Floats:
