@@ -7,18 +7,32 @@ default in a later version never changes a running study.
 from __future__ import annotations
 
 from sondage.designs.base import Design
+from sondage.designs.error_curve import ErrorCurveDesign
 from sondage.designs.importance import Importance
 from sondage.designs.poisson import Poisson
 from sondage.designs.stratified import Stratified
+from sondage.measures.base import Measure
+from sondage.pool.pool import Pool
 
-AUTO_VERSION = 1
+AUTO_VERSION = 2
 
 
-def resolve_auto(oracle: str, labels: str = "classes") -> Design:
-    """The design that ``auto`` stands for (``benchmarks/designs.py`` has the comparison).
+def resolve_auto(oracle: str, pool: Pool, measure: Measure) -> Design:
+    """The design that ``auto`` stands for, for a bound measure (``benchmarks/auto.py`` has the comparison).
 
-    Labels of several numbers have no one order along which to stratify: there items are drawn one by one.
+    Classifiers whose measure looks at predictions alone: a curve of the error rate. Other measures (of
+    scores, of groups, of weighted items): strata by rank, labels by the scores. Labels of several numbers
+    have no one order along which to stratify: there items are drawn one by one.
     """
     if oracle != "deterministic":
         return Importance()
-    return Poisson(fixed_size=True) if labels == "vector" else Stratified()
+    if pool.labels.kind == "vector":
+        return Poisson(fixed_size=True)
+    return ErrorCurveDesign() if _by_predictions(pool, measure) else Stratified()
+
+
+def _by_predictions(pool: Pool, measure: Measure) -> bool:
+    """Whether what an item counts follows from its label and the predicted classes."""
+    alone = all(part == "prediction" for part, _ in measure.inputs(pool))
+    predicted = all(pool.system(name).prediction is not None for name in measure.systems(pool))
+    return pool.labels.finite and alone and predicted and pool.weight is None and not measure.wide

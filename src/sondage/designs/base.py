@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeVar
@@ -20,7 +20,7 @@ from sondage.pool.pool import Pool
 from sondage.pool.strata import Strata
 from sondage.pool.units import CellUnits, ItemUnits, Units
 from sondage.registry import Named
-from sondage.streams import integer_weights
+from sondage.streams import Stream, integer_weights
 from sondage.types import Floats, Ints
 
 Kind = Literal["wr", "wor", "poisson", "fixed", "strata", "online", "systematic", "pivotal"]
@@ -123,7 +123,9 @@ class Problem:
     labels: Floats
     """Of every item asked, in the order asked; nan where there is none (yet)."""
     seen: Seen
-    memo: dict[str, Any] = field(default_factory=dict, repr=False)
+    stream: Stream
+    """Random numbers for rounding shares to whole labels; others in every round."""
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def asked(self) -> Ints:
@@ -135,7 +137,7 @@ class Problem:
         """(U,) items with a label in each unit."""
         return np.bincount(self.answered_units, minlength=self.units.count)
 
-    def once(self, name: str, make: Callable[[], T]) -> T:
+    def once(self, name: Hashable, make: Callable[[], T]) -> T:
         """Something static, made the first time it is wanted in this study."""
         if name not in self.memo:
             self.memo[name] = make()
@@ -164,6 +166,8 @@ class Design(Named, family="sondage.designs"):
     static: ClassVar[bool] = False
     belief: Belief = ScoreBelief()
     strata: Strata | None = None
+    estimator: ClassVar[str | None] = None
+    """Name of the estimator that it goes with, where that is not the usual one of its kind."""
     batch: int = 25
 
     def belief_for(self, oracle: Oracle) -> Belief:

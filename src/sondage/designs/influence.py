@@ -8,7 +8,8 @@ subtracts what the belief predicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -70,7 +71,7 @@ def item_spread(
     pool, measure, belief = problem.pool, problem.measure, problem.belief
     R = item_expectation(pool, measure, belief)
     if risk_floor > 0:
-        R = _away_from_ends(measure, R, _uninformed(problem), risk_floor)
+        R = _away_from_ends(measure, R, _uninformed(problem, measure), risk_floor, risk_floor)
     variance = None
     if problem.objective.scaled and measure.m > 1:
         each = 1.0 / len(pool)
@@ -207,6 +208,30 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
     return np.asarray(np.maximum(_unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1))
 
 
+def unseen_variance(problem: Problem, measures: Sequence[Measure], least: float) -> Floats:
+    """(U,) variance under the belief of the influence of an unlabelled item, summed over ``measures``.
+
+    For classes, and units whose items have the same losses. Slopes are taken at the labels seen and what the
+    belief expects of the rest; of a bounded measure at no less than the share ``least`` of its range,
+    because at its lower end misses seem not to matter.
+    """
+    rows, _, nodes = unit_nodes(problem)
+    seen, count, labels = problem.seen, problem.units.count, problem.pool.labels.size
+    flat = seen.unit * labels + seen.y.astype(np.int64)
+    told = np.bincount(flat, minlength=count * labels).reshape(count, labels)
+    expected = told + (problem.units.size - problem.answered)[:, None] * nodes.weights
+    total = np.zeros(count)
+    for measure in measures:
+        loss = problem.once(("loss", measure), lambda: measure.loss(problem.pool.rows(rows), nodes.labels))  # noqa: B023
+        R = np.einsum("us,usd->d", expected, loss) / len(problem.pool)
+        R = _away_from_ends(measure, R, _uninformed(problem, measure), least, 0.0)
+        influence = loss @ target(replace(problem, measure=measure), R).T
+        mean = np.einsum("us,usm->um", nodes.weights, influence)
+        square = np.einsum("us,usm->um", nodes.weights, np.square(influence))
+        total += np.maximum(square - np.square(mean), 0.0).sum(axis=1)
+    return total
+
+
 def possible_jump(problem: Problem) -> Floats:
     """(U,) squared difference between the greatest and the least influence of a label of each unit."""
     rows, unit, nodes = unit_nodes(problem)
@@ -276,9 +301,9 @@ def _unit_mean(values: Floats, unit: Ints, count: int) -> Floats:
     return np.stack(columns, axis=1) / each[:, None]
 
 
-def _uninformed(problem: Problem) -> Floats:
+def _uninformed(problem: Problem, measure: Measure) -> Floats:
     """(d,) averages if every label were equally likely."""
-    pool, measure = problem.pool, problem.measure
+    pool = problem.pool
 
     def make() -> Floats:
         if not pool.labels.finite:
@@ -290,7 +315,7 @@ def _uninformed(problem: Problem) -> Floats:
             total += measure.total(rows, labels, share)
         return total / len(pool)
 
-    return problem.once("uninformed", make)
+    return problem.once(("uninformed", measure), make)
 
 
 def _between(measure: Measure, R: Floats, bounded: Array, low: Floats, high: Floats) -> tuple[Array, Array]:
@@ -299,14 +324,14 @@ def _between(measure: Measure, R: Floats, bounded: Array, low: Floats, high: Flo
     return ~(value < low), ~(value > high)
 
 
-def _away_from_ends(measure: Measure, R: Floats, towards: Floats, floor: float) -> Floats:
+def _away_from_ends(measure: Measure, R: Floats, towards: Floats, at_low: float, at_high: float) -> Floats:
     """The least step from ``R`` to ``towards`` that leaves the ends of a bounded range."""
     low, high = measure.range
     bounded = np.isfinite(low) & np.isfinite(high)
     if not bounded.any():
         return R
-    margin = floor * (high - low)[bounded]
-    inside_low, inside_high = low[bounded] + margin, high[bounded] - margin
+    width = (high - low)[bounded]
+    inside_low, inside_high = low[bounded] + at_low * width, high[bounded] - at_high * width
 
     low_enough, high_enough = _between(measure, towards, bounded, inside_low, inside_high)
     movable = low_enough & high_enough  # a coordinate that is at an end whatever the labels cannot be moved

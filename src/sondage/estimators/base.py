@@ -16,6 +16,7 @@ from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.registry import Named
+from sondage.streams import Stream
 from sondage.types import Bools, Floats
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Case:
     tables: Callable[[int], Table | None] = lambda number: None
     oracle: Oracle = "deterministic"
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    estimator: Estimator | None = None
+    """The one that the design goes with, for rounds of its kind; None: the usual one."""
     tellable: bool = False
     """The target is the items that can be told: one that cannot counts for nothing, weight included."""
 
@@ -68,6 +71,8 @@ class Totals:
     has shown (None: all). ``counts`` are successes and trials of a plain proportion, ``labelled`` the share
     of the pool that has a label. ``why`` says why there is no estimate, or none of some coordinates.
     ``increments`` are what each draw by itself says of the totals, where items were drawn one by one.
+    ``replicates`` gives (B, d) averages drawn from what a belief holds possible, given random numbers, how
+    many, and how much its curves must fall where nothing was seen.
     """
 
     R: Floats
@@ -83,6 +88,7 @@ class Totals:
     why: str | None = None
     notes: tuple[str, ...] = ()
     increments: Increments | None = None
+    replicates: Callable[[Stream, int, float], Floats] | None = None
 
     @property
     def given(self) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtri
 
 from sondage.estimators.base import Totals, root
 from sondage.measures.base import Measure
+from sondage.streams import Stream
 from sondage.types import Floats
 
 GUARD = 10.0
@@ -82,4 +84,20 @@ def for_population(totals: Totals, N: int) -> Totals:
     """Totals as an estimate of the source that the pool was drawn from: the pool's own chance added."""
     parts = np.concatenate([totals.parts, root(totals.pool_cov / N)])
     draws = len(totals.parts) if totals.draws is None else totals.draws
-    return replace(totals, parts=parts, draws=draws, labelled=0.0, exact=False, increments=None)
+    own = totals.replicates
+
+    def replicates(stream: Stream, count: int, fall: float) -> Floats:
+        assert own is not None
+        chance = root(totals.pool_cov / N)
+        normal = ndtri(stream.uniform(count * len(chance)) + 2.0**-54).reshape(count, -1)
+        return np.asarray(own(stream, count, fall) + normal @ chance)
+
+    return replace(
+        totals,
+        parts=parts,
+        draws=draws,
+        labelled=0.0,
+        exact=False,
+        increments=None,
+        replicates=None if own is None else replicates,
+    )

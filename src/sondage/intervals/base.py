@@ -76,6 +76,12 @@ class Interval(Named, family="sondage.intervals"):
         does. They may lie beyond the range, and are not asked for where the totals are exact.
         """
 
+    def assumes(self) -> tuple[str, ...]:
+        """What has to hold beside the totals for it to keep its promise."""
+        if self.guarantee in ("fixed-n", "posterior"):
+            return ("the number of labels was not chosen by looking at the estimate",)
+        return ()
+
     def remarks(self, totals: Totals, measure: Measure, level: float) -> tuple[str, ...]:
         """What has to be said beside the limits."""
         return ()

@@ -104,6 +104,11 @@ class Measure(Named, family="sondage.measures"):
         return self
 
     @property
+    def companions(self) -> tuple[Measure, ...]:
+        """Measures that people read off the same labels: a design may look after them as well."""
+        return ()
+
+    @property
     def ratio(self) -> tuple[Floats, Floats] | None:
         """``(num, den)`` if ``g(R) = num @ R / den @ R`` with ``den @ l >= 0``, otherwise None."""
         return None

@@ -124,6 +124,13 @@ class FBeta(ByClass):
         return np.array([0.0, 1.0 + b2, 0.0, 0.0]), np.array([0.0, 0.0, b2, 1.0])
 
     @property
+    def companions(self) -> tuple[Measure, ...]:
+        """Precision and recall of the same class."""
+        if self.average != "binary":
+            return ()
+        return Precision(self.system, self.pos_label), Recall(self.system, self.pos_label)
+
+    @property
     def per_class(self) -> tuple[Floats, Floats]:
         """(1 + b2) right over b2 * actual + predicted."""
         b2 = self.beta**2

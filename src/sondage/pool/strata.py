@@ -129,7 +129,7 @@ class LogRank(Strata):
         each = max(1, self.most // len(found)) if pool.labels.size > 2 else len(pool)
         for one in found:
             members = np.flatnonzero(classes == one)
-            distance = _distance(pool, systems, members)
+            distance = from_boundary(pool, systems, members)
             if distance is None:
                 cuts, distance = np.array([0, len(members)]), np.zeros(len(members))
             else:
@@ -178,7 +178,7 @@ def predicted_pattern(pool: Pool, systems: tuple[str, ...]) -> Array:
     return crossed(columns) if columns else np.zeros(len(pool), dtype=np.int8)
 
 
-def _distance(pool: Pool, systems: tuple[str, ...], members: Ints) -> Floats | None:
+def from_boundary(pool: Pool, systems: tuple[str, ...], members: Ints) -> Floats | None:
     """How far items of one predicted pattern are from the decision boundary; only ranks matter."""
     total = None
     for name in systems:

@@ -129,7 +129,7 @@ def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
     study = create_study(
         pool,
         setting.measure,
-        design=resolve_design(setting.design, "deterministic", pool).with_truth(setting.y),
+        design=resolve_design(setting.design, "deterministic", pool, measure).with_truth(setting.y),
         rng=np.random.default_rng(seed),
         confidence_level=setting.confidence_level,
     )

@@ -46,7 +46,10 @@ class Question:
 
 
 def default_interval(measure: Measure, totals: Totals) -> Interval:
-    """Wilson for plain counts, logit where a coordinate is bounded (t for the others), otherwise t."""
+    """Posterior where a belief can be drawn from, Wilson for plain counts, logit where a coordinate is
+    bounded (t for the others), otherwise t."""
+    if totals.replicates is not None:
+        return Interval.from_alias("posterior")
     if totals.counts is not None:
         return Interval.from_alias("wilson")
     low, high = measure.range
@@ -154,9 +157,7 @@ def _without_refused(case: Case) -> Case:
 
 
 def _assumptions(case: Case, interval: Interval) -> tuple[str, ...]:
-    said = []
-    if interval.guarantee == "fixed-n":
-        said.append("the number of labels was not chosen by looking at the estimate")
+    said = list(interval.assumes())
     if (case.sample.status == REFUSED).any():
         value = "for the value alone, " if "increments" in interval.needs else ""
         said.append(f"{value}items that cannot be told are like the others of their unit")

@@ -81,10 +81,11 @@ def create_study(
     if objective is not None and not isinstance(objective, Objective):
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
     wanted = resolve(measure)
-    chosen = resolve_design(design, oracle, pool)
+    bound = wanted.bind(pool)
+    chosen = resolve_design(design, oracle, pool, bound)
     parts = Parts(
         pool=pool,
-        measure=wanted.bind(pool),
+        measure=bound,
         design=chosen,
         objective=objective or EstimateAll(),
         budget=budgets.checked(budget),
@@ -174,12 +175,12 @@ def load_study(
     return study
 
 
-def resolve_design(design: str | Design, oracle: Oracle, pool: Pool) -> Design:
-    """A design from its name or itself; ``auto`` becomes what it stands for."""
+def resolve_design(design: str | Design, oracle: Oracle, pool: Pool, measure: Measure) -> Design:
+    """A design from its name or itself; ``auto`` becomes what it stands for, for a bound measure."""
     if isinstance(design, Design):
         return design
     if design == "auto":
-        return resolve_auto(oracle, pool.labels.kind)
+        return resolve_auto(oracle, pool, measure)
     if isinstance(design, str):
         try:
             return Design.from_alias(design)

@@ -1,0 +1,237 @@
+"""Belief in a curve: the share of wrong predictions is smooth in the rank from the decision boundary.
+
+Only the order of the scores counts, never their scale, so it does not matter whether they are calibrated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy.special import gammaln, ndtri
+
+from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
+from sondage.beliefs.curve_fit import CurveFit, Curves, Prior
+from sondage.beliefs.scores import ScoreBelief
+from sondage.errors import InvalidInput
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.pool.strata import from_boundary, predicted_pattern
+from sondage.pool.units import CellUnits, Units
+from sondage.streams import Stream
+from sondage.types import Floats, Ints
+
+_SPLIT = 10.0
+"""Pseudo-labels with which the scores say which class a wrong prediction should have been."""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Where units lie from the decision boundary, in each pattern of predictions."""
+
+    family: Ints
+    """(U,) the pattern of predictions."""
+    expects: Ints
+    """(U,) the class that is predicted (by the first system, where there are several)."""
+    at: Floats
+    """(U,) mean log2 of the ranks of the unit's stratum; 0 for all where there is no score."""
+    reach: Floats
+    """(U,) log of how much further the unit's stratum reaches than the ones before it, by share."""
+    agreed: tuple[bool, ...]
+    """(F,) whether all systems predict the same class."""
+
+
+@dataclass(frozen=True)
+class CurveState(State):
+    """The curves after some rounds, and what they were fitted to."""
+
+    ranks: Ranks | None = None
+    scored: Floats | None = None
+    """(U, S) which class an item is of if its prediction is wrong, as the scores say."""
+    split: Floats | None = None
+    """(U, S) the same after the labels seen."""
+    fit: CurveFit | None = None
+    n: Floats | None = None
+    wrong: Floats | None = None
+
+    @property
+    def curve(self) -> CurveFit:
+        """The fitted curves."""
+        assert self.fit is not None
+        return self.fit
+
+    @property
+    def outermost(self) -> Floats:
+        """(F,) position of the outermost unit of each family in which a wrong prediction was seen; else 0."""
+        assert self.ranks is not None
+        assert self.wrong is not None
+        out = np.zeros(len(self.ranks.agreed))
+        np.maximum.at(out, self.ranks.family, np.where(self.wrong > 0, self.ranks.at, 0.0))
+        return out
+
+    def rate(self, own: float) -> Floats:
+        """(U,) chance that a prediction is wrong: labels of the unit, and the curve like ``own`` labels."""
+        assert self.n is not None
+        assert self.wrong is not None
+        curve = self.curve.rate
+        return (self.wrong + own * curve) / (self.n + own) if own > 0 else curve
+
+    def weights(self, rate: Floats) -> Floats:
+        """(..., U, S) chances of the classes, given (..., U) the chance that a prediction is wrong."""
+        assert self.ranks is not None
+        assert self.split is not None
+        out = rate[..., None] * self.split
+        out[..., np.arange(out.shape[-2]), self.ranks.expects] = 1.0 - rate
+        return np.asarray(out)
+
+
+@dataclass(frozen=True)
+class ErrorCurve(Belief):
+    """Of every predicted class, a curve of the error rate against log2 of the rank from the boundary.
+
+    A spline with a knot at every doubling of the rank; the ``prior`` says that errors get rarer with rank,
+    ever faster. Where systems disagree it says nothing of the kind. A unit with labels of its own is moved
+    from the curve towards them, the curve counting like ``own`` labels. With more than two classes, which
+    one a wrong prediction should have been is split as the scores say, and corrected by what was seen.
+
+    >>> pool = Pool.from_arrays(score=np.linspace(-1, 1, 64), threshold=0.0)
+    >>> from sondage.pool.strata import LogRank
+    >>> units = CellUnits(pool, LogRank().codes(pool, ("model",), 1), pool.system().prediction, seed=1)
+    >>> belief = ErrorCurve().bind(pool, ("model",))
+    >>> state = belief.start(pool, units)
+    >>> state.nodes.weights[units.unit_of(np.array([31, 0])), 1].round(3).tolist()
+    [0.5, 0.107]
+    """
+
+    alias: ClassVar[str] = "error-curve"
+    own: float = 20.0
+    start_at: tuple[float, float] = (0.0, 1.5)
+    step_by: tuple[float, float] = (-0.1, 0.4)
+    bend: tuple[float, float] = (-0.15, 0.3)
+    prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
+    systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not self.own >= 0:
+            raise InvalidInput(f"own= must be 0 or above, not {self.own}")
+        for name in ("start_at", "step_by", "bend"):
+            pair = tuple(float(one) for one in getattr(self, name))
+            if len(pair) != 2 or not pair[1] > 0:
+                raise InvalidInput(f"{name}= takes a mean and a standard deviation above 0, not {pair}")
+            object.__setattr__(self, name, pair)
+        object.__setattr__(self, "systems", tuple(self.systems))
+
+    def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
+        """Fit to a pool with predictions."""
+        if not pool.labels.finite:
+            raise InvalidInput(f"belief {self.alias!r} needs labels that are classes")
+        if any(pool.system(name).prediction is None for name in systems):
+            raise InvalidInput(
+                f"belief {self.alias!r} is about wrong predictions, and the pool has none: "
+                "pass prediction= or threshold= when making the pool"
+            )
+        return replace(self, prior=self.prior.bind(pool, systems), systems=systems)
+
+    def items(self, rows: Rows) -> Nodes:
+        """Before any label and without units: as the scores say."""
+        return self.prior.items(rows)
+
+    def start(self, pool: Pool, units: Units) -> State:
+        """The curves as they are thought before any label."""
+        if not isinstance(units, CellUnits):
+            raise InvalidInput(f"belief {self.alias!r} needs a design with strata")
+        ranks = ranks_of(pool, self.systems, units)
+        split = self.prior.mass(pool, units.codes, units.count)
+        split[np.arange(units.count), ranks.expects] = 0.0
+        total = split.sum(axis=1, keepdims=True)
+        others = np.arange(split.shape[1]) != ranks.expects[:, None]
+        even = others / max(split.shape[1] - 1, 1)
+        split = np.where(total > 0, split / np.where(total > 0, total, 1.0), even)
+        nothing = np.zeros(units.count)
+        made = CurveState(None, ranks=ranks, scored=split, split=split)
+        made = self._fitted(made, nothing, nothing, split)
+        return replace(made, start=made.nodes)
+
+    def step(self, state: State, seen: Seen) -> State:
+        """The curves fitted to all labels known now."""
+        assert isinstance(state, CurveState)
+        assert state.ranks is not None
+        if not len(seen.y):
+            return state
+        count, y = len(state.ranks.at), seen.y.astype(np.int64)
+        missed = y != state.ranks.expects[seen.unit]
+        n = np.bincount(seen.unit, minlength=count).astype(np.float64)
+        wrong = np.bincount(seen.unit[missed], minlength=count).astype(np.float64)
+        return self._fitted(state, n, wrong, self._corrected(state, seen.unit[missed], y[missed]))
+
+    def _corrected(self, state: CurveState, unit: Ints, y: Ints) -> Floats:
+        """(U, S) the split of wrong predictions after those seen, in all units that expect the same class."""
+        assert state.ranks is not None
+        assert state.scored is not None
+        labels = state.scored.shape[1]
+        if labels == 2:
+            return state.scored
+        flat = state.ranks.expects[unit] * labels + y
+        counts = np.bincount(flat, minlength=labels * labels).reshape(labels, labels)[state.ranks.expects]
+        return np.asarray((_SPLIT * state.scored + counts) / (_SPLIT + counts.sum(axis=1, keepdims=True)))
+
+    def _fitted(self, state: CurveState, n: Floats, wrong: Floats, split: Floats) -> CurveState:
+        assert state.ranks is not None
+        if state.fit is None:
+            given = Prior(self.start_at, self.step_by, self.bend)
+            level = Prior(self.start_at, (0.0, self.step_by[1]), (0.0, self.bend[1]))
+            priors = tuple(given if agreed else level for agreed in state.ranks.agreed)
+            fit = Curves(state.ranks.family, state.ranks.at, priors).fit(n, wrong)
+        else:
+            fit = state.fit.curves.fit(n, wrong, state.fit.theta)
+        moved = replace(state, fit=fit, n=n, wrong=wrong, split=split)
+        labels = np.arange(split.shape[1], dtype=np.float64)
+        return replace(moved, nodes=Nodes(labels, at_least(moved.weights(moved.rate(self.own)), POSSIBLE)))
+
+    def replicate(self, state: State, stream: Stream, count: int, fall: float = 0.0) -> Iterator[Floats]:
+        """Draws of the curves; see ``CurveFit.draws`` for ``fall``."""
+        assert isinstance(state, CurveState)
+        for rate in self.rates(state, stream, count, fall):
+            yield at_least(state.weights(rate), POSSIBLE)
+
+    def rates(self, state: CurveState, stream: Stream, count: int, fall: float = 0.0) -> Floats:
+        """(B, U) draws of the chance that a prediction is wrong."""
+        size = len(state.curve.theta)
+        normal = ndtri(stream.uniform(count * size) + 2.0**-54).reshape(count, size)
+        return state.curve.draws(normal, state.outermost, fall)
+
+
+def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
+    """Ranks of the units' strata, from the boundary outwards in each pattern of predictions."""
+    pattern = predicted_pattern(pool, systems)
+    found, first = np.unique(pattern, return_index=True)
+    predicted = np.array([pool.system(name).prediction[first] for name in systems])  # type: ignore[index]
+    family = np.full(units.count, -1, dtype=np.int64)
+    at, reach = np.zeros(units.count), np.zeros(units.count)
+    for f, one in enumerate(found):
+        members = np.flatnonzero(pattern == one)
+        mine = np.unique(units.codes[members]).astype(np.int64)
+        if (family[mine] >= 0).any():
+            raise InvalidInput(
+                "strata must keep the predicted classes apart for a belief in error curves: use 'log-rank'"
+            )
+        family[mine] = f
+        stratum, place = np.unique(units.stratum[mine], return_inverse=True)
+        size = np.bincount(place, weights=units.size[mine])
+        far = from_boundary(pool, systems, members)
+        if far is not None:
+            which = np.searchsorted(stratum, units.stratum[units.codes[members].astype(np.int64)])
+            order = np.argsort(np.bincount(which, weights=far) / size, kind="stable")
+            end = np.empty(len(size))
+            end[order] = np.cumsum(size[order])
+            begin = end - size
+            at[mine] = ((gammaln(end + 1) - gammaln(begin + 1)) / size / np.log(2.0))[place]
+        else:
+            end = np.cumsum(size)
+            begin = end - size
+        share = units.size[mine] / size[place]
+        reach[mine] = np.log((end + 0.5) / (begin + 0.5))[place] * share
+    agreed = tuple(bool(column) for column in (predicted == predicted[0]).all(axis=0))
+    return Ranks(family, predicted[0][family].astype(np.int64), at, reach, agreed)

@@ -1,0 +1,127 @@
+"""Totals by cells and a belief: what was seen, and for the rest what the belief expects of each cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sondage.beliefs.base import Seen
+from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.binomial import binomial
+from sondage.designs.base import Centre
+from sondage.errors import InvalidInput, NotSupported
+from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
+from sondage.estimators.counts import Counts
+from sondage.estimators.post_strata import PostStrata, post_strata
+from sondage.estimators.sample import Sample
+from sondage.streams import Stream
+from sondage.types import Floats
+
+
+@dataclass(frozen=True)
+class Posterior(Estimator):
+    """Every label seen, and for the unlabelled items of a cell its own labels beside the belief's curve.
+
+    The curve counts like ``own`` labels in each cell: with many labels a cell speaks for itself, with few it
+    leans on its neighbours. Totals that need no label are exact. The covariance is that of the belief: of
+    the curve, and of the labels not seen around it. For measures that tell items of a cell apart, and for
+    targets that leave items out, the cells' own labels are used alone (estimator ``counts``).
+    """
+
+    alias: ClassVar[str] = "posterior"
+    kinds: ClassVar[frozenset[str]] = frozenset({"strata"})
+    centre: Centre = "unit"
+    own: float = 100.0
+
+    def __post_init__(self) -> None:
+        if not self.own >= 0:
+            raise InvalidInput(f"own= must be 0 or above, not {self.own}")
+
+    def totals(self, case: Case) -> Totals:
+        """Estimated averages of the losses."""
+        if not isinstance(case.belief, ErrorCurve):
+            raise NotSupported(
+                f"estimator {self.alias!r} needs a study whose belief is 'error-curve', not "
+                f"{case.belief.alias!r}: use estimator='counts'"
+            )
+        if case.tellable or case.measure.tangent or case.measure.wide:
+            return Counts().totals(case)
+        strata = post_strata(case)
+        if strata.loss is None or strata.spans_signatures:
+            return Counts().totals(case)
+        return self._totals(case, case.sample.distinct(), strata, strata.loss)
+
+    def weights(self, case: Case) -> Floats:
+        """Items of a cell over its labels: near what the estimate does, which also leans on the belief."""
+        return Counts().weights(case)
+
+    def _totals(self, case: Case, seen: Sample, strata: PostStrata, loss: Floats) -> Totals:
+        belief, N = case.belief, len(case.pool)
+        assert isinstance(belief, ErrorCurve)
+        state = self._state(case, seen)
+        unit = strata.unit.astype(np.int64)  # one post-stratum in every unit, in another order
+        n = np.bincount(seen.unit, minlength=case.units.count)[unit]
+        left = (strata.size - n).astype(np.float64)
+        told = case.losses(seen)
+        known = told.sum(axis=0)
+
+        def with_rest(weights: Floats) -> Floats:
+            """(..., d) averages, the rest of the units having (..., K, S) shares of the classes."""
+            return np.asarray((known + np.einsum("k,...ks,ksd->...d", left, weights, loss)) / N)
+
+        rate = state.rate(self.own)
+        weights = state.weights(rate)[unit]
+        R = with_rest(weights)
+        mean = np.einsum("ks,ksd->kd", weights, loss)
+        square = np.einsum("k,ks,ksd,kse->de", left, weights, loss, loss)
+        chance = (square - (mean * left[:, None]).T @ mean) / N**2
+        # d total / d log-odds of the cell: left * rate (1 - rate) * (mean loss if wrong - loss if right).
+        jump = np.einsum("ks,ksd->kd", state.weights(np.ones(len(rate)))[unit], loss)
+        jump -= np.einsum("ks,ksd->kd", state.weights(np.zeros(len(rate)))[unit], loss)
+        moves = np.zeros((case.units.count, case.measure.d))
+        moves[unit] = (left * (rate * (1.0 - rate))[unit])[:, None] * jump / N
+        curve = moves.T @ state.curve.covariance @ moves
+        own = np.einsum("td,te->de", told, told)
+        pool_cov = (own + square) / N - np.outer(R, R)
+
+        def replicates(stream: Stream, count: int, fall: float) -> Floats:
+            rates = belief.rates(state, stream, count, fall)[:, unit]
+            wrong = binomial(stream.uniform(rates.size).reshape(rates.shape), left, rates)
+            share = np.divide(wrong, left, out=np.zeros_like(wrong), where=left > 0)
+            full = np.zeros((count, case.units.count))
+            full[:, unit] = share
+            return with_rest(state.weights(full)[:, unit])
+
+        weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
+        return Totals(
+            R,
+            root(chance + curve),
+            kish(weight * bearing(case.measure, told)),
+            max(float(len(seen)), 1.0),
+            pool_cov,
+            draws=0,
+            labelled=len(seen) / N,
+            exact=not bool((left[~strata.determined] > 0).any()),
+            notes=_notes(case, known, strata, loss),
+            replicates=replicates,
+        )
+
+    def _state(self, case: Case, seen: Sample) -> CurveState:
+        """The belief after all labels of the sample."""
+        start = case.once("belief at the start", lambda: case.belief.start(case.pool, case.units))
+        state = case.belief.step(start, Seen(seen.unit, seen.row, seen.y))
+        assert isinstance(state, CurveState)
+        return state
+
+
+def _notes(case: Case, known: Floats, strata: PostStrata, loss: Floats) -> tuple[str, ...]:
+    """What to say where the labels by themselves do not decide the value."""
+    fixed = np.where(strata.determined, strata.size, 0) @ loss[:, 0]
+    with np.errstate(all="ignore"):
+        value = case.measure.g((known + fixed) / len(case.pool))
+    if not np.isnan(value).any():
+        return ()
+    names = ", ".join(np.array(case.measure.names)[np.isnan(value)])
+    return (f"no label seen so far counts below the line of {names}: its value rests on the belief alone",)

@@ -1,0 +1,79 @@
+"""Posterior: the range in which the measure lies for most of what the belief holds possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.estimators.base import Totals
+from sondage.intervals.base import Guarantee, Interval
+from sondage.measures.base import Measure
+from sondage.streams import Stream
+from sondage.types import Floats
+
+_FALL = {"honest": 0.0, "tight": float(np.log(2.0))}
+_ASSUMES = {
+    "honest": "beyond the outermost wrong prediction seen, the error rate does not rise again with rank",
+    "tight": "beyond the outermost wrong prediction seen, the number of errors does not rise from one "
+    "doubling of the rank to the next",
+}
+_SMALL = 10.0
+
+
+@dataclass(frozen=True)
+class PosteriorInterval(Interval):
+    """Quantiles of the measure over ``replicates`` pools drawn from the belief, given the labels seen.
+
+    The interval contains both the quantiles and the quantiles shifted so that the estimate is in the middle
+    of the draws; both arms are widened by ``1 + 10 / n`` for n labels. What the belief cannot know it is
+    made to assume: with ``tail="honest"`` that the error rate does not rise again beyond the outermost error
+    seen, with ``"tight"`` that it at least halves with every doubling of the rank. Where errors hide far from
+    the boundary neither holds, and the interval is too short.
+    """
+
+    alias: ClassVar[str] = "posterior"
+    needs: ClassVar[frozenset[str]] = frozenset({"replicates"})
+    guarantee: ClassVar[Guarantee] = "posterior"
+    tail: Literal["honest", "tight"] = "honest"
+    replicates: int = 500
+
+    def __post_init__(self) -> None:
+        if self.tail not in _FALL:
+            raise InvalidInput(f"tail= must be 'honest' or 'tight', not {self.tail!r}")
+        if self.replicates < 99:
+            raise InvalidInput(f"replicates= must be at least 99, not {self.replicates}")
+
+    def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
+        """Only where there is a belief to draw from."""
+        if totals.replicates is None and not totals.exact:
+            return (
+                f"interval {self.alias!r} draws from a belief in error curves, which this sample has none of "
+                "(or not for this measure): use design='auto', or another interval such as 'logit'"
+            )
+        return None
+
+    def assumes(self) -> tuple[str, ...]:
+        """What the draws rest on."""
+        return (*super().assumes(), _ASSUMES[self.tail])
+
+    def limits(
+        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
+    ) -> tuple[Floats, Floats]:
+        """Quantiles, and those around the estimate."""
+        assert totals.replicates is not None
+        with np.errstate(all="ignore"):
+            value = np.asarray(measure.g(totals.R), dtype=np.float64)
+            drawn = np.asarray(measure.g(totals.replicates(stream, self.replicates, _FALL[self.tail])))
+        tail = (1 - level) / sides
+        low, high = np.full(measure.m, np.nan), np.full(measure.m, np.nan)
+        for j in range(measure.m):
+            some = drawn[np.isfinite(drawn[:, j]), j]
+            if len(some):
+                low[j], middle, high[j] = np.quantile(some, [tail, 0.5, 1 - tail])
+                shift = value[j] - middle
+                low[j], high[j] = min(low[j], low[j] + shift), max(high[j], high[j] + shift)
+        widen = 1.0 + _SMALL / max(totals.df, 1.0)
+        return value - widen * (value - low), value + widen * (high - value)
