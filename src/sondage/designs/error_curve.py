@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,10 @@ from sondage.designs.allocation import shares
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
 from sondage.designs.influence import unseen_variance
 from sondage.errors import InvalidInput
+from sondage.measures.base import Measure
+from sondage.pool.pool import Pool
 from sondage.pool.strata import LogRank, Strata
+from sondage.pool.units import Units
 from sondage.streams import Stream
 from sondage.types import Floats, Ints
 
@@ -47,6 +50,15 @@ class ErrorCurveDesign(Design):
         for name in ("floor", "by_size"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInput(f"{name}= must be in [0, 1], not {getattr(self, name)}")
+
+    def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
+        """Cells of the strata; with more than two classes, of one rank of doubt over all of them."""
+        if pool.labels.size > 2 and isinstance(self.strata, LogRank):
+            return replace(self, strata=replace(self.strata, across=True))._units(pool, measure, seed)
+        return self._units(pool, measure, seed)
+
+    def _units(self, pool: Pool, measure: Measure, seed: int) -> Units:
+        return super().make_units(pool, measure, seed)
 
     def table(self, problem: Problem, n: int) -> Table:
         """The quota of every cell."""
