@@ -73,5 +73,7 @@ def test_whole_numbers_between_nothing_and_all_that_rise_with_the_uniform(
 
 
 def test_shapes_are_broadcast() -> None:
-    found = binomial(stream(1, "simulate").uniform(6).reshape(3, 2), np.array([5.0, 9.0]), np.array([0.0, 1.0]))
+    found = binomial(
+        stream(1, "simulate").uniform(6).reshape(3, 2), np.array([5.0, 9.0]), np.array([0.0, 1.0])
+    )
     assert found.tolist() == [[0.0, 9.0]] * 3

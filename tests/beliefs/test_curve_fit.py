@@ -1,4 +1,4 @@
-"""Curves of a rate: the prior as it is written, the mode and the curvature as a general optimiser finds them."""
+"""Curves of a rate: the prior as it is written, mode and curvature as a general optimiser finds them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ def test_the_covariance_is_the_inverse_curvature_at_the_mode() -> None:
     for i in range(J):
         for j in range(J):
             corners = [
-                a * b * log_posterior(fit.theta + step * (a * np.eye(J)[i] + b * np.eye(J)[j]), curves, n, hits)
+                a
+                * b
+                * log_posterior(fit.theta + step * (a * np.eye(J)[i] + b * np.eye(J)[j]), curves, n, hits)
                 for a in (-1, 1)
                 for b in (-1, 1)
             ]

@@ -226,7 +226,9 @@ def test_labels_taken_in_at_once_or_one_by_one_are_the_same() -> None:
     slowly = state
     for end in range(1, 41):
         slowly = stepped(belief, slowly, units, rows[:end], y[:end])
-    np.testing.assert_allclose(slowly.curve.theta, stepped(belief, state, units, rows, y).curve.theta, atol=1e-6)
+    np.testing.assert_allclose(
+        slowly.curve.theta, stepped(belief, state, units, rows, y).curve.theta, atol=1e-6
+    )
 
 
 def test_which_class_a_wrong_prediction_should_have_been() -> None:
