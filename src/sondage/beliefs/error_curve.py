@@ -74,11 +74,15 @@ class CurveState(State):
         return out
 
     def rate(self, own: float) -> Floats:
-        """(U,) chance that a prediction is wrong: labels of the unit, and the curve like ``own`` labels."""
+        """(U,) chance that a prediction is wrong: labels of the unit, and the curve like ``own`` labels.
+
+        Where neither counts (``own`` is 0, and the unit has no label) it is the curve's.
+        """
         assert self.n is not None
         assert self.wrong is not None
-        curve = self.curve.rate
-        return (self.wrong + own * curve) / (self.n + own) if own > 0 else curve
+        counted = self.n + own
+        seen = self.wrong + own * self.curve.rate
+        return np.divide(seen, counted, out=self.curve.rate.copy(), where=counted > 0)
 
     def weights(self, rate: Floats) -> Floats:
         """(..., U, S) chances of the classes, given (..., U) the chance that a prediction is wrong."""
@@ -117,9 +121,10 @@ class ErrorCurve(Belief):
     systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name, least in (("own", 0.0), ("level", POSSIBLE)):
-            if not getattr(self, name) >= least:
-                raise InvalidInput(f"{name}= must be {least:g} or above, not {getattr(self, name)}")
+        if not 0 <= self.own < np.inf:
+            raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own}")
+        if not self.level > 0:
+            raise InvalidInput(f"level= must be above 0, not {self.level}")
         for name in ("start_at", "step_by", "bend"):
             pair = tuple(float(one) for one in getattr(self, name))
             if len(pair) != 2 or not pair[1] > 0:

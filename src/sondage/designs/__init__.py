@@ -5,6 +5,7 @@ from sondage.designs.ais import AIS
 from sondage.designs.allocation import WaterLevel
 from sondage.designs.base import Design, Problem, Table
 from sondage.designs.draw import Draws, History, Limit, draw
+from sondage.designs.error_curve import ErrorCurveDesign
 from sondage.designs.importance import Importance
 from sondage.designs.oasis import Oasis
 from sondage.designs.optimal import Optimal
@@ -18,6 +19,7 @@ __all__ = [
     "AIS",
     "Design",
     "Draws",
+    "ErrorCurveDesign",
     "History",
     "Importance",
     "Limit",

@@ -47,6 +47,11 @@ class ErrorCurveDesign(Design):
 
     def __post_init__(self) -> None:
         check_cost(self.cost)
+        if not isinstance(self.belief_for("deterministic"), ErrorCurve):
+            raise InvalidInput(
+                f"belief= of design {self.alias!r} must be an 'error-curve', not {self.belief!r}: "
+                "other beliefs go with design='stratified'"
+            )
         for name in ("floor", "by_size"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInput(f"{name}= must be in [0, 1], not {getattr(self, name)}")
@@ -81,7 +86,7 @@ class ErrorCurveDesign(Design):
 
     def _quota(self, goal: Floats, problem: Problem, n: int) -> Ints:
         """Whole labels to add, at random where shares are fractions; cells that are full give theirs on."""
-        size, asked = problem.units.size, problem.asked
+        size, asked, source = problem.units.size, problem.asked, problem.stream
         n = min(n, int((size - asked).sum()))
         quota = np.zeros(len(size), dtype=np.int64)
         while quota.sum() < n:
@@ -89,7 +94,7 @@ class ErrorCurveDesign(Design):
             lack = np.maximum(goal - asked - quota, 0.0) * (room > 0)
             if not lack.sum() > _NOTHING:
                 lack = room.astype(np.float64)
-            more = rounded(lack, n - int(quota.sum()), problem.stream)
+            more = rounded(lack, n - int(quota.sum()), source)
             quota += np.minimum(more, room)
         return quota
 

@@ -211,24 +211,29 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
 def unseen_variance(problem: Problem, measures: Sequence[Measure], least: float) -> Floats:
     """(U,) variance under the belief of the influence of an unlabelled item, summed over ``measures``.
 
-    For classes, and units whose items have the same losses. Slopes are taken at the labels seen and what the
-    belief expects of the rest; of a bounded measure at no less than the share ``least`` of its range,
-    because at its lower end misses seem not to matter.
+    For classes. Slopes are taken at the labels seen and what the belief expects of the rest; of a bounded
+    measure at no less than the share ``least`` of its range, because at its lower end misses seem not to
+    matter.
     """
-    rows, _, nodes = unit_nodes(problem)
+    rows, unit, nodes = unit_nodes(problem)
     seen, count, labels = problem.seen, problem.units.count, problem.pool.labels.size
     flat = seen.unit * labels + seen.y.astype(np.int64)
-    told = np.bincount(flat, minlength=count * labels).reshape(count, labels)
-    expected = told + (problem.units.size - problem.answered)[:, None] * nodes.weights
-    total = np.zeros(count)
+    told = np.bincount(flat, minlength=count * labels).reshape(count, labels)[unit]
+    expected = told + (problem.units.size - problem.answered)[unit, None] * nodes.weights
+    expected = expected / np.bincount(unit, minlength=count)[unit, None]
+    shown, total = problem.pool.rows(rows), np.zeros(count)
     for measure in measures:
-        loss = problem.once(("loss", measure), lambda: measure.loss(problem.pool.rows(rows), nodes.labels))  # noqa: B023
+        loss = problem.once(("loss", measure), lambda: measure.loss(shown, nodes.labels))  # noqa: B023
         R = np.einsum("us,usd->d", expected, loss) / len(problem.pool)
         R = _away_from_ends(measure, R, _uninformed(problem, measure), least, 0.0)
-        influence = loss @ target(replace(problem, measure=measure), R).T
-        mean = np.einsum("us,usm->um", nodes.weights, influence)
-        square = np.einsum("us,usm->um", nodes.weights, np.square(influence))
-        total += np.maximum(square - np.square(mean), 0.0).sum(axis=1)
+        variance = None
+        if problem.objective.scaled and measure.m > 1:
+            share = expected.sum(axis=1) / len(problem.pool)
+            variance = _uniform_variance(measure, R, [(shown, nodes, share)])
+        slope = target(replace(problem, measure=measure), R, variance)
+        mean, square = measure.moments(shown, *nodes, slope)
+        each = _unit_mean(mean, unit, count)
+        total += np.maximum(_unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1)
     return total
 
 

@@ -18,7 +18,6 @@ from sondage.journal import Journal, Record, Round
 from sondage.measures import Measure
 from sondage.objective import Objective
 from sondage.pool.pool import Pool
-from sondage.streams import stream
 from sondage.study.budget import Budget, Cost
 from sondage.study.ledger import Ledger
 
@@ -113,7 +112,8 @@ class StudyState:
             asked_rows=ledger.asked_rows,
             labels=ledger.labels,
             seen=ledger.seen,
-            stream=stream(parts.seed, "belief", len(ledger.rounds)),
+            seed=parts.seed,
+            round=len(ledger.rounds),
             memo=self._memo,
         )
 
