@@ -156,12 +156,14 @@ class Design(Named, family="sondage.designs"):
     ``strata`` is how the pool is cut into units; None makes every item its own unit. Kinds ``poisson``
     and ``fixed`` draw single items and need None; kinds ``strata`` and ``wor`` need units of several; kind
     ``wr`` takes both. A design with single items must be ``static``: its table may not depend on labels.
-    ``batch`` is how many labels it likes to ask for at once.
+    ``batch`` is how many labels it likes to ask for at once. ``estimator`` is the name of the estimator that
+    its rounds belong to, where that is not the usual one of their kind.
     """
 
     kind: ClassVar[Kind]
     oracles: ClassVar[frozenset[str]] = frozenset({"deterministic"})
     static: ClassVar[bool] = False
+    estimator: ClassVar[str] = ""
     belief: Belief = ScoreBelief()
     strata: Strata | None = None
     batch: int = 25

@@ -42,6 +42,8 @@ class Case:
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
     tellable: bool = False
     """The target is the items that can be told: one that cannot counts for nothing, weight included."""
+    estimator: str = ""
+    """Name of the estimator that the design's rounds belong to; empty for the usual one of their kind."""
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Something that depends on pool, units and measure alone, made once."""

@@ -27,8 +27,12 @@ _DEFAULTS: tuple[type[Estimator], ...] = (
 )
 
 
-def estimator_for(kind: str) -> Estimator:
-    """The estimator of a sampling kind."""
+def estimator_for(kind: str, named: str = "") -> Estimator:
+    """The estimator of a sampling kind: the one that a design has named, if it serves the kind."""
+    if named:
+        own = Estimator.from_alias(named)
+        if kind in own.kinds:
+            return own
     for one in _DEFAULTS:
         if kind in one.kinds:
             return one()
@@ -50,7 +54,7 @@ def estimators_of(case: Case, estimator: Estimator | None = None) -> list[tuple[
                 f"kind {sorted(missing)}"
             )
         return [(estimator, 1.0, case)]
-    groups = {type(one): one for one in (estimator_for(kind) for kind in sample.kinds)}
+    groups = {type(one): one for one in (estimator_for(kind, case.estimator) for kind in sample.kinds)}
     if len(groups) == 1:
         return [(one, 1.0, case) for one in groups.values()]
     asked = [_asked_for(sample, one.kinds) for one in groups.values()]

@@ -171,7 +171,7 @@ def labels_counted(state: StudyState) -> tuple[Seen, Counted]:
     weight, noise = np.zeros(asked), np.zeros(asked)
     for kind in sample.kinds:
         mine = sample.of_kinds(frozenset({kind}))
-        each = estimator_for(kind).weights(replace(case, sample=mine))
+        each = estimator_for(kind, case.estimator).weights(replace(case, sample=mine))
         # Left to chance: all of a draw with replacement; otherwise what inclusion by 1 / weight leaves.
         left = np.square(each) / mine.times if kind == "wr" else each * np.maximum(each - 1.0, 0.0)
         share = float(mine.answered.sum()) / max(float(sample.answered.sum()), 1.0)

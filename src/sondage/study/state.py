@@ -102,7 +102,7 @@ class StudyState:
             objective=parts.objective,
             belief=self.belief,
             state=self.belief_now(),
-            centre=estimator_for(parts.design.kind).centre,
+            centre=estimator_for(parts.design.kind, parts.design.estimator).centre,
             oracle=parts.oracle,
             left=self.labels_left,
             expected=ledger.expected,
@@ -126,6 +126,7 @@ class StudyState:
             self.table,
             self.parts.oracle,
             self._memo,
+            estimator=self.parts.design.estimator,
         )
 
     def table(self, number: int) -> Table | None:
