@@ -58,7 +58,7 @@ class ActiveInference(Design):
     robust: bool = True
     start: float = 0.5
     floor: float = 0.1
-    probability_floor: float = 1e-3
+    probability_floor: float = 1e-5
     batch: int = 100
     cost: CostRule = "use"
 

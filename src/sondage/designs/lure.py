@@ -17,7 +17,8 @@ class Lure(Sequential):
     the ``lure`` estimator. Like ``sequential``, it draws cells and items in them evenly, and learns from
     labels by cell; the papers draw single items by a surrogate model, which no pool here need have. The only
     difference to ``sequential`` is that nothing is predicted of items without a label: there the spread
-    *about* the prediction decides, and the estimate is LURE with a control variate.
+    *about* the prediction decides, and the estimate is LURE with a control variate. ``floor`` bounds every
+    weight here, so that ``probability_floor`` can be small.
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(2_000, prevalence=0.1, rng=1)
@@ -28,4 +29,4 @@ class Lure(Sequential):
 
     alias: ClassVar[str] = "lure"
     estimator: ClassVar[str] = "lure"
-    floor: float = 0.1
+    probability_floor: float = 1e-5
