@@ -27,6 +27,9 @@ class Prior:
     start: tuple[float, float] = (0.0, 1.5)
     step: tuple[float, float] = (-0.1, 0.4)
     bend: tuple[float, float] = (-0.15, 0.3)
+    loose: float | None = None
+    until: int = 0
+    """Up to this knot the bends have the standard deviation ``loose``, if there is one."""
 
     def gaussian(self, knots: int) -> tuple[Floats, Floats]:
         """(J,) mean and (J, J) precision of the values at the knots."""
@@ -35,6 +38,8 @@ class Prior:
         D += np.eye(knots, k=-2)
         parts = [self.start, self.step, *[self.bend] * knots][:knots]
         mean, deviation = np.array(parts).T
+        if self.loose is not None:
+            deviation[2 : self.until + 1] = self.loose
         return np.linalg.solve(D, mean), (D.T / np.square(deviation)) @ D
 
 
@@ -140,6 +145,8 @@ class CurveFit:
     curves: Curves
     theta: Floats
     hessian: Floats
+    misfit: Floats | None = None
+    """(C, J) factor by which each knot is less certain than the curvature says; None: none."""
 
     @property
     def knots(self) -> Floats:
@@ -155,8 +162,17 @@ class CurveFit:
     @cached_property
     def covariance(self) -> Floats:
         """(U, U) covariance of the log-odds of the cells."""
-        half = solve_triangular(np.linalg.cholesky(self.hessian), self.curves.basis.T, lower=True)
+        basis = self.curves.basis * self._factor
+        half = solve_triangular(np.linalg.cholesky(self.hessian), basis.T, lower=True)
         return half.T @ half
+
+    @property
+    def _factor(self) -> Floats:
+        """(P,) misfit of each parameter; a level has that of its curve's start."""
+        curves = self.curves
+        each = np.ones((len(curves.priors), curves.knots)) if self.misfit is None else self.misfit
+        levels = [each[one.curve, 0] for one in curves.families if one.level > 0]
+        return np.concatenate([each.ravel(), levels])
 
     def draws(self, normal: Floats, outermost: Floats, fall: float) -> Floats:
         """(B, U) rates of curves drawn from the normal distribution around the mode.
@@ -167,7 +183,7 @@ class CurveFit:
         """
         curves, J, C = self.curves, self.curves.knots, len(self.curves.priors)
         root = np.linalg.cholesky(self.hessian)
-        theta = self.theta + solve_triangular(root.T, normal.T, lower=False).T
+        theta = self.theta + self._factor * solve_triangular(root.T, normal.T, lower=False).T
         knots = theta[:, : C * J].reshape(-1, C, J)
         drop = fall * np.arange(J)
         for c, last in enumerate(np.ceil(outermost).astype(np.int64).tolist()):

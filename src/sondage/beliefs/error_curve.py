@@ -25,6 +25,9 @@ from sondage.types import Floats, Ints
 
 _SPLIT = 10.0
 """Pseudo-labels with which the scores say which class a wrong prediction should have been."""
+_BETWEEN = (1.0 / 101.0, 1.0 / 11.0)
+_STRETCH = 1.05
+"""What is added to the uncertainty of curves that were fitted to the labels they are judged by."""
 _OUTER = 3.0
 """Knots that the outermost half of a class has beside those of log-rank, about."""
 _WHO = 1.5
@@ -79,7 +82,40 @@ class CurveState(State):
         np.maximum.at(out, curves.curve, np.where(self.wrong > 0, curves.at, 0.0))
         return out
 
-    def rate(self, own: float) -> Floats:
+    @property
+    def strength_of_curve(self) -> Floats:
+        """(U,) labels that the curve is worth in a unit, by how much its units differ more than by chance.
+
+        The share ``phi`` of the variance that is between units, by moments over those of the same curve,
+        makes the curve worth ``1 / phi - 1`` labels; 10 at least and 100 at most.
+        """
+        assert self.n is not None
+        assert self.wrong is not None
+        curves, mean = self.curve.curves, self.curve.rate
+        chance = mean * (1.0 - mean)
+        between = self._sums(np.square(self.wrong - self.n * mean) - self.n * chance)
+        most = self._sums(self.n * (self.n - 1.0) * chance)
+        phi = np.divide(between, most, out=np.zeros_like(most), where=most > 0)
+        return np.asarray(1.0 / np.clip(phi, *_BETWEEN) - 1.0)[curves.curve]
+
+    @property
+    def misfit(self) -> Floats:
+        """(C,) factor by which the labels lie further from each curve than chance explains; 1 to 2."""
+        assert self.n is not None
+        assert self.wrong is not None
+        mean = self.curve.rate
+        found = self._sums(np.square(self.wrong - self.n * mean))
+        expected = self._sums(self.n * mean * (1.0 - mean))
+        return np.sqrt(np.clip(found / np.maximum(expected, 0.5), 1.0, 4.0))
+
+    def _sums(self, values: Floats) -> Floats:
+        """Sums over the units of each curve."""
+        curves = self.curve.curves
+        return np.asarray(
+            np.bincount(curves.curve, weights=values, minlength=len(curves.priors)), dtype=np.float64
+        )
+
+    def rate(self, own: float | Floats) -> Floats:
         """(U,) chance that a prediction is wrong: labels of the unit, and the curve like ``own`` labels.
 
         Where neither counts (``own`` is 0, and the unit has no label) it is the curve's.
@@ -106,7 +142,9 @@ class ErrorCurve(Belief):
     A spline with a knot at every doubling of the rank; the ``prior`` says that errors get rarer with rank,
     ever faster. Where systems disagree it says nothing of the kind. A unit with labels of its own is moved
     from the curve towards them, the curve counting like ``own`` labels. With more than two classes, which
-    one a wrong prediction should have been is split as the scores say, and corrected by what was seen.
+    one a wrong prediction should have been is split as the scores say, and corrected by what was seen, and
+    one curve serves all, with a ``level`` for each class. ``loose`` are the standard deviations of the
+    bends of the curves drawn for intervals: up to the outermost error seen, and beyond.
 
     >>> pool = Pool.from_arrays(score=np.linspace(-1, 1, 64), threshold=0.0)
     >>> from sondage.pool.strata import LogRank
@@ -123,6 +161,7 @@ class ErrorCurve(Belief):
     step_by: tuple[float, float] = (-0.1, 0.4)
     bend: tuple[float, float] = (-0.15, 0.3)
     level: float = 0.5
+    loose: tuple[float, float] = (0.45, 0.5)
     prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
     systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
@@ -131,10 +170,11 @@ class ErrorCurve(Belief):
             raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own}")
         if not self.level > 0:
             raise InvalidInput(f"level= must be above 0, not {self.level}")
-        for name in ("start_at", "step_by", "bend"):
+        for name in ("start_at", "step_by", "bend", "loose"):
             pair = tuple(float(one) for one in getattr(self, name))
-            if len(pair) != 2 or not pair[1] > 0:
-                raise InvalidInput(f"{name}= takes a mean and a standard deviation above 0, not {pair}")
+            if len(pair) != 2 or not pair[1] > 0 or (name == "loose" and not pair[0] > 0):
+                what = "two standard deviations" if name == "loose" else "a mean and a standard deviation"
+                raise InvalidInput(f"{name}= takes {what} above 0, not {pair}")
             object.__setattr__(self, name, pair)
         object.__setattr__(self, "systems", tuple(self.systems))
 
@@ -230,9 +270,26 @@ class ErrorCurve(Belief):
 
     def rates(self, state: CurveState, stream: Stream, count: int, fall: float = 0.0) -> Floats:
         """(B, U) draws of the chance that a prediction is wrong."""
-        size = len(state.curve.theta)
-        normal = ndtri(stream.uniform(count * size) + 2.0**-54).reshape(count, size)
-        return state.curve.draws(normal, state.outermost, fall)
+        fit = self.loosened(state)
+        normal = ndtri(stream.uniform(count * len(fit.theta)) + 2.0**-54).reshape(count, -1)
+        return fit.draws(normal, state.outermost, fall)
+
+    def loosened(self, state: CurveState) -> CurveFit:
+        """The curves that draws are made around: free to bend more, and the wider the worse the fit was.
+
+        For a point it pays to believe in smooth curves, but an interval that does is too short.
+        """
+        assert state.n is not None
+        assert state.wrong is not None
+        curves = state.curve.curves
+        last = np.ceil(state.outermost).astype(np.int64)
+        priors = tuple(
+            replace(one, bend=(one.bend[0], self.loose[1]), loose=self.loose[0], until=until)
+            for one, until in zip(curves.priors, last.tolist(), strict=True)
+        )
+        fit = replace(curves, priors=priors).fit(state.n, state.wrong, state.curve.theta)
+        inside = np.arange(curves.knots) <= last[:, None]
+        return replace(fit, misfit=np.where(inside, _STRETCH * state.misfit[:, None], 1.0))
 
 
 def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:

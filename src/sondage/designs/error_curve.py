@@ -11,7 +11,8 @@ from sondage.beliefs.base import Belief
 from sondage.beliefs.error_curve import CurveState, ErrorCurve
 from sondage.designs.allocation import shares
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
-from sondage.designs.influence import unseen_variance
+from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, remains
+from sondage.designs.influence import divides_by_known, unseen_variance
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
@@ -23,7 +24,6 @@ from sondage.types import Floats, Ints
 _LEAST_VALUE = 0.05
 """Share of its range at which a measure is linearised at least: misses must matter before a hit is seen."""
 _NOTHING = 1e-9
-_MOST_BY_SIZE = 0.9
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,8 @@ class ErrorCurveDesign(Design):
     Neyman's under it, without replacement. With ``joint`` a single measure is aimed at together with those
     that are read off the same labels (F1 with precision and recall), which costs it little.
 
-    Two things guard against a belief that is wrong. A share of the labels goes by size alone, as large as
-    the variance that Neyman's quotas are thought to leave of that of quotas by size: where there is little
-    to gain little is risked. It is ``by_size`` at least. Of the rest, the share ``floor`` is spread evenly
-    along the log-rank. And the rates by which the quotas are made lean towards the mean of their class, by
-    ``doubt`` labels times the square of that same ratio.
+    It is cautious (``designs.caution``): part of the labels goes by size alone, the more the less there is to
+    gain, and part evenly along the log-rank. ``floor`` is the least share of the latter.
     """
 
     alias: ClassVar[str] = "error-curve"
@@ -46,9 +43,7 @@ class ErrorCurveDesign(Design):
     estimator: ClassVar[str] = "posterior"
     belief: Belief = field(default_factory=ErrorCurve)
     strata: Strata = field(default_factory=LogRank)
-    floor: float = 0.15
-    by_size: float = 0.2
-    doubt: float = 10.0
+    floor: float = 0.0
     joint: bool = True
     cost: CostRule = "use"
 
@@ -59,11 +54,8 @@ class ErrorCurveDesign(Design):
                 f"belief= of design {self.alias!r} must be an 'error-curve', not {self.belief!r}: "
                 "other beliefs go with design='stratified'"
             )
-        for name in ("floor", "by_size"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidInput(f"{name}= must be in [0, 1], not {getattr(self, name)}")
-        if not 0 <= self.doubt < np.inf:
-            raise InvalidInput(f"doubt= must be a number of labels, 0 or above, not {self.doubt}")
+        if not 0 <= self.floor <= 1:
+            raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
 
     def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
         """Cells of the strata; with more than two classes, of one rank of doubt over all of them."""
@@ -77,7 +69,7 @@ class ErrorCurveDesign(Design):
     def table(self, problem: Problem, n: int) -> Table:
         """The quota of every cell."""
         size = problem.units.size
-        weight = self.weights(problem)
+        weight = self.weights(problem, n)
         if self.cost == "only":
             weight = size.astype(np.float64)
         if self.cost != "ignore":
@@ -85,36 +77,41 @@ class ErrorCurveDesign(Design):
         goal = shares(weight, size, int(problem.asked.sum()) + n)
         return Table(self.kind, quota=self._quota(goal, problem, n))
 
-    def weights(self, problem: Problem) -> Floats:
-        """(U,) share of the labels that each unit should have, costs apart."""
+    def weights(self, problem: Problem, n: int) -> Floats:
+        """(U,) share of the labels that each unit should have after ``n`` more, costs apart."""
         state, size = problem.state, problem.units.size
         assert isinstance(state, CurveState)
         assert state.ranks is not None
-        deviation = self._deviation(problem, state)
+        caution = self._caution(problem, state)
+        deviation = self._deviation(problem, state, caution)
         matters = deviation > 0
         if not matters.any():
             return np.asarray(size / size.sum())
         evenly, by_size, believed = state.ranks.reach * matters, size * matters, size * deviation
-        risked = max(self.by_size, min(_remains(by_size, deviation), _MOST_BY_SIZE))
-        floor = self.floor * (1.0 - risked)
-        parts = ((1.0 - floor - risked, believed), (floor, evenly), (risked, by_size))
+        outside = 1.0
+        if caution is not SHARED:
+            outside -= float(np.bincount(state.ranks.family, weights=by_size).max() / by_size.sum())
+        flat, even = caution.shares(remains(by_size, deviation), outside, int(problem.answered.sum()), n)
+        even = max(even, min(self.floor, 1.0 - flat))
+        parts = ((1.0 - even - flat, believed), (even, evenly), (flat, by_size))
         return np.asarray(sum(share * one / one.sum() for share, one in parts))
 
-    def _deviation(self, problem: Problem, state: CurveState) -> Floats:
-        """(U,) standard deviation of the influence of an item of each unit, its rate being doubted."""
-        measure, size = problem.measure, problem.units.size
-        aims = (measure, *measure.companions) if self.joint else (measure,)
+    def _caution(self, problem: Problem, state: CurveState) -> Caution:
+        """How far the belief is followed: by what the measure divides by, and how many curves there are."""
         assert state.ranks is not None
-        belief = problem.belief
+        if len(state.curve.curves.priors) == 1 and len(state.ranks.agreed) > 1:
+            return SHARED
+        return MEAN if problem.once("mean", lambda: divides_by_known(problem)) else RATIO
+
+    def _deviation(self, problem: Problem, state: CurveState, caution: Caution) -> Floats:
+        """(U,) standard deviation of the influence of an item of each unit, its rate being doubted."""
+        belief, measure, size = problem.belief, problem.measure, problem.units.size
         assert isinstance(belief, ErrorCurve)
-        own = belief.own
-        rate = np.clip(state.rate(own), _NOTHING, 1.0 - _NOTHING)
+        assert state.ranks is not None
+        aims = (measure, *measure.companions) if self.joint else (measure,)
+        rate = np.clip(state.rate(belief.own), _NOTHING, 1.0 - _NOTHING)
         jump = unseen_variance(problem, aims, _LEAST_VALUE) / (rate * (1.0 - rate))
-        doubt = self.doubt * _remains(size, np.sqrt(jump * rate * (1.0 - rate))) ** 2
-        family = state.ranks.family
-        mean = np.bincount(family, weights=size * rate) / np.bincount(family, weights=size)
-        counted = problem.answered + own
-        rate = (counted * rate + doubt * mean[family]) / (counted + doubt)
+        rate = caution.doubted(rate, problem.answered + belief.own, size, state.ranks.family, jump)
         return np.asarray(np.sqrt(jump * rate * (1.0 - rate)))
 
     def _quota(self, goal: Floats, problem: Problem, n: int) -> Ints:
@@ -130,12 +127,6 @@ class ErrorCurveDesign(Design):
             more = rounded(lack, n - int(quota.sum()), source)
             quota += np.minimum(more, room)
         return quota
-
-
-def _remains(size: Ints, deviation: Floats) -> float:
-    """Variance that Neyman's quotas leave of that of quotas by size, for these deviations (1 if none)."""
-    square = float(size.sum()) * float(size @ np.square(deviation))
-    return float(size @ deviation) ** 2 / square if square > 0 else 1.0
 
 
 def rounded(lack: Floats, n: int, stream: Stream) -> Ints:

@@ -287,6 +287,16 @@ def unseen_variance(problem: Problem, measures: Sequence[Measure], least: float)
     return total
 
 
+def divides_by_known(problem: Problem) -> bool:
+    """Whether the measure is a mean over items that are known without labels, all those of the pool."""
+    if problem.measure.ratio is None or not problem.pool.labels.finite:
+        return False
+    rows, _ = problem.once("representatives", problem.units.representatives)
+    labels = np.arange(problem.pool.labels.size, dtype=np.float64)
+    below = problem.measure.loss(problem.pool.rows(rows), labels) @ problem.measure.ratio[1]
+    return bool((np.ptp(below, axis=1) == 0).all() and (below > 0).all())
+
+
 def possible_jump(problem: Problem) -> Floats:
     """(U,) squared difference between the greatest and the least influence of a label of each unit."""
     rows, unit, nodes = unit_nodes(problem)

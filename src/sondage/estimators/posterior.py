@@ -25,18 +25,19 @@ class Posterior(Estimator):
     """Every label seen, and for the unlabelled items of a cell its own labels beside the belief's curve.
 
     The curve counts like ``own`` labels in each cell: with many labels a cell speaks for itself, with few it
-    leans on its neighbours. Totals that need no label are exact. The covariance is that of the belief: of
-    the curve, and of the labels not seen around it. For measures that tell items of a cell apart, and for
-    targets that leave items out, the cells' own labels are used alone (estimator ``counts``).
+    leans on its neighbours. By default 10 to 100, by how much cells differ more than by chance. Totals that
+    need no label are exact. The covariance is that of the belief: of the curve, and of the labels not seen
+    around it. For measures that tell items of a cell apart, and for targets that leave items out, the
+    cells' own labels are used alone (estimator ``counts``).
     """
 
     alias: ClassVar[str] = "posterior"
     kinds: ClassVar[frozenset[str]] = frozenset({"strata"})
     centre: Centre = "unit"
-    own: float = 100.0
+    own: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.own < np.inf:
+        if self.own is not None and not 0 <= self.own < np.inf:
             raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own}")
 
     def totals(self, case: Case) -> Totals:
@@ -71,7 +72,7 @@ class Posterior(Estimator):
             """(..., d) averages, the rest of the units having (..., K, S) shares of the classes."""
             return np.asarray((known + np.einsum("k,...ks,ksd->...d", left, weights, loss)) / N)
 
-        rate = state.rate(self.own)
+        rate = state.rate(state.strength_of_curve if self.own is None else self.own)
         weights = state.weights(rate)[unit]
         R = with_rest(weights)
         mean = np.einsum("ks,ksd->kd", weights, loss)
@@ -82,7 +83,7 @@ class Posterior(Estimator):
         jump -= np.einsum("ks,ksd->kd", state.weights(np.zeros(len(rate)))[unit], loss)
         moves = np.zeros((case.units.count, case.measure.d))
         moves[unit] = (left * (rate * (1.0 - rate))[unit])[:, None] * jump / N
-        curve = moves.T @ state.curve.covariance @ moves
+        curve = moves.T @ belief.loosened(state).covariance @ moves
         own = np.einsum("td,te->de", told, told)
         pool_cov = (own + square) / N - np.outer(R, R)
 

@@ -77,3 +77,33 @@ class PosteriorInterval(Interval):
                 low[j], high[j] = min(low[j], low[j] + shift), max(high[j], high[j] + shift)
         widen = 1.0 + _SMALL / max(totals.df, 1.0)
         return value - widen * (value - low), value + widen * (high - value)
+
+
+@dataclass(frozen=True)
+class Calibrated(PosteriorInterval):
+    """The posterior interval at a level so high that one may look at it after every batch.
+
+    Its chance of missing is ``share`` of what is asked for. At 95 % that is 99.75 %: in simulations on real
+    and random pools, looked at after every 25 labels up to 2,000, it missed at any of the looks in about as
+    many runs as it says (see docs/auto.md for the numbers, and for pools on which it does not).
+    """
+
+    alias: ClassVar[str] = "calibrated"
+    guarantee: ClassVar[Guarantee] = "calibrated"
+    share: float = 0.05
+    replicates: int = 4000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.share <= 1:
+            raise InvalidInput(f"share= must be in (0, 1], not {self.share}")
+
+    def assumes(self) -> tuple[str, ...]:
+        """What the draws rest on; looking is allowed."""
+        return (_ASSUMES[self.tail], "looks are no more frequent than every 25 labels")
+
+    def limits(
+        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
+    ) -> tuple[Floats, Floats]:
+        """Quantiles further out."""
+        return super().limits(totals, measure, 1.0 - self.share * (1.0 - level), sides, stream)

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 SAFE_INTERVALS = ("sequence", "asymptotic-sequence")
 """Intervals that hold however often one looks, the first that serves a sample being taken."""
+CALIBRATED = "calibrated"
+"""The one whose level was set by simulation so that looking often is allowed, for a belief in curves."""
 
 
 def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | None = None) -> Estimate:
     """The estimate that a rule looks at: with an interval that is safe to look at, where there is one."""
-    if interval is None and rule.peeks and not allow_unsafe and one_by_one(study):
-        for name in SAFE_INTERVALS:
+    if interval is None and rule.peeks and not allow_unsafe:
+        for name in SAFE_INTERVALS if one_by_one(study) else (CALIBRATED,):
             try:
                 return study.estimate(interval=name, alternative=rule.alternative)
             except NotSupported:
