@@ -26,6 +26,7 @@ from sondage.estimators import (
     SequentialEstimator,
     Weighted,
 )
+from sondage.estimators.lure import LureEstimator
 from sondage.estimators.predictions import nothing_predicted, predictions
 from sondage.estimators.sequential import increments
 from sondage.measures import resolve
@@ -393,10 +394,10 @@ def test_sequential_without_control_is_the_published_lure() -> None:
             N, m = 5, np.arange(1, M + 1)
             q = case.sample.p
             v = 1 + (N - M) / (N - m) * (1 / ((N - m + 1) * q) - 1)
-            estimator = SequentialEstimator(control=False)
             loss = case.losses(case.sample)
-            np.testing.assert_allclose(estimator.totals(case).R, v @ loss / M, **EXACT)
-            np.testing.assert_allclose(estimator.weights(case), N * v / M, **EXACT)
+            for estimator in (SequentialEstimator(control=False), LureEstimator()):
+                np.testing.assert_allclose(estimator.totals(case).R, v @ loss / M, **EXACT)
+                np.testing.assert_allclose(estimator.weights(case), N * v / M, **EXACT)
 
 
 @pytest.mark.parametrize("control", [True, False])

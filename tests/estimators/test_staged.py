@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,9 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.estimators.enumeration import Outcome, case_of, moments, pool_losses, sample_of, tiny_pool
 
+from sondage.beliefs import CountBelief, Seen
 from sondage.errors import InvalidInput
-from sondage.estimators import RoundInfo, Sample
-from sondage.estimators.staged import Staged
+from sondage.estimators import Case, RoundInfo, Sample
+from sondage.estimators.staged import Staged, StagedDifference
+from sondage.measures import resolve
+from sondage.pool.units import CellUnits
 
 FIRST = np.array([1.0, 0.3, 0.45, 1.0, 0.2])
 """Chances of the first round; two items are sure to be labelled, so that there is always an estimate."""
@@ -122,6 +126,67 @@ def test_successive_differences_by_hand() -> None:
     z = pool_losses(pool, "accuracy", y)[rows] * (np.sqrt(1 - pi) / pi)[:, None] / 8
     by_hand = 4 / 6 * np.diff(z, axis=0).T @ np.diff(z, axis=0)
     np.testing.assert_allclose(totals.cov, by_hand, rtol=1e-12)
+
+
+# ---- with predictions ----------------------------------------------------------------------------
+
+
+def predicting_cases(measure: str) -> tuple[list[tuple[float, Case]], CellUnits]:
+    """The two rounds in cells, with a belief that learns from the labels of the first."""
+    pool, y = tiny_pool(5)
+    bound = resolve(measure).bind(pool)
+    units = CellUnits(pool, (np.arange(5) % 2).astype(np.int64), bound.signature(pool), seed=0)
+    belief = CountBelief().bind(pool, bound.systems(pool))
+    start = belief.start(pool, units)
+    memo: dict[Any, Any] = {}
+    cases = []
+    for chance, sample in two_rounds(y):
+        unit = units.unit_of(sample.row)
+        early = sample.round == 0
+        later = belief.step(start, Seen(unit[early], sample.row[early], y[sample.row[early]]))
+        mine = replace(sample, unit=unit)
+        cases.append((chance, case_of(pool, measure, mine, units, [start, later], CountBelief(), memo)))
+    return cases, units
+
+
+@pytest.mark.parametrize("weighting", ["asked", "root", "even"])
+@pytest.mark.parametrize("measure", ["f1", "accuracy", "brier_score_loss"])
+def test_differences_from_predictions_that_learn_are_exact_too(measure: str, weighting: Any) -> None:
+    pool, y = tiny_pool(5)
+    cases, _ = predicting_cases(measure)
+    mean, cov, estimated = moments(StagedDifference(weighting), cases)
+    np.testing.assert_allclose(mean, pool_losses(pool, measure, y).mean(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(estimated, cov, rtol=1e-9, atol=1e-14)
+
+
+def test_the_difference_by_hand() -> None:
+    """``sum of labelled + sum of m over the rest + sum (l - m) / pi``, round by round."""
+    cases, units = predicting_cases("f1")
+    pool, _ = tiny_pool(5)
+    bound = resolve("f1").bind(pool)
+    rows = units.representatives()[0]
+    loss = bound.loss(pool.rows(rows), np.array([0.0, 1.0]))
+    for _, case in cases[:: len(cases) // 20]:
+        sample, own = case.sample, case.losses(case.sample)
+        total = np.zeros(bound.d)
+        for number, weight in ((0, 2 / 7), (1, 5 / 7)):
+            nodes = case.states[number].nodes
+            assert nodes is not None
+            m = np.einsum("us,usd->ud", nodes.weights, loss)
+            before, now = sample.round < number, sample.round == number
+            left = units.size - np.bincount(sample.unit[before], minlength=units.count)
+            inverse = ((own - m[sample.unit]) / sample.pi[:, None])[now].sum(axis=0)
+            total += weight * (own[before].sum(axis=0) + left @ m + inverse)
+        np.testing.assert_allclose(StagedDifference().totals(case).R, total / 5, rtol=1e-10, atol=1e-13)
+
+
+def test_totals_that_need_no_label_are_exact_with_predictions() -> None:
+    pool, _ = tiny_pool(5)
+    for _, case in predicting_cases("f1")[0][::50]:
+        totals = StagedDifference().totals(case)
+        assert totals.R[0] == pytest.approx(1.0, abs=1e-12)
+        assert totals.cov[0, 0] == pytest.approx(0.0, abs=1e-20)
+        assert totals.R[3] == pytest.approx(pool.system().prediction.mean(), abs=1e-12)  # type: ignore[union-attr]
 
 
 def test_weighting_is_checked() -> None:

@@ -57,17 +57,16 @@ class SequentialEstimator(Estimator):
             scale[:, None] * (z / N - R),
             kish((weight * bearing(measure, loss))[seen]),
             max(float(seen.sum()) - 1.0, 1.0),
-            weighted_covariance(loss[seen], share[seen] / mine.p[seen], R),
+            weighted_covariance(loss[seen], _counts(share, mine)[seen], R),
             prior_cov=self._expected(case, predicted, float(np.square(share).sum())),
             exact=len(mine) == N and bool(seen.all()),
         )
 
     def weights(self, case: Case) -> Floats:
-        """What each label counts in the plain form: its own increment, and all later ones' sums."""
+        """What each label counts in the plain form."""
         sample = case.sample
         share = _shares(len(sample), len(case.pool), self.weighting)
-        later = np.cumsum(share[::-1])[::-1] - share
-        return np.where(sample.answered, share / sample.p + later, 0.0)
+        return np.where(sample.answered, _counts(share, sample), 0.0)
 
     def _losses(self, case: Case, mine: Sample, predicted: Floats) -> Floats:
         """(T, d) losses; where there is no label, the mean of the unit's labels or the prediction."""
@@ -106,6 +105,11 @@ def increments(sample: Sample, loss: Floats, predicted: Floats, size: Ints) -> F
     labelled = np.cumsum(loss, axis=0) - loss
     expected = predicted[sample.round, sample.unit]
     return labelled + rest + (loss - expected) / sample.p[:, None]
+
+
+def _counts(share: Floats, sample: Sample) -> Floats:
+    """(T,) what each draw counts in the plain form: its own increment, and all later ones' sums."""
+    return np.asarray(share / sample.p + np.cumsum(share[::-1])[::-1] - share)
 
 
 def _shares(T: int, N: int, weights: str) -> Floats:

@@ -1,0 +1,46 @@
+"""Which estimator a round belongs to: the usual one of its kind, or the one that its design has named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+import sondage as sd
+from sondage.designs import Design, Sequential
+from sondage.errors import InvalidInput
+from sondage.estimators import Counts, Estimator, SequentialEstimator, estimator_for
+from sondage.estimators.combine import estimators_of
+from sondage.estimators.lure import LureEstimator
+from sondage.testing.designs import ask_and_tell, small_pool
+
+
+def test_the_named_estimator_serves_its_kinds_and_the_usual_one_all_others() -> None:
+    assert estimator_for("wor") == SequentialEstimator()
+    assert estimator_for("wor", "lure") == LureEstimator()
+    assert estimator_for("strata", "lure") == Counts()
+
+
+@pytest.mark.parametrize("design", [kind for kind in Design.catalogue().values() if kind.estimator])
+def test_a_named_estimator_is_there_and_serves_the_kind(design: type[Design]) -> None:
+    assert design.kind in Estimator.from_alias(design.estimator).kinds
+
+
+def test_an_estimator_that_is_not_there_is_named_when_the_study_is_made() -> None:
+    @dataclass(frozen=True)
+    class Lost(Sequential):
+        estimator: ClassVar[str] = "no such estimator"
+
+    pool, _ = small_pool()
+    with pytest.raises(InvalidInput, match="no such estimator"):
+        sd.create_study(pool, "f1", design=Lost())
+
+
+def test_a_case_of_a_study_carries_the_name() -> None:
+    pool, labels = small_pool(60)
+    for design, expected in (("lure", LureEstimator()), ("sequential", SequentialEstimator())):
+        study = sd.create_study(pool, "f1", design=design, rng=1)
+        ask_and_tell(study, labels, 10)
+        (found, share, _), *others = estimators_of(study.case())
+        assert (found, share, others) == (expected, 1.0, [])
