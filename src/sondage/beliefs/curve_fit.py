@@ -130,7 +130,7 @@ class Curves:
 
 @dataclass(frozen=True)
 class CurveFit:
-    """Fitted curves: the mode ``theta`` (the knots of every curve, then the levels) and the curvature there."""
+    """Fitted curves: the mode ``theta`` (knots of every curve, then levels) and the curvature there."""
 
     curves: Curves
     theta: Floats
