@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs.base import Belief
-from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
 from sondage.designs.allocation import shares
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
 from sondage.designs.influence import unseen_variance
+from sondage.designs.place import predicted_words
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
@@ -67,22 +68,56 @@ class ErrorCurveDesign(Design):
 
     def table(self, problem: Problem, n: int) -> Table:
         """The quota of every cell."""
-        state = problem.state
-        assert isinstance(state, CurveState)
-        assert state.ranks is not None
         size, asked = problem.units.size, problem.asked
-        believed = size * self._deviation(problem)
-        reach = state.ranks.reach
-        floor = (1 - self.by_size) * reach / reach.sum() + self.by_size * size / size.sum()
-        weight = floor
-        if believed.sum() > 0:
-            weight = (1 - self.floor) * believed / believed.sum() + self.floor * floor
+        believed, floor = self._shares(problem, self._deviation(problem))
+        weight = believed + floor
         if self.cost == "only":
             weight = size.astype(np.float64)
         if self.cost != "ignore":
             weight = weight / np.sqrt(problem.units.cost)
         goal = shares(weight, size, int(asked.sum()) + n)
         return Table(self.kind, quota=self._quota(goal, problem, n))
+
+    def reason(self, problem: Problem, unit: int) -> str:
+        """What is thought of such predictions, and which measure learns most from a label there."""
+        about = self.tells_of(problem)[unit]
+        why = f"a label there tells most about {about}"
+        if about is None:
+            why = "some labels go to all ranks alike, whatever is thought"
+        return f"{thought_of(problem, unit)}; {why}"
+
+    def tells_of(self, problem: Problem) -> list[str | None]:
+        """(U,) the measure that learns most from a label of each unit, on the scale of what it has to learn.
+
+        None where labels go mostly without regard to the belief. Worked out once for every state of it.
+        """
+        kept = problem.memo.get("tells of")
+        if kept is not None and kept[0] is problem.state:
+            return list(kept[1])
+        aims = self.aims(problem.measure)
+        each = np.array([unseen_variance(problem, (aim,), _LEAST_VALUE) for aim in aims])
+        believed, floor = self._shares(problem, np.sqrt(each.sum(axis=0)))
+        total = each @ problem.units.size
+        most = (each / np.where(total > 0, total, 1.0)[:, None]).argmax(axis=0)
+        names = [aim.names[0] if aim.m == 1 else "several measures" for aim in aims]
+        found = [names[k] if by else None for k, by in zip(most.tolist(), believed >= floor, strict=True)]
+        problem.memo["tells of"] = problem.state, found
+        return list(found)
+
+    def _shares(self, problem: Problem, deviation: Floats) -> tuple[Floats, Floats]:
+        """(U,) twice: shares of the labels by the belief, and without regard to it; 1 together."""
+        state, size = problem.state, problem.units.size
+        assert isinstance(state, CurveState)
+        assert state.ranks is not None
+        believed, reach = size * deviation, state.ranks.reach
+        floor = (1 - self.by_size) * reach / reach.sum() + self.by_size * size / size.sum()
+        if not believed.sum() > 0:
+            return np.zeros(len(size)), floor
+        return (1 - self.floor) * believed / believed.sum(), self.floor * floor
+
+    def aims(self, measure: Measure) -> tuple[Measure, ...]:
+        """What the labels are for."""
+        return (measure, *measure.companions) if self.joint else (measure,)
 
     def _quota(self, goal: Floats, problem: Problem, n: int) -> Ints:
         """Whole labels to add, at random where shares are fractions; cells that are full give theirs on."""
@@ -100,9 +135,41 @@ class ErrorCurveDesign(Design):
 
     def _deviation(self, problem: Problem) -> Floats:
         """(U,) standard deviation of the influence of an item of each unit, under the belief."""
-        measure = problem.measure
-        aims = (measure, *measure.companions) if self.joint else (measure,)
-        return np.asarray(np.sqrt(unseen_variance(problem, aims, _LEAST_VALUE)))
+        return np.asarray(np.sqrt(unseen_variance(problem, self.aims(problem.measure), _LEAST_VALUE)))
+
+
+def thought_of(problem: Problem, unit: int) -> str:
+    """Where the items of a unit lie from the boundary, and how many of such predictions are thought wrong."""
+    state, belief, pool = problem.state, problem.belief, problem.pool
+    assert isinstance(state, CurveState)
+    assert isinstance(belief, ErrorCurve)
+    assert state.ranks is not None
+    rows, _ = problem.once("representatives", problem.units.representatives)
+    systems = belief.systems
+    place = [predicted_words(pool, systems, rows[unit : unit + 1])]
+    if state.ranks.ordered:
+        place.append(rank_words(state.ranks, unit))
+    whose = "" if state.ranks.agreed[int(state.ranks.family[unit])] else f" of {systems[0]}"
+    rate = percent(float(state.rate(belief.own)[unit]))
+    return f"{', '.join(place)}, where about {rate} of the predictions{whose} are thought wrong"
+
+
+def rank_words(ranks: Ranks, unit: int) -> str:
+    """The ranks of a unit's stratum: from the boundary, or by doubt where classes are ranked together."""
+    first, last = int(ranks.first[unit]), int(ranks.last[unit])
+    reach = f"{first:,}" if first == last else f"{first:,} to {last:,}"
+    return f"rank {reach} " + ("by doubt" if ranks.across else "from the boundary")
+
+
+def percent(share: float) -> str:
+    """A share as people say it.
+
+    >>> [percent(one) for one in (0.4731, 0.012, 0.00012)]
+    ['47 %', '1.2 %', '1 in 8,300']
+    """
+    if share >= 0.001:
+        return f"{100 * share:.2g} %"
+    return f"1 in {float(f'{1 / max(share, 1e-9):.2g}'):,.0f}"
 
 
 def rounded(lack: Floats, n: int, stream: Stream) -> Ints:
