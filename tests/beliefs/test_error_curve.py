@@ -74,19 +74,21 @@ def pool_of(n: int = 64) -> Pool:
 # ---- where units lie ---------------------------------------------------------------------------------
 
 
-def test_positions_are_the_mean_log2_rank_from_the_boundary_in_each_predicted_class() -> None:
+def test_positions_are_the_mean_log2_rank_and_three_times_the_share_further_in() -> None:
     pool = pool_of(60)
     units = cells(pool)
     ranks = ranks_of(pool, ("model",), units)
     predicted = np.asarray(pool.system().prediction)
-    rank = np.empty(60)
+    rank, outside = np.empty(60), np.empty(60)
     for one in (0, 1):
         mine = np.flatnonzero(predicted == one)
         outwards = mine[np.argsort(np.abs(np.linspace(-1, 1, 60)[mine]))]
         rank[outwards] = np.arange(1, len(mine) + 1)
+        outside[outwards] = np.arange(len(mine)) / len(mine)
     for unit in range(units.count):
         rows = units.members(unit)
-        assert ranks.at[unit] == pytest.approx(np.log2(rank[rows]).mean(), abs=1e-10)
+        at = np.log2(rank[rows]).mean() + 3 * outside[rows].mean()
+        assert ranks.at[unit] == pytest.approx(at, abs=1e-10)
         assert ranks.expects[unit] == predicted[rows[0]]
         reach = np.log((rank[rows].max() + 0.5) / (rank[rows].min() - 0.5))
         assert ranks.reach[unit] == pytest.approx(reach, abs=1e-10)

@@ -92,16 +92,19 @@ def test_quotas_add_up_and_are_never_above_what_a_cell_has(n: int, before: int, 
 @pytest.mark.parametrize("floor", [0.0, 0.2, 1.0])
 @pytest.mark.parametrize("labels", [0, 60])
 def test_on_average_quotas_are_neymans_beside_the_floor(floor: float, labels: int) -> None:
-    """Size times deviation, and the log of how far a cell reaches; those above their goal get none."""
-    study = answered(study_of(design=ErrorCurveDesign(floor=floor)), labels)
+    """Size times deviation, the log of how far a cell reaches, and size alone by what there is to gain."""
+    study = answered(study_of(design=ErrorCurveDesign(floor=floor, doubt=0.0)), labels)
     problem, n = study.problem(), 40
     state = problem.state
     assert isinstance(state, CurveState)
     assert state.ranks is not None
     aims = (problem.measure, *problem.measure.companions)
-    spread = problem.units.size * np.sqrt(unseen_variance(problem, aims, 0.05))
-    reach = state.ranks.reach
+    size, deviation = problem.units.size, np.sqrt(unseen_variance(problem, aims, 0.05))
+    spread, reach = size * deviation, state.ranks.reach
+    left = spread.sum() ** 2 / (size.sum() * (size * deviation**2).sum())
+    by_size = np.clip(left, 0.2, 0.9)
     weight = (1 - floor) * spread / spread.sum() + floor * reach / reach.sum()
+    weight = (1 - by_size) * weight + by_size * size / size.sum()
     goal = shares(weight, problem.units.size, labels + n)
     lack = np.maximum(goal - problem.asked, 0)
     found = np.mean([study.design.table(replace(problem, round=k), n).quota for k in range(300)], axis=0)

@@ -51,9 +51,9 @@ class Curves:
     """Some curves, families of cells that follow them, and the cells.
 
     ``family`` is (U,) the family of each cell and ``at`` (U,) its position. All curves have the same knots;
-    those beyond the cells of a curve follow from its prior.
+    those beyond the cells of a curve follow from its prior. Without ``families`` each has its own curve.
 
-    >>> curves = Curves(np.zeros(3, int), np.array([0.0, 1.0, 2.0]), (Prior(),), (Family(),))
+    >>> curves = Curves(np.zeros(3, int), np.array([0.0, 1.0, 2.0]), (Prior(),))
     >>> fit = curves.fit(np.array([9.0, 9.0, 9.0]), np.array([6.0, 3.0, 0.0]))
     >>> fit.rate.round(2).tolist()
     [0.61, 0.31, 0.06]
@@ -62,7 +62,12 @@ class Curves:
     family: Ints
     at: Floats
     priors: tuple[Prior, ...]
-    families: tuple[Family, ...]
+    families: tuple[Family, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.families:
+            each = tuple(Family(curve) for curve in range(len(self.priors)))
+            object.__setattr__(self, "families", each)
 
     @cached_property
     def knots(self) -> int:
@@ -78,7 +83,7 @@ class Curves:
     def levels(self) -> Floats:
         """(U, L) 1 for the level of each cell's family, of the families that have one."""
         own = [f for f, one in enumerate(self.families) if one.level > 0]
-        return (self.family[:, None] == np.array(own, dtype=np.int64)).astype(np.float64)
+        return np.asarray(self.family[:, None] == np.array(own, dtype=np.int64), dtype=np.float64)
 
     @cached_property
     def basis(self) -> Floats:
@@ -135,6 +140,12 @@ class CurveFit:
     curves: Curves
     theta: Floats
     hessian: Floats
+
+    @property
+    def knots(self) -> Floats:
+        """(C, J) log-odds at the knots of each curve."""
+        C, J = len(self.curves.priors), self.curves.knots
+        return self.theta[: C * J].reshape(C, J)
 
     @cached_property
     def rate(self) -> Floats:

@@ -25,6 +25,8 @@ from sondage.types import Floats, Ints
 
 _SPLIT = 10.0
 """Pseudo-labels with which the scores say which class a wrong prediction should have been."""
+_OUTER = 3.0
+"""Knots that the outermost half of a class has beside those of log-rank, about."""
 _WHO = 1.5
 """Standard deviation of the log-odds of who is right where systems disagree."""
 
@@ -38,7 +40,11 @@ class Ranks:
     expects: Ints
     """(U,) the class that is predicted (by the first system, where there are several)."""
     at: Floats
-    """(U,) mean log2 of the ranks of the unit's stratum; 0 for all where there is no score."""
+    """(U,) position of the unit's stratum on the curve; 0 for all where there is no score.
+
+    The mean log2 of its ranks, and ``_OUTER`` times the share of the ranks before it: log-rank alone would
+    leave the outer half of a class one knot, however many items that is.
+    """
     reach: Floats
     """(U,) log of how much further the unit's stratum reaches than the ones before it, by share."""
     agreed: tuple[bool, ...]
@@ -253,7 +259,9 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
         code = units.codes[members].astype(np.int64)
         mine = np.unique(code)
         if (family[mine] >= 0).any():
-            raise InvalidInput("belief 'error-curve' needs units that keep the predicted classes apart")
+            raise InvalidInput(
+                "belief 'error-curve' needs cells that keep the predicted classes apart: use 'log-rank'"
+            )
         family[mine] = f
         each = from_boundary(pool, systems, members)
         ordered &= each is not None
@@ -269,7 +277,8 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
     end[order] = np.cumsum(size[order])
     end -= (np.cumsum(np.bincount(together, weights=size)) - np.bincount(together, weights=size))[together]
     begin = end - size
-    at = (gammaln(end + 1) - gammaln(begin + 1)) / np.maximum(size, 1) / np.log(2.0)
+    logs = (gammaln(end + 1) - gammaln(begin + 1)) / np.maximum(size, 1) / np.log(2.0)
+    at = logs + _OUTER * 0.5 * (begin + end - 1.0) / np.bincount(together, weights=size)[together]
     share = units.size / size[units.stratum]
     reach = np.log((end + 0.5) / (begin + 0.5))[units.stratum] * share
     agreed = tuple(bool(column) for column in (predicted == predicted[0]).all(axis=0))

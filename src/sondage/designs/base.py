@@ -165,16 +165,16 @@ class Design(Named, family="sondage.designs"):
     ``strata`` is how the pool is cut into units; None makes every item its own unit. Kinds ``poisson``
     and ``fixed`` draw single items and need None; kinds ``strata`` and ``wor`` need units of several; kind
     ``wr`` takes both. A design with single items must be ``static``: its table may not depend on labels.
-    ``batch`` is how many labels it likes to ask for at once.
+    ``batch`` is how many labels it likes to ask for at once. ``estimator`` is the name of the estimator that
+    its rounds belong to, where that is not the usual one of their kind.
     """
 
     kind: ClassVar[Kind]
     oracles: ClassVar[frozenset[str]] = frozenset({"deterministic"})
     static: ClassVar[bool] = False
+    estimator: ClassVar[str] = ""
     belief: Belief = ScoreBelief()
     strata: Strata | None = None
-    estimator: ClassVar[str | None] = None
-    """Name of the estimator that it goes with, where that is not the usual one of its kind."""
     batch: int = 25
 
     def belief_for(self, oracle: Oracle) -> Belief:

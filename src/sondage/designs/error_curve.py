@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs.base import Belief
-from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
+from sondage.beliefs.error_curve import CurveState, ErrorCurve
 from sondage.designs.allocation import shares
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
 from sondage.designs.influence import unseen_variance
-from sondage.designs.place import predicted_words
+from sondage.designs.reasons import reason_of
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
@@ -24,6 +24,7 @@ from sondage.types import Floats, Ints
 _LEAST_VALUE = 0.05
 """Share of its range at which a measure is linearised at least: misses must matter before a hit is seen."""
 _NOTHING = 1e-9
+_MOST_BY_SIZE = 0.9
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,24 @@ class ErrorCurveDesign(Design):
     """Strata by rank from the decision boundary, and quotas in proportion to the spread of the influence.
 
     The belief is a curve of the error rate against log-rank (``beliefs.ErrorCurve``), the quotas are
-    Neyman's under it, without replacement. ``floor`` is the share of the labels that goes without regard to
-    the belief: evenly along the log-rank, and by size. With ``joint`` a single measure is aimed at together
-    with those that are read off the same labels (F1 with precision and recall), which costs it little.
+    Neyman's under it, without replacement. With ``joint`` a single measure is aimed at together with those
+    that are read off the same labels (F1 with precision and recall), which costs it little.
+
+    Two things guard against a belief that is wrong. A share of the labels goes by size alone, as large as
+    the variance that Neyman's quotas are thought to leave of that of quotas by size: where there is little
+    to gain little is risked. It is ``by_size`` at least. Of the rest, the share ``floor`` is spread evenly
+    along the log-rank. And the rates by which the quotas are made lean towards the mean of their class, by
+    ``doubt`` labels times the square of that same ratio.
     """
 
     alias: ClassVar[str] = "error-curve"
     kind: ClassVar[Kind] = "strata"
-    estimator: ClassVar[str | None] = "posterior"
+    estimator: ClassVar[str] = "posterior"
     belief: Belief = field(default_factory=ErrorCurve)
     strata: Strata = field(default_factory=LogRank)
-    floor: float = 0.2
-    by_size: float = 0.0
+    floor: float = 0.15
+    by_size: float = 0.2
+    doubt: float = 10.0
     joint: bool = True
     cost: CostRule = "use"
 
@@ -56,6 +63,8 @@ class ErrorCurveDesign(Design):
         for name in ("floor", "by_size"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInput(f"{name}= must be in [0, 1], not {getattr(self, name)}")
+        if not 0 <= self.doubt < np.inf:
+            raise InvalidInput(f"doubt= must be a number of labels, 0 or above, not {self.doubt}")
 
     def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
         """Cells of the strata; with more than two classes, of one rank of doubt over all of them."""
@@ -68,56 +77,50 @@ class ErrorCurveDesign(Design):
 
     def table(self, problem: Problem, n: int) -> Table:
         """The quota of every cell."""
-        size, asked = problem.units.size, problem.asked
-        believed, floor = self._shares(problem, self._deviation(problem))
-        weight = believed + floor
+        size = problem.units.size
+        weight = self.weights(problem)
         if self.cost == "only":
             weight = size.astype(np.float64)
         if self.cost != "ignore":
             weight = weight / np.sqrt(problem.units.cost)
-        goal = shares(weight, size, int(asked.sum()) + n)
+        goal = shares(weight, size, int(problem.asked.sum()) + n)
         return Table(self.kind, quota=self._quota(goal, problem, n))
 
-    def reason(self, problem: Problem, unit: int) -> str:
-        """What is thought of such predictions, and which measure learns most from a label there."""
-        about = self.tells_of(problem)[unit]
-        why = f"a label there tells most about {about}"
-        if about is None:
-            why = "some labels go to all ranks alike, whatever is thought"
-        return f"{thought_of(problem, unit)}; {why}"
-
-    def tells_of(self, problem: Problem) -> list[str | None]:
-        """(U,) the measure that learns most from a label of each unit, on the scale of what it has to learn.
-
-        None where labels go mostly without regard to the belief. Worked out once for every state of it.
-        """
-        kept = problem.memo.get("tells of")
-        if kept is not None and kept[0] is problem.state:
-            return list(kept[1])
-        aims = self.aims(problem.measure)
-        each = np.array([unseen_variance(problem, (aim,), _LEAST_VALUE) for aim in aims])
-        believed, floor = self._shares(problem, np.sqrt(each.sum(axis=0)))
-        total = each @ problem.units.size
-        most = (each / np.where(total > 0, total, 1.0)[:, None]).argmax(axis=0)
-        names = [aim.names[0] if aim.m == 1 else "several measures" for aim in aims]
-        found = [names[k] if by else None for k, by in zip(most.tolist(), believed >= floor, strict=True)]
-        problem.memo["tells of"] = problem.state, found
-        return list(found)
-
-    def _shares(self, problem: Problem, deviation: Floats) -> tuple[Floats, Floats]:
-        """(U,) twice: shares of the labels by the belief, and without regard to it; 1 together."""
+    def weights(self, problem: Problem) -> Floats:
+        """(U,) share of the labels that each unit should have, costs apart."""
         state, size = problem.state, problem.units.size
         assert isinstance(state, CurveState)
         assert state.ranks is not None
-        believed, reach = size * deviation, state.ranks.reach
-        floor = (1 - self.by_size) * reach / reach.sum() + self.by_size * size / size.sum()
-        if not believed.sum() > 0:
-            return np.zeros(len(size)), floor
-        return (1 - self.floor) * believed / believed.sum(), self.floor * floor
+        deviation = self._deviation(problem, state)
+        matters = deviation > 0
+        if not matters.any():
+            return np.asarray(size / size.sum())
+        evenly, by_size, believed = state.ranks.reach * matters, size * matters, size * deviation
+        risked = max(self.by_size, min(_remains(by_size, deviation), _MOST_BY_SIZE))
+        floor = self.floor * (1.0 - risked)
+        parts = ((1.0 - floor - risked, believed), (floor, evenly), (risked, by_size))
+        return np.asarray(sum(share * one / one.sum() for share, one in parts))
 
-    def aims(self, measure: Measure) -> tuple[Measure, ...]:
-        """What the labels are for."""
-        return (measure, *measure.companions) if self.joint else (measure,)
+    def _deviation(self, problem: Problem, state: CurveState) -> Floats:
+        """(U,) standard deviation of the influence of an item of each unit, its rate being doubted."""
+        measure, size = problem.measure, problem.units.size
+        aims = (measure, *measure.companions) if self.joint else (measure,)
+        assert state.ranks is not None
+        belief = problem.belief
+        assert isinstance(belief, ErrorCurve)
+        own = belief.own
+        rate = np.clip(state.rate(own), _NOTHING, 1.0 - _NOTHING)
+        jump = unseen_variance(problem, aims, _LEAST_VALUE) / (rate * (1.0 - rate))
+        doubt = self.doubt * _remains(size, np.sqrt(jump * rate * (1.0 - rate))) ** 2
+        family = state.ranks.family
+        mean = np.bincount(family, weights=size * rate) / np.bincount(family, weights=size)
+        counted = problem.answered + own
+        rate = (counted * rate + doubt * mean[family]) / (counted + doubt)
+        return np.asarray(np.sqrt(jump * rate * (1.0 - rate)))
+
+    def reason(self, problem: Problem, unit: int) -> str:
+        """What is thought of such predictions, and which measure learns most from a label there."""
+        return reason_of(self, problem, unit)
 
     def _quota(self, goal: Floats, problem: Problem, n: int) -> Ints:
         """Whole labels to add, at random where shares are fractions; cells that are full give theirs on."""
@@ -133,43 +136,11 @@ class ErrorCurveDesign(Design):
             quota += np.minimum(more, room)
         return quota
 
-    def _deviation(self, problem: Problem) -> Floats:
-        """(U,) standard deviation of the influence of an item of each unit, under the belief."""
-        return np.asarray(np.sqrt(unseen_variance(problem, self.aims(problem.measure), _LEAST_VALUE)))
 
-
-def thought_of(problem: Problem, unit: int) -> str:
-    """Where the items of a unit lie from the boundary, and how many of such predictions are thought wrong."""
-    state, belief, pool = problem.state, problem.belief, problem.pool
-    assert isinstance(state, CurveState)
-    assert isinstance(belief, ErrorCurve)
-    assert state.ranks is not None
-    rows, _ = problem.once("representatives", problem.units.representatives)
-    systems = belief.systems
-    place = [predicted_words(pool, systems, rows[unit : unit + 1])]
-    if state.ranks.ordered:
-        place.append(rank_words(state.ranks, unit))
-    whose = "" if state.ranks.agreed[int(state.ranks.family[unit])] else f" of {systems[0]}"
-    rate = percent(float(state.rate(belief.own)[unit]))
-    return f"{', '.join(place)}, where about {rate} of the predictions{whose} are thought wrong"
-
-
-def rank_words(ranks: Ranks, unit: int) -> str:
-    """The ranks of a unit's stratum: from the boundary, or by doubt where classes are ranked together."""
-    first, last = int(ranks.first[unit]), int(ranks.last[unit])
-    reach = f"{first:,}" if first == last else f"{first:,} to {last:,}"
-    return f"rank {reach} " + ("by doubt" if ranks.across else "from the boundary")
-
-
-def percent(share: float) -> str:
-    """A share as people say it.
-
-    >>> [percent(one) for one in (0.4731, 0.012, 0.00012)]
-    ['47 %', '1.2 %', '1 in 8,300']
-    """
-    if share >= 0.001:
-        return f"{100 * share:.2g} %"
-    return f"1 in {float(f'{1 / max(share, 1e-9):.2g}'):,.0f}"
+def _remains(size: Ints, deviation: Floats) -> float:
+    """Variance that Neyman's quotas leave of that of quotas by size, for these deviations (1 if none)."""
+    square = float(size.sum()) * float(size @ np.square(deviation))
+    return float(size @ deviation) ** 2 / square if square > 0 else 1.0
 
 
 def rounded(lack: Floats, n: int, stream: Stream) -> Ints:

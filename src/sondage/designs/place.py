@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from sondage.pool.pool import Pool
 from sondage.pool.score_column import score_column, score_name
 from sondage.pool.stratification import short
 from sondage.pool.units import CellUnits
-from sondage.types import Array, Ints
+from sondage.types import Ints
 
 if TYPE_CHECKING:
     from sondage.designs.base import Problem
@@ -44,7 +44,7 @@ def predicted_words(pool: Pool, systems: tuple[str, ...], rows: Ints) -> str:
     """What the systems predict of some items; nothing where it differs from item to item."""
     if pool.labels.values is None:
         return ""
-    columns: dict[str, Array] = {}
+    columns: dict[str, Any] = {}
     for name in systems:
         prediction = pool.system(name).prediction
         if prediction is None or prediction.ndim != 1:

@@ -15,6 +15,7 @@ from sondage.errors import InvalidInput
 from sondage.estimators.posterior import Posterior
 from sondage.frames import frame_of
 from sondage.intervals.posterior import PosteriorInterval
+from sondage.pool.units import CellUnits
 from sondage.report.text import table
 from sondage.streams import stream
 from sondage.study import Study
@@ -126,7 +127,7 @@ def error_curves(
     state = study.problem().state
     assert isinstance(state, CurveState)
     assert state.ranks is not None
-    source = stream(study.parts.seed, "interval", study.state.ledger.seq)
+    source = stream(study.parts.seed, "interval")
     drawn = belief.rates(state, source, replicates, fall)
     classes = tuple(_classes(study, state, drawn, source.uniform(drawn.size).reshape(drawn.shape), level))
     return ErrorCurves(classes, level, tail, state.ranks.ordered, state.ranks.across)
@@ -144,7 +145,7 @@ def _classes(
     unseen = binomial(uniform, left, drawn)
     tail = [0.5 * (1 - level), 0.5 * (1 + level)]
     low, high = np.quantile(drawn, tail, axis=0)
-    rows, _ = units.representatives()
+    assert isinstance(units, CellUnits)
     systems = study.measure.systems(pool)
     for f in range(len(ranks.agreed)):
         mine = np.flatnonzero(ranks.family == f)
@@ -152,19 +153,29 @@ def _classes(
         _, first, place = np.unique(ranks.first[mine], return_index=True, return_inverse=True)
         one = mine[first]
         counts = (units.size, state.n, state.wrong, left, believed)
-        items, n, wrong, rest, thought = (np.bincount(place, weights=each[mine]) for each in counts)
+        items, n, wrong, rest, thought = (_summed(place, each[mine]) for each in counts)
         fewest, most = np.quantile(unseen[:, mine].sum(axis=1), tail)
         yield ClassCurve(
-            predicted_words(pool, systems, rows[one[:1]]),
-            ranks.first[one],
-            ranks.last[one],
-            np.exp2(ranks.at[one]),
-            *(np.rint(each).astype(np.int64) for each in (items, n, wrong)),
-            state.curve.rate[one],
-            low[one],
-            high[one],
-            np.rint(rest).astype(np.int64),
-            thought,
-            float(fewest),
-            float(most),
+            name=predicted_words(pool, systems, units.members(int(one[0]))[:1]),
+            first=ranks.first[one],
+            last=ranks.last[one],
+            rank=np.exp2(ranks.at[one]),
+            items=_whole(items),
+            labels=_whole(n),
+            wrong=_whole(wrong),
+            rate=state.curve.rate[one],
+            low=low[one],
+            high=high[one],
+            left=_whole(rest),
+            believed=thought,
+            fewest=float(fewest),
+            most=float(most),
         )
+
+
+def _summed(place: Ints, numbers: Floats) -> Floats:
+    return np.asarray(np.bincount(place, weights=numbers), dtype=np.float64)
+
+
+def _whole(numbers: Floats) -> Ints:
+    return np.rint(numbers).astype(np.int64)

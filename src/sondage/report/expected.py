@@ -91,13 +91,12 @@ def _thought(study: Study, pool: Pool, code: Array, rows: Ints) -> Floats:
     if state.nodes is not None and expects is not None:
         left = units.size - np.bincount(units.codes[rows], minlength=units.count)
         right = state.nodes.weights[np.arange(units.count), expects]
-        return np.bincount(expects, weights=left * (1.0 - right), minlength=size)
+        return np.asarray(np.bincount(expects, weights=left * (1.0 - right), minlength=size))
     # Item by item, as before any label: what is expected of all, less what was expected of those labelled.
     mass = study.belief.mass(pool, code, size)
     known = study.belief.items(pool.rows(rows)).weights
-    right = np.bincount(code[rows], weights=known[np.arange(len(rows)), code[rows]], minlength=size)
-    labels = np.bincount(code[rows], minlength=size)
-    return np.asarray(np.maximum(mass.sum(axis=1) - np.diag(mass) - (labels - right), 0.0))
+    missed = np.bincount(code[rows], weights=1.0 - known[np.arange(len(rows)), code[rows]], minlength=size)
+    return np.asarray(np.maximum(mass.sum(axis=1) - np.diag(mass) - missed, 0.0))
 
 
 def _expects(codes: Array, count: int, code: Ints) -> Ints | None:

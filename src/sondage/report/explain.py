@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sondage.designs.error_curve import percent
+from sondage.designs.reasons import percent
 from sondage.errors import InvalidInput, SondageError
 from sondage.pool.html import html_list, html_table
 from sondage.report.expected import Expected, expected_errors

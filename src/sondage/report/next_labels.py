@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sondage.beliefs.error_curve import CurveState, Ranks
+from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
 from sondage.designs.base import Problem, Table
 from sondage.designs.error_curve import ErrorCurveDesign
 from sondage.designs.place import predicted_words
+from sondage.designs.reasons import aims_of, tells_of
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.strata import EqualSize
+from sondage.pool.units import CellUnits
 from sondage.report.chances import relative_chance
 from sondage.study import Study
 from sondage.types import Array, Floats, Ints
@@ -121,14 +123,17 @@ def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota
     assert state.wrong is not None
     ranks, size = state.ranks, study.units.size
     stretch = np.floor(0.5 * np.log2(ranks.first)).astype(np.int64) if ranks.ordered else ranks.first * 0
-    rows, _ = study.units.representatives()
-    tells_of = design.tells_of(problem)
+    units = study.units
+    assert isinstance(units, CellUnits)
+    about = tells_of(design, problem)
+    assert isinstance(study.belief, ErrorCurve)
+    rates = state.rate(study.belief.own)
     found = []
     for family, step in np.unique(np.stack([ranks.family, stretch], axis=1), axis=0).tolist():
         mine = np.flatnonzero((ranks.family == family) & (stretch == step))
-        name = predicted_words(pool, problem.measure.systems(pool), rows[mine[:1]])
+        name = predicted_words(pool, problem.measure.systems(pool), units.members(int(mine[0]))[:1])
         left = size[mine] - state.n[mine]
-        rate = float(left @ state.rate(study.belief.own)[mine] / max(left.sum(), 1))  # type: ignore[attr-defined]
+        rate = float((left * rates[mine]).sum() / max(left.sum(), 1))
         share = quota[mine].sum() / n / (size[mine].sum() / size.sum())
         found.append(
             Band(
@@ -139,16 +144,17 @@ def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota
                 float(quota[mine].sum()),
                 float(share),
                 rate if left.sum() else None,
-                _about([tells_of[unit] for unit in mine[quota[mine] > 0].tolist()]),
+                _about([about[unit] for unit in mine[quota[mine] > 0].tolist()]),
             )
         )
     if len(found) > _ROWS:  # with very many classes: where most labels go
         most = sorted(found, key=lambda band: -band.coming)[:_ROWS]
         found = [band for band in found if band in most]
-    aims = ", ".join(dict.fromkeys(name for aim in design.aims(problem.measure) for name in aim.names))
+    aims = ", ".join(dict.fromkeys(name for aim in aims_of(design, problem.measure) for name in aim.names))
+    least = design.by_size + design.floor * (1 - design.by_size)
     rule = (
         f"To bands of rank, in proportion to how far their unseen labels can still move {aims}; "
-        f"{100 * design.floor:.0f} % to all ranks alike, whatever is thought."
+        f"at least {100 * least:.0f} % by size and along the rank, whatever is thought."
     )
     return NextLabels(n, rule, "predictions", tuple(found), True)
 

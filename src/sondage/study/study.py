@@ -171,7 +171,8 @@ class Study:
             n_refused=self.n_refused,
             cost=self.spent,
         )
-        return assess(case, question, stream(self.parts.seed, "interval", self.state.ledger.seq))
+        # The same random numbers at every look: intervals differ by what the labels say alone.
+        return assess(case, question, stream(self.parts.seed, "interval"))
 
     def region(
         self,
@@ -382,7 +383,7 @@ class Study:
         self.state.catch_up()
         ledger, sample = self.state.ledger, self.state.ledger.sample
         kind = sample.kinds[0] if sample.kinds else "strata"
-        weight = estimator_for(kind, self.state.estimator).weights(self.case(self.measure))
+        weight = estimator_for(kind, self.design.estimator).weights(self.case(self.measure))
         total = np.bincount(ledger.slots, weights=weight, minlength=ledger.asked)
         chance = np.where(np.isnan(sample.pi), sample.p, sample.pi)[sample.new]
         if kind == "strata":  # no chance of its own: the share of its cell that was asked
