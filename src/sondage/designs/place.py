@@ -34,9 +34,10 @@ def _place(problem: Problem, unit: int) -> str:
     rows = units.members(unit) if isinstance(units, CellUnits) else np.array([unit])
     words = [predicted_words(pool, systems, rows)]
     score = problem.once("score column", lambda: score_column(pool, systems))
-    if score is not None:
+    name = score_name(pool, systems)
+    if score is not None and not (words[0] and name == "prediction"):
         low, high = (short(float(end)) for end in (score[rows].min(), score[rows].max()))
-        words.append(f"{score_name(pool, systems)} {low}{f' to {high}' if high != low else ''}")
+        words.append(f"{name} {low}{f' to {high}' if high != low else ''}")
     return ", ".join(word for word in words if word)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
 from sondage.beliefs.error_curve import CurveState, ErrorCurve
 from sondage.binomial import binomial
@@ -20,7 +21,7 @@ from sondage.report.text import table
 from sondage.streams import stream
 from sondage.study import Study
 from sondage.study.assess import checked_level
-from sondage.types import Floats, Ints
+from sondage.types import Array, Floats, Ints
 
 _COLUMNS = ("first", "last", "rank", "items", "labels", "wrong", "rate", "low", "high", "left", "believed")
 
@@ -159,7 +160,7 @@ def _classes(
             name=predicted_words(pool, systems, units.members(int(one[0]))[:1]),
             first=ranks.first[one],
             last=ranks.last[one],
-            rank=np.exp2(ranks.at[one]),
+            rank=_middle(ranks.first[one], ranks.last[one]),
             items=_whole(items),
             labels=_whole(n),
             wrong=_whole(wrong),
@@ -173,7 +174,12 @@ def _classes(
         )
 
 
-def _summed(place: Ints, numbers: Floats) -> Floats:
+def _middle(first: Ints, last: Ints) -> Floats:
+    """Geometric means of the ranks from ``first`` to ``last``."""
+    return np.asarray(np.exp((gammaln(last + 1.0) - gammaln(first)) / (last - first + 1.0)))
+
+
+def _summed(place: Ints, numbers: Array) -> Floats:
     return np.asarray(np.bincount(place, weights=numbers), dtype=np.float64)
 
 

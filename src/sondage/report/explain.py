@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,8 +44,7 @@ class Section(NamedTuple):
 
     def html(self) -> str:
         """The same for a notebook."""
-        body = html_table("", self.rows, self.head) if self.rows else ""
-        return f"<h4>{escape(self.heading)}</h4>{html_list(self.lines)}{body}"
+        return html_table(self.heading, self.rows, self.head) + html_list(self.lines)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +67,7 @@ class Explanation:
         )
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.title)}</p>" + "".join(one.html() for one in self.sections)
+        return html_table(self.title, ()) + "".join(one.html() for one in self.sections)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
