@@ -75,7 +75,7 @@ def test_on_a_log_scale_shares_of_nothing_are_hollow_at_the_lower_edge(study: St
 
 def test_the_legend_names_what_there_is(study: Study, ax: Any) -> None:
     error_curve(study, ax)
-    seen = ["share wrong (area: labels)", "outermost wrong one seen", "95 % band"]
+    seen = ["seen (area: labels)", "outermost error", "95 % band"]
     assert legend(ax) == ["predicted 0", "predicted 1", *seen]
     new = new_axes()
     error_curve(sd.create_study(study.pool, "f1", rng=0), new)

@@ -59,7 +59,7 @@ def error_curve(
     >>> study = sd.create_study(pool, "f1", rng=0)
     >>> last = study.run(labels, budget=200)
     >>> sd.plot.error_curve(study, Figure().add_subplot()).get_xlabel()
-    'rank from the decision boundary'
+    'rank from the boundary'
     """
     if not isinstance(study, (Study, ErrorCurves)):
         raise InvalidInput(
@@ -94,18 +94,18 @@ def error_curve(
             zorder=4,
         )
     if any(len(labels) for _, _, labels in dots):
-        handles += ax.plot([], [], "o", color=style.FAINT, markersize=5, label="share wrong (area: labels)")
+        handles += ax.plot([], [], "o", color=style.FAINT, markersize=5, label="seen (area: labels)")
     if _outermost(ax, chosen):
-        handles += ax.plot([], [], "^", color=style.FAINT, markersize=5, label="outermost wrong one seen")
+        handles += ax.plot([], [], "^", color=style.FAINT, markersize=5, label="outermost error")
     band = ax.fill_between(
         [], [], color=style.FAINT, alpha=2 * style.BAND, label=f"{100 * found.confidence_level:g} % band"
     )
     ax.set_xlim(0.8, 1.25 * max(int(one.last.max()) for one in chosen))
     _ticks(ax, log)
     style.dress(ax, "y")
-    along = "rank by doubt, over all classes" if found.across else "rank from the decision boundary"
+    along = "rank by doubt, over all classes" if found.across else "rank from the boundary"
     style.name_axis(ax, "x", along if found.ranked else "rank (there is no score: any order)")
-    style.name_axis(ax, "y", "share of predictions that are wrong")
+    style.name_axis(ax, "y", "share of wrong predictions")
     style.legend_above(ax, [*handles, band])
     return ax
 
