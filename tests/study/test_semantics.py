@@ -754,7 +754,7 @@ def test_13_every_estimate_carries_its_guarantee(
     elif "replicates" in Interval.from_alias(interval).needs and design != "error-curve":
         with pytest.raises(NotSupported, match="use design='auto'"):
             study.estimate(interval=interval)
-    elif promised in {"uniform", "asymptotic-uniform"} and design not in {"uniform", "sequential"}:
+    elif promised in {"uniform", "asymptotic-uniform"} and design not in {"uniform", "sequential", "lure"}:
         with pytest.raises(NotSupported, match="use design='sequential' or 'uniform'"):
             study.estimate(interval=interval)
     else:

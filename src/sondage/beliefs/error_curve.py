@@ -122,7 +122,7 @@ class ErrorCurve(Belief):
     >>> belief = ErrorCurve().bind(pool, ("model",))
     >>> state = belief.start(pool, units)
     >>> state.nodes.weights[units.unit_of(np.array([31, 0])), 1].round(3).tolist()
-    [0.5, 0.107]
+    [0.5, 0.008]
     """
 
     alias: ClassVar[str] = "error-curve"

@@ -21,7 +21,8 @@ def place_of(problem: Problem, unit: int) -> str:
 
     >>> import sondage as sd
     >>> pool = sd.Pool.from_arrays(score=[-2.0, -1.0, 1.0, 3.0], threshold=0.0)
-    >>> problem = sd.create_study(pool, "f1", design="uniform", rng=0).problem()
+    >>> design = sd.designs.Stratified(strata=sd.pool.EqualSize(2))
+    >>> problem = sd.create_study(pool, "f1", design=design, rng=0).problem()
     >>> [place_of(problem, unit) for unit in range(problem.units.count)]
     ['predicted 0, score -2 to -1', 'predicted 1, score 1 to 3']
     """
