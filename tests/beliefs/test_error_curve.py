@@ -95,6 +95,37 @@ def test_positions_are_the_mean_log2_rank_and_three_times_the_share_further_in()
     assert ranks.agreed == (True, True)
 
 
+def test_strata_of_several_classes_are_ranked_over_all_of_them() -> None:
+    """With three classes the design ranks by doubt: the first rank is the least sure prediction of all."""
+    probability = np.random.default_rng(0).dirichlet(np.ones(3), 120)
+    pool = Pool.from_arrays(probability=probability, labels=list("xyz"))
+    study = sd.create_study(pool, "accuracy", rng=1)
+    state = study.problem().state
+    assert isinstance(state, CurveState)
+    assert state.ranks is not None
+    assert state.ranks.across
+    rank = np.empty(120, dtype=int)
+    rank[np.argsort(probability.max(axis=1))] = np.arange(1, 121)
+    unit = study.units.unit_of(np.arange(120))
+    assert (state.ranks.first[unit] <= rank).all()
+    assert (rank <= state.ranks.last[unit]).all()
+    assert len(state.curve.curves.priors) == 1  # one curve, and a level for each class
+
+
+def test_first_and_last_ranks_are_those_of_the_stratum() -> None:
+    pool = pool_of(60)
+    units = cells(pool)
+    ranks = ranks_of(pool, ("model",), units)
+    assert ranks.ordered
+    assert not ranks.across
+    np.testing.assert_array_equal(ranks.last - ranks.first + 1, units.size)
+    for family in (0, 1):
+        mine = np.argsort(ranks.first[ranks.family == family])
+        first, last = (one[ranks.family == family][mine] for one in (ranks.first, ranks.last))
+        assert first[0] == 1
+        np.testing.assert_array_equal(first[1:], last[:-1] + 1)
+
+
 def test_only_the_order_of_the_scores_counts() -> None:
     score = np.random.default_rng(0).normal(size=200)
     flat = [Pool.from_arrays(score=one, threshold=0.0) for one in (score, np.sign(score) * score**4)]
