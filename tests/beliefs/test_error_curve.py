@@ -12,7 +12,7 @@ from scipy.special import expit
 
 import sondage as sd
 from sondage.beliefs import Belief, Seen
-from sondage.beliefs.curve_fit import Curves, Prior
+from sondage.beliefs.curve_fit import Curves, Family, Prior
 from sondage.beliefs.error_curve import CurveState, ErrorCurve, ranks_of
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
@@ -95,6 +95,37 @@ def test_positions_are_the_mean_log2_rank_and_three_times_the_share_further_in()
     assert ranks.agreed == (True, True)
 
 
+def test_strata_of_several_classes_are_ranked_over_all_of_them() -> None:
+    """With three classes the design ranks by doubt: the first rank is the least sure prediction of all."""
+    probability = np.random.default_rng(0).dirichlet(np.ones(3), 120)
+    pool = Pool.from_arrays(probability=probability, labels=list("xyz"))
+    study = sd.create_study(pool, "accuracy", rng=1)
+    state = study.problem().state
+    assert isinstance(state, CurveState)
+    assert state.ranks is not None
+    assert state.ranks.across
+    rank = np.empty(120, dtype=int)
+    rank[np.argsort(probability.max(axis=1))] = np.arange(1, 121)
+    unit = study.units.unit_of(np.arange(120))
+    assert (state.ranks.first[unit] <= rank).all()
+    assert (rank <= state.ranks.last[unit]).all()
+    assert len(state.curve.curves.priors) == 1  # one curve, and a level for each class
+
+
+def test_first_and_last_ranks_are_those_of_the_stratum() -> None:
+    pool = pool_of(60)
+    units = cells(pool)
+    ranks = ranks_of(pool, ("model",), units)
+    assert ranks.ordered
+    assert not ranks.across
+    np.testing.assert_array_equal(ranks.last - ranks.first + 1, units.size)
+    for family in (0, 1):
+        mine = np.argsort(ranks.first[ranks.family == family])
+        first, last = (one[ranks.family == family][mine] for one in (ranks.first, ranks.last))
+        assert first[0] == 1
+        np.testing.assert_array_equal(first[1:], last[:-1] + 1)
+
+
 def test_only_the_order_of_the_scores_counts() -> None:
     score = np.random.default_rng(0).normal(size=200)
     flat = [Pool.from_arrays(score=one, threshold=0.0) for one in (score, np.sign(score) * score**4)]
@@ -141,7 +172,7 @@ def test_items_of_one_stratum_and_different_cost_share_its_place_and_its_reach()
 def test_a_class_that_is_never_predicted_has_no_curve(one: int) -> None:
     pool = Pool.from_arrays(score=np.linspace(0, 1, 30), prediction=np.full(30, one), labels=[0, 1])
     units, belief, state = started(pool)
-    assert state.curve.knots.shape[0] == 1
+    assert len(state.curve.curves.priors) == 1
     after = stepped(belief, state, units, [0, 1, 2], [1 - one] * 3)
     assert after.wrong is not None
     assert after.wrong.sum() == 3
@@ -201,8 +232,8 @@ def test_counts_are_of_wrong_predictions() -> None:
     assert after.ranks is not None
     assert after.outermost[0] == after.ranks.at[units.codes[5]]
     assert after.outermost[1] == after.ranks.at[units.codes[32]]
-    fit = Curves(after.ranks.family, after.ranks.at, (Prior(), Prior())).fit(n, wrong)
-    np.testing.assert_allclose(after.curve.theta, fit.theta, atol=1e-7)
+    two = Curves(after.ranks.family, after.ranks.at, (Prior(), Prior()), (Family(0), Family(1)))
+    np.testing.assert_allclose(after.curve.theta, two.fit(n, wrong).theta, atol=1e-7)
 
 
 @pytest.mark.parametrize("own", [0.0, 1.0, 20.0])
@@ -307,7 +338,7 @@ def test_numbers_and_pools_without_predictions_are_refused() -> None:
 def test_strata_that_mix_predicted_classes_are_refused() -> None:
     pool = pool_of()
     units = CellUnits(pool, np.zeros(64, dtype=int), None, seed=1)
-    with pytest.raises(InvalidInput, match="use 'log-rank'"):
+    with pytest.raises(InvalidInput, match="keep the predicted classes apart"):
         ErrorCurve().bind(pool, ("model",)).start(pool, units)
 
 

@@ -36,10 +36,14 @@ def made() -> SimpleNamespace:
     pool, labels = sd.datasets.synthetic_pool(n=3000, prevalence=0.15, groups=4, rng=0)
     strata = sd.create_study(pool, "f1", design=sd.designs.Stratified(strata=EqualSize(8)), budget=300, rng=0)
     strata.run(labels)
+    auto = sd.create_study(pool, "f1", budget=300, rng=0)
+    auto.run(labels)
     items = sd.create_study(pool, "f1", design="importance", budget=300, rng=0)
     items.run(labels)
     curve = PrecisionRecallCurve(thresholds=20).bind(pool)
     classes, told = sd.datasets.synthetic_multiclass(n=2000, classes=4, rng=0)
     matrix = sd.create_study(classes, ConfusionMatrix(normalize="true"), budget=300, rng=0)
     matrix.run(told)
-    return SimpleNamespace(pool=pool, labels=labels, strata=strata, items=items, curve=curve, matrix=matrix)
+    return SimpleNamespace(
+        pool=pool, labels=labels, strata=strata, auto=auto, items=items, curve=curve, matrix=matrix
+    )

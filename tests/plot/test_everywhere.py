@@ -27,6 +27,7 @@ DRAWN: dict[str, Callable[[SimpleNamespace, Any], Any]] = {
     ),
     "forest": lambda made, ax: sd.plot.forest(made.strata.estimate("recall", by="group"), ax, reference=0.7),
     "curve": lambda made, ax: sd.plot.curve(made.strata, made.curve, ax, label="auto"),
+    "error_curve": lambda made, ax: sd.plot.error_curve(made.auto, ax),
     "reliability": lambda made, ax: sd.plot.reliability(made.matrix.belief_report(), ax),
     "confusion": lambda made, ax: sd.plot.confusion(made.matrix, ax=ax),
     "labels_by_stratum": lambda made, ax: sd.plot.labels_by_stratum(made.strata, ax),

@@ -32,7 +32,7 @@ def test_a_new_study(source: Any) -> None:
     assert page.lines == {
         "measure": "f1",
         "pool": "500 items, systems model",
-        "design": "stratified (neyman), belief scores",
+        "design": "error-curve, belief error-curve",
         "spent": "0 of 100 labels",
         "labels": "0",
     }
@@ -112,7 +112,7 @@ def test_an_estimate(estimate: Estimate) -> None:
     low, high = estimate.ci
     assert page.rows[0][:4] == ["measure", "value", "low", "high"]
     assert page.rows[1][:4] == ["f1", f"{estimate.value:.4f}", f"{low:.4f}", f"{high:.4f}"]
-    assert page.others[0] == "95% interval (fixed-n), 100 labels"
+    assert page.others[0] == "95% interval (posterior), 100 labels"
     assert page.others[1:] == list(estimate.assumptions)
 
 
@@ -132,13 +132,13 @@ def test_a_bound_has_one_end(alternative: Any, head: str, end: str, estimate: Es
     page = Cells(replace(estimate, alternative=alternative, n_uniform=np.nan)._repr_html_())
     assert page.rows[0] == ["measure", "value", head]
     assert page.rows[1][2] == f"{getattr(estimate.ci, end):.4f}"
-    assert page.others[0].startswith(f"95% {head} (fixed-n)")
+    assert page.others[0].startswith(f"95% {head} (posterior)")
 
 
 def test_warnings_come_before_assumptions_and_are_marked(estimate: Estimate) -> None:
     said = replace(estimate, warnings=("take <care>",), n_open=2, n_refused=1, n_draws=130)
     page = Cells(said._repr_html_())
-    assert page.others[0] == "95% interval (fixed-n), 100 labels in 130 draws, 2 open, 1 cannot tell"
+    assert page.others[0] == "95% interval (posterior), 100 labels in 130 draws, 2 open, 1 cannot tell"
     assert page.others[1] == "! take <care>"
     assert "<care>" not in said._repr_html_()
 

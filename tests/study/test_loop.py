@@ -525,7 +525,7 @@ def test_an_item_says_by_which_chance_it_was_drawn(design: str, reason: str, poo
     study = sd.create_study(pool, "f1", design=design, rng=8)
     items = study.ask(20)
     assert items
-    assert all(re.match(reason, item.reason) for item in items)
+    assert all(re.search(f"; {reason}", item.reason) for item in items)
     assert [item.reason for item in study.open_items()] == [item.reason for item in items]
 
 

@@ -751,6 +751,9 @@ def test_13_every_estimate_carries_its_guarantee(
     if interval in {"wilson", "clopper-pearson"} and design != "uniform":
         with pytest.raises(NotSupported, match="Use 'logit' or 't'"):
             study.estimate(interval=interval)
+    elif "replicates" in Interval.from_alias(interval).needs and design != "error-curve":
+        with pytest.raises(NotSupported, match="use design='auto'"):
+            study.estimate(interval=interval)
     elif promised in {"uniform", "asymptotic-uniform"} and design not in {"uniform", "sequential", "lure"}:
         with pytest.raises(NotSupported, match="use design='sequential' or 'uniform'"):
             study.estimate(interval=interval)

@@ -61,7 +61,7 @@ class Curves:
     >>> curves = Curves(np.zeros(3, int), np.array([0.0, 1.0, 2.0]), (Prior(),))
     >>> fit = curves.fit(np.array([9.0, 9.0, 9.0]), np.array([6.0, 3.0, 0.0]))
     >>> fit.rate.round(2).tolist()
-    [0.61, 0.31, 0.06]
+    [0.49, 0.34, 0.17]
     """
 
     family: Ints

@@ -52,6 +52,14 @@ class Ranks:
     """(U,) log of how much further the unit's stratum reaches than the ones before it, by share."""
     agreed: tuple[bool, ...]
     """(F,) whether all systems predict the same class."""
+    first: Ints
+    """(U,) rank of the first item of the unit's stratum."""
+    last: Ints
+    """(U,) rank of its last item."""
+    ordered: bool
+    """Whether there is a score to rank by."""
+    across: bool
+    """Whether ranks run over all patterns together."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +160,7 @@ class ErrorCurve(Belief):
     >>> belief = ErrorCurve().bind(pool, ("model",))
     >>> state = belief.start(pool, units)
     >>> state.nodes.weights[units.unit_of(np.array([31, 0])), 1].round(3).tolist()
-    [0.5, 0.107]
+    [0.5, 0.008]
     """
 
     alias: ClassVar[str] = "error-curve"
@@ -319,7 +327,8 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
     size = np.bincount(units.stratum, weights=units.size)
     held = np.zeros((len(size), len(found)), dtype=bool)
     held[units.stratum, family] = True
-    together = np.zeros(len(size), dtype=np.int64) if (held.sum(axis=1) > 1).any() else held.argmax(axis=1)
+    across = bool((held.sum(axis=1) > 1).any())
+    together = np.zeros(len(size), dtype=np.int64) if across else held.argmax(axis=1)
     order = np.lexsort((far / np.maximum(size, 1), together))
     end = np.empty(len(size))
     end[order] = np.cumsum(size[order])
@@ -331,4 +340,6 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
     reach = np.log((end + 0.5) / (begin + 0.5))[units.stratum] * share
     agreed = tuple(bool(column) for column in (predicted == predicted[0]).all(axis=0))
     expects = predicted[0][family].astype(np.int64)
-    return Ranks(family, expects, at[units.stratum] * ordered, reach, agreed)
+    first_rank, last_rank = (np.rint(one[units.stratum]).astype(np.int64) for one in (begin + 1, end))
+    at = at[units.stratum] * ordered
+    return Ranks(family, expects, at, reach, agreed, first_rank, last_rank, ordered, across)

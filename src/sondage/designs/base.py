@@ -13,6 +13,7 @@ import numpy as np
 
 from sondage.beliefs.base import Belief, Seen, State
 from sondage.beliefs.scores import ScoreBelief
+from sondage.designs.place import place_of
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.objective import Objective
@@ -200,6 +201,10 @@ class Design(Named, family="sondage.designs"):
                 "vary does not allow: use design='importance'"
             )
         return None
+
+    def reason(self, problem: Problem, unit: int) -> str:
+        """Why an item of a unit is asked, in plain words; unless a design knows better, where it lies."""
+        return place_of(problem, unit)
 
     @abstractmethod
     def table(self, problem: Problem, n: int) -> Table:

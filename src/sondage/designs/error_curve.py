@@ -13,6 +13,7 @@ from sondage.designs.allocation import shares
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
 from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, remains
 from sondage.designs.influence import divides_by_known, unseen_variance
+from sondage.designs.reasons import reason_of
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
@@ -113,6 +114,10 @@ class ErrorCurveDesign(Design):
         jump = unseen_variance(problem, aims, _LEAST_VALUE) / (rate * (1.0 - rate))
         rate = caution.doubted(rate, problem.answered + belief.own, size, state.ranks.family, jump)
         return np.asarray(np.sqrt(jump * rate * (1.0 - rate)))
+
+    def reason(self, problem: Problem, unit: int) -> str:
+        """What is thought of such predictions, and which measure learns most from a label there."""
+        return reason_of(self, problem, unit)
 
     def _quota(self, goal: Floats, problem: Problem, n: int) -> Ints:
         """Whole labels to add, at random where shares are fractions; cells that are full give theirs on."""

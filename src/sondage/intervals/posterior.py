@@ -46,6 +46,11 @@ class PosteriorInterval(Interval):
         if self.replicates < 99:
             raise InvalidInput(f"replicates= must be at least 99, not {self.replicates}")
 
+    @property
+    def fall(self) -> float:
+        """How much log-odds fall with every doubling of the rank beyond the outermost error, at the least."""
+        return _FALL[self.tail]
+
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
         """Only where there is a belief to draw from."""
         if totals.replicates is None and not totals.exact:
@@ -66,7 +71,7 @@ class PosteriorInterval(Interval):
         assert totals.replicates is not None
         with np.errstate(all="ignore"):
             value = np.asarray(measure.g(totals.R), dtype=np.float64)
-            drawn = np.asarray(measure.g(totals.replicates(stream, self.replicates, _FALL[self.tail])))
+            drawn = np.asarray(measure.g(totals.replicates(stream, self.replicates, self.fall)))
         tail = (1 - level) / sides
         low, high = np.full(measure.m, np.nan), np.full(measure.m, np.nan)
         for j in range(measure.m):

@@ -6,6 +6,7 @@ matplotlib is imported when something is drawn, never before (``pip install 'son
 from sondage.plot.allocation import labels_by_stratum
 from sondage.plot.calibration import reliability
 from sondage.plot.curves import curve
+from sondage.plot.error_curve import error_curve
 from sondage.plot.hierarchy import tree
 from sondage.plot.intervals import forest
 from sondage.plot.matrix import confusion
@@ -16,6 +17,7 @@ __all__ = [
     "confusion",
     "curve",
     "design_shape",
+    "error_curve",
     "forest",
     "labels_by_stratum",
     "progress",

@@ -9,7 +9,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes
-from sondage.pool.pool import Pool
+from sondage.pool.score_column import score_name
 from sondage.report.chances import chance_by_score
 from sondage.study import Study
 
@@ -80,7 +80,7 @@ def design_shape(
     _log_ticks(ax)
     style.dress(ax)
     first = next(iter(named.values()))
-    style.name_axis(ax, "x", _score_name(first.pool, first))
+    style.name_axis(ax, "x", score_name(first.pool, first.measure.systems(first.pool)))
     style.name_axis(ax, "y", "chance of being asked, relative to uniform")
     style.legend_above(ax, handles)
     return ax
@@ -99,18 +99,3 @@ def _log_ticks(ax: Axes) -> None:
 
 def _times(value: float, _: int) -> str:
     return f"{value:,.12g}×"
-
-
-def _score_name(pool: Pool, study: Study) -> str:
-    """What the pool is cut along: see ``sondage.pool.score_column``."""
-    systems = study.measure.systems(pool)
-    system = pool.system(systems[0] if systems else None)
-    if not pool.labels.finite and system.std is not None:
-        return "predicted standard deviation"
-    if system.score is not None:
-        return "score"
-    if system.probability is None:
-        return "prediction"
-    if system.probability.ndim == 1:
-        return "probability"
-    return "greatest probability" if pool.labels.finite else "spread of the label"

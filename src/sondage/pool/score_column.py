@@ -33,6 +33,20 @@ def score_column(pool: Pool, systems: tuple[str, ...]) -> Array | None:
     return _spread(pool, table)
 
 
+def score_name(pool: Pool, systems: tuple[str, ...]) -> str:
+    """What to call the column that ``score_column`` gives."""
+    system = pool.system(systems[0] if systems else None)
+    if not pool.labels.finite and system.std is not None:
+        return "predicted standard deviation"
+    if system.score is not None:
+        return "score"
+    if system.probability is None:
+        return "prediction"
+    if system.probability.ndim == 1:
+        return "probability"
+    return "greatest probability" if pool.labels.finite else "spread of the label"
+
+
 def _spread(pool: Pool, probability: Array) -> Floats:
     """Root of the variance of the numbers of a label together."""
     out = np.empty(len(probability))

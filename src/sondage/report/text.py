@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
+def about(number: float) -> str:
+    """A number that is only known roughly: whole from ten on, otherwise two digits.
+
+    >>> [about(one) for one in (1234.5, 10.4, 0.1234, 3.96, 0.004)]
+    ['1,234', '10', '0.12', '4', '0.004']
+    """
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """Columns in line, the first ``left`` of them flush left and the others flush right.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from sondage.types import Id
@@ -10,12 +12,23 @@ from sondage.types import Id
 
 @dataclass(frozen=True)
 class Item:
-    """What an oracle needs: the id to answer by, what to show, what it costs, and how it was drawn."""
+    """What an oracle needs: the id to answer by, what to show, what it costs, and why it is asked.
+
+    ``why`` is the reason, or a function that makes it: it is made when it is first read.
+    """
 
     id: Id
     payload: dict[str, Any] = field(repr=False)
     cost: float = 1.0
-    reason: str = ""
+    why: str | Callable[[], str] = field(default="", repr=False, compare=False)
+
+    @cached_property
+    def reason(self) -> str:
+        """Why this item is asked, in one sentence."""
+        return self.why if isinstance(self.why, str) else self.why()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"id": self.id, "payload": self.payload, "cost": self.cost, "why": self.reason}
 
 
 class _CannotTell:

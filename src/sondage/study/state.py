@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from sondage.beliefs.base import Belief, State
+from sondage.beliefs.base import Belief, Seen, State
 from sondage.designs.base import Design, Oracle, Problem, Table
 from sondage.designs.draw import Limit
 from sondage.errors import NothingLeft, NotSupported
@@ -114,6 +114,22 @@ class StudyState:
             seed=parts.seed,
             round=len(ledger.rounds),
             memo=self._memo,
+        )
+
+    def problem_of(self, number: int) -> Problem:
+        """What the design looked at for a round: labels of items asked before it, and its belief."""
+        ledger, sample = self.ledger, self.ledger.sample
+        before = int(np.count_nonzero(sample.new & (sample.round < number)))
+        told = np.flatnonzero(ledger.status[:before] == ANSWERED)
+        return replace(
+            self.problem(),
+            state=self.states[number],
+            asked_units=ledger.asked_units[:before],
+            answered_units=ledger.asked_units[told],
+            asked_rows=ledger.asked_rows[:before],
+            labels=ledger.labels[:before],
+            seen=Seen(ledger.asked_units[told], ledger.asked_rows[told], ledger.labels[told]),
+            round=number,
         )
 
     def case(self, measure: Measure) -> Case:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -34,6 +35,9 @@ from sondage.study.state import Parts, StudyState
 from sondage.study.stop import Decision, StopRule
 from sondage.study.systems import add_system
 from sondage.types import Id, Ints
+
+if TYPE_CHECKING:
+    from sondage.report.explain import Explanation
 
 T = TypeVar("T", bound=Named)
 _NOTHING: Any = object()
@@ -167,7 +171,8 @@ class Study:
             n_refused=self.n_refused,
             cost=self.spent,
         )
-        return assess(case, question, stream(self.parts.seed, "interval", self.state.ledger.seq))
+        # The same random numbers at every look: intervals differ by what the labels say alone.
+        return assess(case, question, stream(self.parts.seed, "interval"))
 
     def region(
         self,
@@ -360,6 +365,15 @@ class Study:
         level = self.parts.confidence_level if confidence_level is None else confidence_level
         return belief_report(self.state, estimate, n=n, bins=bins, level=checked_level(level))
 
+    def explain(self, *, n: int | None = None) -> Explanation:
+        """In plain words: what is thought of the pool, where the next labels go, what the estimate rests on.
+
+        ``n`` is how many labels to look ahead (default: as many as the design likes to ask for at once).
+        """
+        from sondage.report.explain import explain  # what people see is built on studies
+
+        return explain(self, n=n)
+
     def labels(self) -> Any:
         """Frame of id, label, probability and weight; the weight serves as ``sample_weight``.
 
@@ -386,21 +400,28 @@ class Study:
         )
 
     def _items(self, slots: Ints) -> list[Item]:
-        """Items as an oracle sees them, with the chance by which each was drawn as the reason."""
+        """Items as an oracle sees them; why each was asked is said when somebody wants to know."""
         drawn = self.state.ledger.sample
         drawn = drawn.where(drawn.new)
-        items = []
+        pool, items = self.pool, []
         for slot in slots.tolist():
-            row, p, pi, left = (int(drawn.row[slot]), drawn.p[slot], drawn.pi[slot], drawn.left[slot])
-            if not np.isnan(pi):
-                reason = f"included with chance {pi:.2g}"
-            elif not np.isnan(p):
-                reason = f"drawn with chance {p:.2g}"
-            else:
-                reason = f"at random from {left:,} items of its cell"
-            pool = self.pool
-            items.append(Item(pool.id_of(row), pool.payload_of(row), pool.cost_of(row), reason))
+            row = int(drawn.row[slot])
+            why = partial(_reason, self.state, drawn, slot)
+            items.append(Item(pool.id_of(row), pool.payload_of(row), pool.cost_of(row), why))
         return items
+
+
+def _reason(state: StudyState, drawn: Sample, slot: int) -> str:
+    """Why a drawn item was asked: what the design says of its unit, and the chance by which it was drawn."""
+    p, pi, left = drawn.p[slot], drawn.pi[slot], drawn.left[slot]
+    if not np.isnan(pi):
+        chance = f"included with chance {pi:.2g}"
+    elif not np.isnan(p):
+        chance = f"drawn with chance {p:.2g}"
+    else:
+        chance = f"at random from {left:,} items of its cell" if left > 1 else "the last item of its cell"
+    why = state.parts.design.reason(state.problem_of(int(drawn.round[slot])), int(drawn.unit[slot]))
+    return f"{why}; {chance}" if why else chance
 
 
 def shown_names(names: Sequence[str], most: int = 4) -> str:

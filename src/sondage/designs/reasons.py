@@ -1,0 +1,90 @@
+"""Why a design by error curves asks for an item, in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
+from sondage.designs.base import Problem
+from sondage.designs.influence import unseen_variance
+from sondage.designs.place import predicted_words
+from sondage.measures.base import Measure
+from sondage.pool.units import CellUnits
+
+if TYPE_CHECKING:
+    from sondage.designs.error_curve import ErrorCurveDesign
+
+_LEAST_VALUE = 0.05
+
+
+def reason_of(design: ErrorCurveDesign, problem: Problem, unit: int) -> str:
+    """What is thought of the predictions of a unit, and which measure learns most from a label there."""
+    about = tells_of(design, problem)[unit]
+    why = f"a label there tells most about {about}"
+    if about is None:
+        why = "some labels go everywhere, whatever is thought"
+    return f"{thought_of(problem, unit)}; {why}"
+
+
+def aims_of(design: ErrorCurveDesign, measure: Measure) -> tuple[Measure, ...]:
+    """The measures that the labels are for."""
+    return (measure, *measure.companions) if design.joint else (measure,)
+
+
+def tells_of(design: ErrorCurveDesign, problem: Problem) -> list[str | None]:
+    """(U,) the measure that learns most from a label of each unit, on the scale of what it has to learn.
+
+    None where labels go mostly without regard to the belief. Worked out once for every state of it.
+    """
+    kept = problem.memo.get("tells of")
+    if kept is not None and kept[0] is problem.state:
+        return list(kept[1])
+    state, size, aims = problem.state, problem.units.size, aims_of(design, problem.measure)
+    assert isinstance(state, CurveState)
+    assert state.ranks is not None
+    each = np.array([unseen_variance(problem, (aim,), _LEAST_VALUE) for aim in aims])
+    believed, reach = size * np.sqrt(each.sum(axis=0)), state.ranks.reach
+    trusted = (1 - design.floor - design.by_size) * believed / max(float(believed.sum()), 1e-300)
+    others = design.floor * reach / reach.sum() + design.by_size * size / size.sum()
+    total = each @ size
+    most = (each / np.where(total > 0, total, 1.0)[:, None]).argmax(axis=0)
+    names = [aim.names[0] if aim.m == 1 else "several measures" for aim in aims]
+    found = [names[k] if by else None for k, by in zip(most.tolist(), trusted >= others, strict=True)]
+    problem.memo["tells of"] = problem.state, found
+    return list(found)
+
+
+def thought_of(problem: Problem, unit: int) -> str:
+    """Where the items of a unit lie from the boundary, and how many of such predictions are thought wrong."""
+    state, belief, pool = problem.state, problem.belief, problem.pool
+    assert isinstance(state, CurveState)
+    assert isinstance(belief, ErrorCurve)
+    assert state.ranks is not None
+    systems = belief.systems
+    assert isinstance(problem.units, CellUnits)
+    place = [predicted_words(pool, systems, problem.units.members(unit)[:1])]
+    if state.ranks.ordered:
+        place.append(rank_words(state.ranks, unit))
+    whose = "" if state.ranks.agreed[int(state.ranks.family[unit])] else f" of {systems[0]}"
+    rate = percent(float(state.rate(belief.own)[unit]))
+    return f"{', '.join(place)}, where about {rate} of the predictions{whose} are thought wrong"
+
+
+def rank_words(ranks: Ranks, unit: int) -> str:
+    """The ranks of a unit's stratum: from the boundary, or by doubt where classes are ranked together."""
+    first, last = int(ranks.first[unit]), int(ranks.last[unit])
+    reach = f"{first:,}" if first == last else f"{first:,} to {last:,}"
+    return f"rank {reach} " + ("by doubt" if ranks.across else "from the boundary")
+
+
+def percent(share: float) -> str:
+    """A share as people say it.
+
+    >>> [percent(one) for one in (0.4731, 0.012, 0.00012, 1e-9)]
+    ['47 %', '1.2 %', '1 in 8,300', '< 1 in 100,000']
+    """
+    if share >= 0.001:
+        return f"{100 * share:.2g} %"
+    return f"1 in {float(f'{1 / share:.2g}'):,.0f}" if share >= 1e-5 else "< 1 in 100,000"

@@ -1,0 +1,195 @@
+"""The error rate against the rank from the decision boundary, as a study believes it and as it was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.plot import style
+from sondage.plot.style import Axes
+from sondage.report.error_curve import ClassCurve, ErrorCurves, error_curves
+from sondage.study import Study
+from sondage.types import Floats, Ints
+
+_AREA, _LEAST_AREA = 90.0, 16.0
+"""Of a dot that stands for the most labels of all, and the least of any."""
+_CLASSES = 4
+"""Predicted classes that are drawn if nobody says which."""
+_DOTS = 14
+"""Dots of a class: neighbouring strata are counted together until there are about so many."""
+_LOWEST = 1e-6
+
+
+def error_curve(
+    study: Study | ErrorCurves,
+    ax: Axes | None = None,
+    *,
+    of: Sequence[Any] | None = None,
+    log: bool = True,
+    tail: str = "honest",
+) -> Axes:
+    """Curves of the error rate with their bands, and the shares of wrong predictions among the labels.
+
+    Parameters
+    ----------
+    study
+        A study by ``auto`` (design ``error-curve``); or ``sondage.report.error_curves(study)``.
+    ax
+        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given.
+    of
+        Predicted classes to draw; by default up to four, those with most wrong predictions left.
+    log
+        The error rate on a log scale. Shares of 0 are hollow dots at the lower edge.
+    tail
+        What the band assumes beyond the outermost wrong prediction seen: ``"honest"`` or ``"tight"``, see
+        ``sondage.intervals.PosteriorInterval``.
+
+    Returns
+    -------
+    ax
+        The same axes. The area of a dot is its number of labels. A triangle marks the outermost wrong
+        prediction that was seen: beyond it the band rests on what ``tail`` assumes.
+
+    >>> from matplotlib.figure import Figure
+    >>> import sondage as sd
+    >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=0.1, rng=0)
+    >>> study = sd.create_study(pool, "f1", rng=0)
+    >>> last = study.run(labels, budget=200)
+    >>> sd.plot.error_curve(study, Figure().add_subplot()).get_xlabel()
+    'rank from the boundary'
+    """
+    if not isinstance(study, (Study, ErrorCurves)):
+        raise InvalidInput(
+            f"study= takes a study or sondage.report.error_curves(study), not {type(study).__name__}"
+        )
+    found = study if isinstance(study, ErrorCurves) else error_curves(study, tail=tail)
+    chosen = _chosen(found, of)
+    ax = style.axes_for(ax)
+    ax.set_xscale("log")
+    floor = _vertical(ax, chosen, log)
+    dots = [_joined(one) for one in chosen]
+    most = max([int(labels.max(initial=1)) for _, _, labels in dots])
+    handles = []
+    for k, (one, (rank, wrong, labels)) in enumerate(zip(chosen, dots, strict=True)):
+        colour = style.colour(k)
+        x, rate, low, high = _steps(one)
+        rate, low, high = (np.maximum(each, floor) for each in (rate, low, high))
+        ax.fill_between(x, low, high, color=colour, alpha=style.BAND, linewidth=0, zorder=1)
+        (line,) = ax.plot(
+            x, rate, color=colour, linestyle=style.style(k), linewidth=1.8, label=one.name, zorder=3
+        )
+        handles.append(line)
+        share = wrong / labels
+        ax.scatter(
+            rank,
+            np.maximum(share, floor),
+            s=np.maximum(_AREA * labels / most, _LEAST_AREA),
+            facecolors=[colour if hit else "white" for hit in share > 0],
+            edgecolors=["white" if hit else colour for hit in share > 0],
+            linewidths=0.8,
+            clip_on=False,
+            zorder=4,
+        )
+    if any(len(labels) for _, _, labels in dots):
+        handles += ax.plot([], [], "o", color=style.FAINT, markersize=5, label="seen (area: labels)")
+    if _outermost(ax, chosen):
+        handles += ax.plot([], [], "^", color=style.FAINT, markersize=5, label="outermost error")
+    band = ax.fill_between(
+        [], [], color=style.FAINT, alpha=2 * style.BAND, label=f"{100 * found.confidence_level:g} % band"
+    )
+    ax.set_xlim(0.8, 1.25 * max(int(one.last.max()) for one in chosen))
+    _ticks(ax, log)
+    style.dress(ax, "y")
+    along = "rank by doubt, over all classes" if found.across else "rank from the boundary"
+    style.name_axis(ax, "x", along if found.ranked else "rank (there is no score: any order)")
+    style.name_axis(ax, "y", "share of wrong predictions")
+    style.legend_above(ax, [*handles, band])
+    return ax
+
+
+def _chosen(found: ErrorCurves, of: Sequence[Any] | None) -> list[ClassCurve]:
+    """The classes that were asked for; otherwise those with most errors left, in their own order."""
+    if of is None:
+        most = sorted(found.classes, key=lambda one: -float(one.believed.sum()))[:_CLASSES]
+        return [one for one in found.classes if one in most]
+    wanted = [of] if isinstance(of, str) or not isinstance(of, Sequence) else list(of)
+    named = {one.name: one for one in found.classes}
+    chosen = []
+    for one in wanted:
+        name = one if one in named else f"predicted {one}"
+        if name not in named:
+            raise InvalidInput(f"of= names {one!r}, and the curves are {list(named)}")
+        chosen.append(named[name])
+    if not chosen:
+        raise InvalidInput("of= names no predicted class")
+    return chosen
+
+
+def _steps(one: ClassCurve) -> tuple[Floats, Floats, Floats, Floats]:
+    """The curve and its band through the strata, from the first rank to the last."""
+    if len(one.rank) == 1:
+        x = np.array([float(one.first[0]), float(max(one.last[0], one.first[0] + 1))])
+        return x, *(np.repeat(each, 2) for each in (one.rate, one.low, one.high))  # type: ignore[return-value]
+    return one.rank, one.rate, one.low, one.high
+
+
+def _joined(one: ClassCurve) -> tuple[Floats, Ints, Ints]:
+    """Rank, wrong predictions and labels of neighbouring strata, counted together until dots are few."""
+    seen = one.labels > 0
+    x, wrong, labels = np.log(one.rank[seen]), one.wrong[seen], one.labels[seen]
+    if not len(x):
+        return np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    width = max((x[-1] - x[0]) / _DOTS, 1e-9)
+    place = np.minimum(((x - x[0]) / width).astype(np.int64), _DOTS - 1)
+    n = np.bincount(place, weights=labels)
+    used = n > 0
+    centre = np.bincount(place, weights=labels * x)[used] / n[used]
+    hits = np.bincount(place, weights=wrong)[used]
+    return np.exp(centre), np.rint(hits).astype(np.int64), np.rint(n[used]).astype(np.int64)
+
+
+def _vertical(ax: Axes, chosen: list[ClassCurve], log: bool) -> float:
+    """The scale of the rate; its lower edge."""
+    if not log:
+        ax.set_ylim(-0.02, 1.02)
+        return 0.0
+    least = min(float(one.rate.min()) for one in chosen)
+    floor = 10.0 ** np.floor(np.log10(max(min(least, 0.09), _LOWEST)))
+    ax.set_yscale("log")
+    ax.set_ylim(floor, 1.2)
+    return float(floor)
+
+
+def _outermost(ax: Axes, chosen: list[ClassCurve]) -> bool:
+    """Triangles at the outermost wrong prediction of each class; whether there are any."""
+    for k, one in enumerate(chosen):
+        if one.outermost:
+            ax.plot(
+                [one.outermost],
+                [0.0],
+                marker="^",
+                markersize=6,
+                color=style.colour(k),
+                transform=ax.get_xaxis_transform(),
+                clip_on=False,
+                zorder=5,
+            )
+    return any(one.outermost for one in chosen)
+
+
+def _ticks(ax: Axes, log: bool) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, PercentFormatter
+
+    width, height = style.extent(ax)
+    ax.xaxis.set_major_locator(LogLocator(numticks=max(int(width / 45), 2)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    if not log:
+        ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+        return
+    ax.yaxis.set_major_locator(LogLocator(numticks=max(int(height / 25), 2)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:,.6g} %"))
+    ax.yaxis.set_minor_locator(NullLocator())

@@ -1,0 +1,187 @@
+"""The curves of the error rate that a study believes in, with bands, beside what was seen in each stratum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.binomial import binomial
+from sondage.designs.place import predicted_words
+from sondage.errors import InvalidInput
+from sondage.estimators.posterior import Posterior
+from sondage.frames import frame_of
+from sondage.intervals.posterior import PosteriorInterval
+from sondage.pool.units import CellUnits
+from sondage.report.text import table
+from sondage.streams import stream
+from sondage.study import Study
+from sondage.study.assess import checked_level
+from sondage.types import Array, Floats, Ints
+
+_COLUMNS = ("first", "last", "rank", "items", "labels", "wrong", "rate", "low", "high", "left", "believed")
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCurve:
+    """One predicted class, stratum by stratum from the boundary outwards.
+
+    ``first`` to ``last`` are the ranks of a stratum and ``rank`` their geometric mean; ``labels`` of its
+    ``items`` were seen, ``wrong`` of them wrong predictions. ``rate`` is the curve, between ``low`` and
+    ``high``. Of the ``left`` items without a label the estimate takes ``believed`` to be wrong, in all
+    between ``fewest`` and ``most``.
+    """
+
+    name: str
+    first: Ints
+    last: Ints
+    rank: Floats
+    items: Ints
+    labels: Ints
+    wrong: Ints
+    rate: Floats
+    low: Floats
+    high: Floats
+    left: Ints
+    believed: Floats
+    fewest: float
+    most: float
+
+    @property
+    def outermost(self) -> int:
+        """The last rank of the outermost stratum in which a wrong prediction was seen; 0 if none was."""
+        return int(self.last[self.wrong > 0].max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorCurves:
+    """The curves of all predicted classes; ``print`` shows a table.
+
+    ``ranked`` is False where there is no score, so that ranks mean nothing; ``across`` is True where ranks
+    run over all predicted classes together.
+    """
+
+    classes: tuple[ClassCurve, ...]
+    confidence_level: float
+    tail: str
+    ranked: bool
+    across: bool
+
+    def to_frame(self) -> Any:
+        """One row per predicted class and stratum."""
+        names = [one.name for one in self.classes for _ in one.rank]
+        columns = {name: np.concatenate([getattr(one, name) for one in self.classes]) for name in _COLUMNS}
+        return frame_of({"name": names, **{name: values.tolist() for name, values in columns.items()}})
+
+    def __str__(self) -> str:
+        level = f"{100 * self.confidence_level:g} %"
+        head = ["", "rank", "items", "labels", "wrong", "rate", level]
+        rows = [
+            [
+                one.name,
+                f"{one.first[k]:,} to {one.last[k]:,}" if self.ranked else "any",
+                f"{one.items[k]:,}",
+                f"{one.labels[k]:,}",
+                f"{one.wrong[k]:,}",
+                f"{one.rate[k]:.2g}",
+                f"{one.low[k]:.2g} to {one.high[k]:.2g}",
+            ]
+            for one in self.classes
+            for k in range(len(one.rank))
+        ]
+        return table(head, rows)
+
+
+def has_curves(study: Study) -> bool:
+    """Whether the study's belief is one of error curves."""
+    return isinstance(study.belief, ErrorCurve)
+
+
+def error_curves(
+    study: Study, *, tail: str = "honest", confidence_level: float | None = None, replicates: int = 500
+) -> ErrorCurves:
+    """The error rate against the rank from the boundary, as a study by ``auto`` believes it now.
+
+    ``tail`` is what the band assumes beyond the outermost error seen, as in ``intervals.PosteriorInterval``.
+
+    >>> import sondage as sd
+    >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=0.1, rng=0)
+    >>> study = sd.create_study(pool, "f1", rng=0)
+    >>> last = study.run(labels, budget=200)
+    >>> [one.name for one in error_curves(study).classes]
+    ['predicted 0', 'predicted 1']
+    """
+    if not isinstance(study, Study):
+        raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
+    belief = study.belief
+    if not isinstance(belief, ErrorCurve):
+        raise InvalidInput(
+            f"study= has no error curves: its belief is {belief.alias!r}; design='auto' has them for "
+            "measures of predicted classes"
+        )
+    fall = PosteriorInterval(tail=tail).fall  # type: ignore[arg-type]
+    level = checked_level(study.parts.confidence_level if confidence_level is None else confidence_level)
+    state = study.problem().state
+    assert isinstance(state, CurveState)
+    assert state.ranks is not None
+    source = stream(study.parts.seed, "interval")
+    drawn = belief.rates(state, source, replicates, fall)
+    classes = tuple(_classes(study, state, drawn, source.uniform(drawn.size).reshape(drawn.shape), level))
+    return ErrorCurves(classes, level, tail, state.ranks.ordered, state.ranks.across)
+
+
+def _classes(
+    study: Study, state: CurveState, drawn: Floats, uniform: Floats, level: float
+) -> Iterator[ClassCurve]:
+    ranks, units, pool = state.ranks, study.units, study.parts.pool
+    assert ranks is not None
+    assert state.n is not None
+    assert state.wrong is not None
+    left = units.size - state.n
+    believed = left * state.rate(Posterior().own)
+    unseen = binomial(uniform, left, drawn)
+    tail = [0.5 * (1 - level), 0.5 * (1 + level)]
+    low, high = np.quantile(drawn, tail, axis=0)
+    assert isinstance(units, CellUnits)
+    systems = study.measure.systems(pool)
+    for f in range(len(ranks.agreed)):
+        mine = np.flatnonzero(ranks.family == f)
+        # Cells of one stratum differ in what a label costs alone.
+        _, first, place = np.unique(ranks.first[mine], return_index=True, return_inverse=True)
+        one = mine[first]
+        counts = (units.size, state.n, state.wrong, left, believed)
+        items, n, wrong, rest, thought = (_summed(place, each[mine]) for each in counts)
+        fewest, most = np.quantile(unseen[:, mine].sum(axis=1), tail)
+        yield ClassCurve(
+            name=predicted_words(pool, systems, units.members(int(one[0]))[:1]),
+            first=ranks.first[one],
+            last=ranks.last[one],
+            rank=_middle(ranks.first[one], ranks.last[one]),
+            items=_whole(items),
+            labels=_whole(n),
+            wrong=_whole(wrong),
+            rate=state.curve.rate[one],
+            low=low[one],
+            high=high[one],
+            left=_whole(rest),
+            believed=thought,
+            fewest=float(fewest),
+            most=float(most),
+        )
+
+
+def _middle(first: Ints, last: Ints) -> Floats:
+    """Geometric means of the ranks from ``first`` to ``last``."""
+    return np.asarray(np.exp((gammaln(last + 1.0) - gammaln(first)) / (last - first + 1.0)))
+
+
+def _summed(place: Ints, numbers: Array) -> Floats:
+    return np.asarray(np.bincount(place, weights=numbers), dtype=np.float64)
+
+
+def _whole(numbers: Floats) -> Ints:
+    return np.rint(numbers).astype(np.int64)

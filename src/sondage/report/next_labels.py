@@ -1,0 +1,185 @@
+"""Where the next labels of a study would go: bands of the pool, how many in each, and why."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
+from sondage.designs.base import Problem, Table
+from sondage.designs.error_curve import ErrorCurveDesign
+from sondage.designs.place import predicted_words
+from sondage.designs.reasons import aims_of, tells_of
+from sondage.estimators.sample import ANSWERED
+from sondage.pool.strata import EqualSize
+from sondage.pool.units import CellUnits
+from sondage.report.chances import relative_chance
+from sondage.study import Study
+from sondage.types import Array, Floats, Ints
+
+_BANDS = 6
+_ROWS = 14
+"""Bands that are listed at most."""
+_KINDS = {
+    "wr": "Items are drawn one by one with known chances; one that comes again is free.",
+    "wor": "Items are drawn one by one with known chances, none twice.",
+    "poisson": "Every item is included or not by itself, with a known chance.",
+    "fixed": "A fixed number of items is included, with known chances.",
+    "online": "Every item is included or not by itself, with a chance by the labels so far.",
+    "systematic": "Items are taken at equal steps along the pool, with chances by the labels so far.",
+    "pivotal": "A fixed number of items is taken, with chances by the labels so far.",
+    "strata": "Every band has a quota; inside a band items are taken at random.",
+}
+
+
+@dataclass(frozen=True)
+class Band:
+    """A part of the pool: its items, the labels there, those that showed a wrong prediction, and the next.
+
+    ``thought`` is the share of wrong predictions that error curves expect of the unlabelled, ``about`` the
+    measure that learns most there; ``relative`` how many times more labels come than to a uniform sample.
+    What does not apply is None.
+    """
+
+    name: str
+    items: int
+    labels: int
+    wrong: int | None
+    coming: float
+    relative: float
+    thought: float | None = None
+    about: str | None = None
+
+
+@dataclass(frozen=True)
+class NextLabels:
+    """The next ``n`` labels: ``rule`` in words, and the ``bands`` they go to; ``whole`` if as quotas."""
+
+    n: int
+    rule: str
+    named_by: str
+    bands: tuple[Band, ...]
+    whole: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def next_labels(study: Study, n: int | None = None) -> NextLabels:
+    """Where the next ``n`` labels go: as many as the design likes to ask for at once, if nothing is said."""
+    problem = study.problem()
+    wanted = study.design.batch if n is None else int(n)
+    n = int(min(wanted, problem.left, len(study.parts.pool) - len(problem.asked_rows)))
+    if n < 1:
+        return NextLabels(0, "", "", (), True)
+    made = study.design.table(problem, n)
+    if isinstance(study.design, ErrorCurveDesign):
+        assert made.quota is not None
+        return _along_ranks(study, study.design, problem, made.quota, n)
+    return _along_the_score(study, problem, made, n)
+
+
+def _along_the_score(study: Study, problem: Problem, made: Table, n: int) -> NextLabels:
+    """Bands of equal size along the score, with the number of labels that each can expect."""
+    pool = study.parts.pool
+    strata = EqualSize(_BANDS).describe(pool, study.measure.systems(pool), study.parts.seed)
+    codes, units = np.asarray(strata.codes, dtype=np.int64), study.units
+    left = np.bincount(units.codes, minlength=units.count) - problem.asked
+    if made.kind == "strata":
+        assert made.quota is not None
+        each = made.quota / np.maximum(left, 1)
+    else:
+        relative = relative_chance(problem, made, n)
+        each = n * relative / max(float(relative @ left), 1e-300)
+    chance = each[units.codes]
+    chance[problem.asked_rows] = 0.0
+    coming = np.bincount(codes, weights=chance, minlength=len(strata.size))
+    labels, wrong = _seen(study, codes, len(strata.size))
+    share = coming / np.maximum(coming.sum(), 1e-300) / (strata.size / strata.size.sum())
+    bands = tuple(
+        Band(
+            strata.names[k],
+            int(strata.size[k]),
+            int(labels[k]),
+            None if wrong is None else int(wrong[k]),
+            float(coming[k]),
+            float(share[k]),
+        )
+        for k in range(len(strata.size))
+    )
+    rule = "Anywhere alike, at random." if units.count == 1 else _KINDS[made.kind]
+    return NextLabels(n, rule, strata.named_by, bands, False)
+
+
+def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota: Ints, n: int) -> NextLabels:
+    """Stretches of rank of every predicted class, each from one power of four to the next."""
+    state, pool = problem.state, study.parts.pool
+    assert isinstance(state, CurveState)
+    assert state.ranks is not None
+    assert state.n is not None
+    assert state.wrong is not None
+    ranks, size = state.ranks, study.units.size
+    stretch = np.floor(0.5 * np.log2(ranks.first)).astype(np.int64) if ranks.ordered else ranks.first * 0
+    units = study.units
+    assert isinstance(units, CellUnits)
+    about = tells_of(design, problem)
+    assert isinstance(study.belief, ErrorCurve)
+    rates = state.rate(study.belief.own)
+    found = []
+    for family, step in np.unique(np.stack([ranks.family, stretch], axis=1), axis=0).tolist():
+        mine = np.flatnonzero((ranks.family == family) & (stretch == step))
+        name = predicted_words(pool, problem.measure.systems(pool), units.members(int(mine[0]))[:1])
+        left = size[mine] - state.n[mine]
+        rate = float((left * rates[mine]).sum() / max(left.sum(), 1))
+        share = quota[mine].sum() / n / (size[mine].sum() / size.sum())
+        found.append(
+            Band(
+                f"{name}{_stretch(ranks, mine)}",
+                int(size[mine].sum()),
+                int(state.n[mine].sum()),
+                int(state.wrong[mine].sum()),
+                float(quota[mine].sum()),
+                float(share),
+                rate if left.sum() else None,
+                _about([about[unit] for unit in mine[quota[mine] > 0].tolist()]),
+            )
+        )
+    if len(found) > _ROWS:  # with very many classes: where most labels go
+        most = sorted(found, key=lambda band: -band.coming)[:_ROWS]
+        found = [band for band in found if band in most]
+    aims = ", ".join(dict.fromkeys(name for aim in aims_of(design, problem.measure) for name in aim.names))
+    least = design.by_size + design.floor * (1 - design.by_size)
+    rule = (
+        f"To bands of rank, in proportion to how far their unseen labels can still move {aims}; "
+        f"at least {100 * least:.0f} % by size and along the rank, whatever is thought."
+    )
+    return NextLabels(n, rule, "predictions", tuple(found), True)
+
+
+def _stretch(ranks: Ranks, mine: Ints) -> str:
+    if not ranks.ordered:
+        return ""
+    return f", rank {int(ranks.first[mine].min()):,} to {int(ranks.last[mine].max()):,}"
+
+
+def _about(told: list[str | None]) -> str | None:
+    """What most of some units tell of."""
+    named = [one for one in told if one]
+    return max(sorted(set(named)), key=named.count) if named else None
+
+
+def _seen(study: Study, codes: Ints, count: int) -> tuple[Ints, Ints | None]:
+    """Labels in every band, and how many of them showed a wrong prediction."""
+    pool, ledger = study.parts.pool, study.state.ledger
+    told = np.flatnonzero(ledger.status == ANSWERED)
+    rows = ledger.asked_rows[told]
+    labels = np.bincount(codes[rows], minlength=count)
+    systems = study.measure.systems(pool)
+    prediction: Array | None = pool.system(systems[0] if systems else None).prediction
+    if not pool.labels.finite or prediction is None or prediction.ndim != 1:
+        return labels, None
+    missed: Floats = prediction[rows] != ledger.labels[told]
+    return labels, np.bincount(codes[rows[missed]], minlength=count)

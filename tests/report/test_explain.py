@@ -1,0 +1,194 @@
+"""Explanations: every design can be explained, the words have the right numbers, and fit a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.pool.pages import Cells
+
+import sondage as sd
+from sondage.designs import Design
+from sondage.errors import InvalidInput
+from sondage.pool import Pool
+from sondage.report import error_curves, explain
+from sondage.study import Study
+
+HEADINGS = ["What is thought of the predictions", "Where the next 25 labels go", "What the estimate rests on"]
+
+
+@pytest.fixture(scope="module")
+def source() -> Any:
+    return sd.datasets.synthetic_pool(n=3000, prevalence=0.05, rng=0)
+
+
+@pytest.fixture(scope="module")
+def study(source: Any) -> Study:
+    pool, labels = source
+    made = sd.create_study(pool, "f1", rng=0)
+    made.run(labels, budget=150)
+    return made
+
+
+def assert_readable(found: Any) -> None:
+    """Lines fit a terminal; the page holds the words; the values are JSON."""
+    text = str(found)
+    assert max(map(len, text.split("\n"))) <= 100
+    page = found._repr_html_()
+    assert page.count("<caption>") == 4
+    Cells(page)
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert set(plain) == {"title", "errors", "next", "estimate", "sections"}
+    assert "nan" not in text
+
+
+@pytest.mark.parametrize("labels", [0, 40])
+@pytest.mark.parametrize("design", sorted(Design.catalogue()))
+def test_every_design_can_be_explained(design: str, labels: int, source: Any) -> None:
+    made = sd.create_study(source[0], "f1", design=design, rng=1)
+    if labels:
+        made.run(source[1], budget=labels)
+    found = made.explain(n=25)
+    assert [one.heading for one in found.sections] == HEADINGS
+    assert sum(band.coming for band in found.next.bands) == pytest.approx(25, rel=1e-6)
+    assert sum(band.items for band in found.next.bands) == 3000
+    assert sum(band.labels for band in found.next.bands) == made.n_labels
+    assert sum(one.items for one in found.errors) == 3000
+    assert sum(one.labels for one in found.errors) == made.n_labels
+    assert (found.estimate is None) == (labels == 0)
+    assert_readable(found)
+
+
+def test_what_is_thought_are_the_numbers_of_the_curves(study: Study) -> None:
+    found = study.explain()
+    for one, curve in zip(found.errors, error_curves(study).classes, strict=True):
+        assert one.left_wrong == pytest.approx(curve.believed.sum())
+        assert (one.fewest, one.most) == (curve.fewest, curve.most)
+        assert one.half_within is not None
+        near = curve.last <= one.half_within
+        assert curve.believed[near].sum() >= 0.5 * one.left_wrong
+        assert f"{one.name}: {one.items:,} items, {one.labels} labelled and {one.wrong} of them wrong" in str(
+            found
+        ).replace("\n    ", " ")
+        if one.beyond is not None:
+            outside = curve.first > curve.outermost
+            assert one.beyond == pytest.approx(curve.believed[outside].sum())
+            assert one.labels_beyond == curve.labels[outside].sum()
+
+
+def test_the_next_labels_are_those_that_are_asked_next(source: Any) -> None:
+    pool, labels = source
+    made = sd.create_study(pool, "f1", rng=3)
+    made.run(labels, budget=75)
+    found = made.explain()
+    asked = made.ask(25)
+    predicted = np.asarray(pool.system().prediction)
+    for code in (0, 1):
+        mine = sum(int(predicted[pool.row_of(item.id)] == code) for item in asked)
+        told = sum(band.coming for band in found.next.bands if band.name.startswith(f"predicted {code}"))
+        assert told == mine
+
+
+def test_chances_by_importance_are_told_band_by_band(source: Any) -> None:
+    """Most labels go where the model is unsure: more than a uniform sample there, fewer elsewhere."""
+    made = sd.create_study(source[0], "f1", design="importance", rng=1)
+    bands = made.explain(n=100).next.bands
+    assert len(bands) == 6
+    assert bands[-1].relative > 2 > 1 > bands[0].relative
+    np.testing.assert_allclose(sum(band.relative * band.items for band in bands), 3000, rtol=1e-6)
+
+
+def test_what_the_estimate_rests_on(study: Study) -> None:
+    lines = study.explain().sections[-1].lines
+    estimate = study.estimate()
+    assert lines[0].startswith(f"f1 {estimate.value:.3f}, 95 % interval {estimate.ci.low:.3f} to ")
+    assert lines[1] == "150 labels."
+    assert re.match(
+        r"Of about \d+ wrong predictions in all, \d+ were seen; the other \d+ are read off", lines[2]
+    )
+    assumed = next(line for line in lines if line.startswith("It is assumed that"))
+    for one in estimate.assumptions:
+        assert one in assumed
+
+
+def test_open_items_refusals_and_warnings_are_said(source: Any) -> None:
+    pool, labels = source
+    made = sd.create_study(pool, "recall", rng=1)
+    items = made.ask(30)
+    made.tell({item.id: labels[item.id] for item in items[:20]})
+    made.tell(items[20].id, None)
+    lines = made.explain().sections[-1].lines
+    assert "20 labels, 9 asked and still open, 1 cannot be told." in lines
+    assert any(line.startswith("Beware: 9 asked items are still open") for line in lines)
+
+
+def test_at_the_end_there_is_nothing_to_ask() -> None:
+    pool = Pool.from_arrays(score=np.linspace(-1, 1, 20), threshold=0.0)
+    made = sd.create_study(pool, "accuracy", rng=1)
+    made.run(lambda item: 1, budget=20)
+    found = made.explain()
+    assert found.next.n == 0
+    assert "Nowhere: every item has been asked." in str(found)
+    assert "nothing is left to think of" in str(found)
+    budgeted = sd.create_study(pool, "accuracy", budget=5, rng=1)
+    budgeted.run(lambda item: 1)
+    assert "Nowhere: the budget is spent." in str(budgeted.explain())
+
+
+def test_looking_changes_nothing(source: Any) -> None:
+    pool, labels = source
+
+    def asked(look: bool) -> list[Any]:
+        made = sd.create_study(pool, "f1", rng=3)
+        made.run(labels, budget=50)
+        if look:
+            made.explain(n=60)
+        return [item.id for item in made.ask(10)]
+
+    assert asked(True) == asked(False)
+
+
+def test_numbers_labels_of_several_and_many_coordinates() -> None:
+    rng = np.random.default_rng(0)
+    pool = Pool.from_arrays(prediction=rng.normal(size=200), std=rng.uniform(1, 2, 200), labels="real")
+    made = sd.create_study(pool, "mean_squared_error", rng=1)
+    made.run(lambda item: 0.0, budget=30)
+    found = made.explain()
+    assert found.errors == ()
+    assert "Labels are numbers" in str(found)
+    assert_readable(found)
+    several = Pool.from_arrays(
+        probability=rng.uniform(size=(200, 3)), labels=["x", "y", "z"], multilabel=True
+    )
+    made = sd.create_study(several, "hamming_loss", rng=1)
+    made.run(lambda item: {"x": 1, "y": 0, "z": item.id % 2}, budget=20)
+    assert "not one class each" in str(made.explain())
+    assert_readable(made.explain())
+
+
+def test_very_many_classes_are_shortened() -> None:
+    pool, labels = sd.datasets.synthetic_multiclass(n=3000, classes=30, rng=0)
+    made = sd.create_study(pool, "accuracy", rng=1)
+    made.run(labels, budget=100)
+    found = made.explain()
+    assert len(found.errors) == 30
+    assert "24 more predicted classes" in str(found)
+    assert len(found.next.bands) <= 14
+    assert_readable(found)
+
+
+def test_names_are_no_markup() -> None:
+    pool = Pool.from_arrays(prediction=["<b>", "c"] * 10, labels=["<b>", "c"])
+    made = sd.create_study(pool, "accuracy", rng=1)
+    assert "<b>" not in made.explain()._repr_html_()
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, True])
+def test_bad_arguments_are_named(n: Any, study: Study) -> None:
+    with pytest.raises(InvalidInput, match="n= must be a whole number above 0"):
+        study.explain(n=n)
+    with pytest.raises(InvalidInput, match="study= takes a Study"):
+        explain("study")  # type: ignore[arg-type]
