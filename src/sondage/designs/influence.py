@@ -225,7 +225,11 @@ def unseen_variance(problem: Problem, measures: Sequence[Measure], least: float)
         loss = problem.once(("loss", measure), lambda: measure.loss(problem.pool.rows(rows), nodes.labels))  # noqa: B023
         R = np.einsum("us,usd->d", expected, loss) / len(problem.pool)
         R = _away_from_ends(measure, R, _uninformed(problem, measure), least, 0.0)
-        influence = loss @ target(replace(problem, measure=measure), R).T
+        slope = target(replace(problem, measure=measure), R)
+        if isinstance(slope, np.ndarray):
+            influence = loss @ slope.T
+        else:  # measures of measures have slopes of their own
+            influence = measure.influence(problem.pool.rows(rows), nodes.labels, slope)
         mean = np.einsum("us,usm->um", nodes.weights, influence)
         square = np.einsum("us,usm->um", nodes.weights, np.square(influence))
         total += np.maximum(square - np.square(mean), 0.0).sum(axis=1)

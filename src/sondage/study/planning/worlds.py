@@ -1,0 +1,198 @@
+"""Worlds: studies played through with labels drawn from what a belief in error curves holds possible.
+
+In a world every unit has its own chance of a wrong prediction. The design asks, the labels come out by those
+chances, and the belief learns from them: with the design's, the belief's, the estimator's and the interval's
+own functions. Only what depends on the labels seen is worked out, so the size of the pool does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sondage.beliefs.base import Seen, State
+from sondage.designs.base import Problem
+from sondage.estimators import Case, Sample, estimate_totals
+from sondage.estimators.linear import for_population
+from sondage.estimators.sample import ANSWERED, OPEN, RoundInfo
+from sondage.intervals.posterior import PosteriorInterval
+from sondage.streams import stream
+from sondage.study.assess import default_interval
+from sondage.study.state import StudyState
+from sondage.types import Floats, Ints
+
+_FINER = 1.5
+"""Factor between the numbers of labels at which a simulated design looks at its belief again."""
+_REPLICATES, _TAIL = 200, 10
+"""Pools drawn for an interval, and how many of them should lie beyond it at least."""
+
+
+class Worlds:
+    """What all worlds of a study have in common: its state now, and rows that can still be asked.
+
+    ``weights`` has (U, S) the chances of the labels in each unit, of every world.
+    """
+
+    def __init__(
+        self, state: StudyState, weights: Sequence[Floats], most: int, level: float, seed: int
+    ) -> None:
+        self.state, self.weights, self.level, self.seed = state, weights, level, seed
+        problem = state.problem()
+        self.problem = replace(problem, left=float(most - state.ledger.asked))
+        self.case = state.case(state.parts.measure)
+        self.spare = _spare(state, most)
+
+    def each(self) -> list[World]:
+        """All of them, at the labels that there are."""
+        return [World(self, number) for number in range(len(self.weights))]
+
+    def uniform_spread(self) -> Floats:
+        """(D, m) variance of the influence of one uniform draw in each world."""
+        measure, problem = self.case.measure, self.problem
+        rows, unit = problem.once("representatives", problem.units.representatives)
+        labels = np.arange(problem.pool.labels.size, dtype=np.float64)
+        each = np.bincount(unit, minlength=problem.units.count)
+        share = (problem.units.size / each)[unit] / len(problem.pool)
+        shown, found = problem.pool.rows(rows), []
+        for weights in self.weights:
+            with np.errstate(all="ignore"):
+                R = measure.expected_total(shown, labels, weights[unit], share)
+                found.append(measure.square_sum(shown, labels, weights[unit], measure.slope(R), share))
+        return np.array(found)
+
+
+class World:
+    """A study under way in one world."""
+
+    def __init__(self, worlds: Worlds, number: int) -> None:
+        ledger = worlds.state.ledger
+        self.worlds, self.number = worlds, number
+        self.cumulative = np.cumsum(worlds.weights[number], axis=1)
+        self.cumulative /= self.cumulative[:, -1:]
+        self.draws = stream(worlds.seed, "draw", number)
+        self.before = ledger.sample
+        self.status, self.y = self.before.status.copy(), self.before.y.copy()
+        waiting = self.status == OPEN
+        self.y[waiting] = self._labels(self.before.unit[waiting])  # asked already: they will be answered
+        self.status[waiting] = ANSWERED
+        self.unit = np.empty(0, dtype=np.int64)
+        self.row, self.label = self.unit.copy(), np.empty(0)
+        self.taken = np.zeros(worlds.problem.units.count, dtype=np.int64)
+        self.belief: State = worlds.problem.state
+        if waiting.any():
+            self._learn()
+
+    @property
+    def asked(self) -> int:
+        """Items asked so far, those of the real study included."""
+        return self.worlds.state.ledger.asked + len(self.row)
+
+    @property
+    def cost(self) -> float:
+        """What has been spent so far."""
+        state = self.worlds.state
+        return state.spent + float(state.units.cost_of(self.row).sum())
+
+    def advance(self, to: int) -> None:
+        """Ask and tell until ``to`` items are asked, or none is left."""
+        first = self.worlds.state.parts.design.batch
+        while self.asked < to:
+            n = min(to, max(int(_FINER * self.asked), self.asked + first)) - self.asked
+            problem = self._problem()
+            quota = self.worlds.state.parts.design.table(problem, n).quota
+            assert quota is not None
+            if not quota.any():
+                return
+            new = np.repeat(np.arange(len(quota)), quota)
+            rows = [
+                self.worlds.spare[unit][self.taken[unit] : self.taken[unit] + quota[unit]]
+                for unit in np.flatnonzero(quota).tolist()
+            ]
+            self.taken += quota
+            self.unit = np.concatenate([self.unit, new])
+            self.row = np.concatenate([self.row, *rows])
+            self.label = np.concatenate([self.label, self._labels(new)])
+            self._learn()
+
+    def widths(self) -> Floats:
+        """(m,) width of the interval that the study would give now."""
+        worlds = self.worlds
+        case: Case = replace(worlds.case, sample=self._sample())
+        measure = case.measure
+        whole = measure.range[1] - measure.range[0]
+        totals = estimate_totals(case)
+        if worlds.state.parts.target == "population" and totals.given:
+            totals = for_population(totals, len(case.pool))
+        if not totals.given:
+            return whole
+        interval = default_interval(measure, totals)
+        if isinstance(interval, PosteriorInterval):  # noise of a single interval is averaged over worlds
+            interval = replace(interval, replicates=max(_REPLICATES, int(_TAIL / (1.0 - worlds.level))))
+        source = stream(worlds.seed, "interval", self.number)
+        low, high = interval(totals, measure, worlds.level, source)
+        width = np.asarray(high - low, dtype=np.float64)
+        return np.where(np.isnan(width), whole, width)
+
+    def _labels(self, unit: Ints) -> Floats:
+        """Labels of items of these units, as this world has them."""
+        drawn = self.draws.uniform(len(unit))[:, None] >= self.cumulative[unit]
+        return np.asarray(drawn.sum(axis=1), dtype=np.float64)
+
+    def _learn(self) -> None:
+        self.belief = self.worlds.state.belief.step(self.belief, self._seen())
+
+    def _seen(self) -> Seen:
+        told = self.status == ANSWERED
+        return Seen(
+            np.concatenate([self.before.unit[told], self.unit]),
+            np.concatenate([self.before.row[told], self.row]),
+            np.concatenate([self.y[told], self.label]),
+        )
+
+    def _problem(self) -> Problem:
+        worlds, seen = self.worlds, self._seen()
+        return replace(
+            worlds.problem,
+            state=self.belief,
+            asked_units=np.concatenate([self.before.unit, self.unit]),
+            answered_units=seen.unit,
+            asked_rows=np.concatenate([self.before.row, self.row]),
+            labels=np.concatenate([self.y, self.label]),
+            seen=seen,
+            stream=self.draws,
+        )
+
+    def _sample(self) -> Sample:
+        """All draws: those of the study, and those of this world in one further round."""
+        before, more = self.before, len(self.row)
+        nothing = np.full(more, np.nan)
+        ones = np.ones(more, dtype=np.int64)
+        added = {
+            "round": ones * len(before.rounds),
+            "row": self.row,
+            "unit": self.unit,
+            "times": ones,
+            "p": nothing,
+            "pi": nothing,
+            "left": ones,
+            "new": ones.astype(bool),
+        }
+        joined = {name: np.concatenate([getattr(before, name), one]) for name, one in added.items()}
+        return Sample(
+            **joined,
+            y=np.concatenate([self.y, self.label]),
+            status=np.concatenate([self.status, ones * ANSWERED]),
+            rounds=(*before.rounds, RoundInfo("strata", np.nan, float(self.asked))),
+        )
+
+
+def _spare(state: StudyState, most: int) -> list[Ints]:
+    """Of every unit, rows that were not asked yet, as many as may be wanted."""
+    units, asked = state.units, state.ledger.asked_rows
+    spare = []
+    for unit in range(units.count):
+        rows = units.members(unit)[: most + len(asked)]  # type: ignore[attr-defined]
+        spare.append(np.setdiff1d(rows, asked)[:most] if len(asked) else np.asarray(rows[:most]))
+    return spare
