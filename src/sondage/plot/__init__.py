@@ -10,6 +10,7 @@ from sondage.plot.hierarchy import tree
 from sondage.plot.intervals import forest
 from sondage.plot.matrix import confusion
 from sondage.plot.over_labels import progress
+from sondage.plot.planned import plan
 from sondage.plot.shape import design_shape
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "design_shape",
     "forest",
     "labels_by_stratum",
+    "plan",
     "progress",
     "reliability",
     "tree",

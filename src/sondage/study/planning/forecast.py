@@ -51,7 +51,7 @@ class Forecast:
 
     def by_design(self) -> Floats:
         """(B, 3, m) width, never wider with more labels."""
-        return never_wider(_three(self.width, self.quantiles, axis=1))
+        return never_wider(three(self.width, self.quantiles, axis=1))
 
 
 @dataclass(frozen=True)
@@ -133,5 +133,6 @@ def labels_for(labels: Ints, width: Floats, target: float, size: int, end: float
     return float(np.ceil(min(1.0 / inverse, size) - 1e-6))
 
 
-def _three(values: Floats, quantiles: Sequence[float], axis: int) -> Floats:
-    return np.moveaxis(np.quantile(values, quantiles, axis=axis), 0, axis)
+def three(values: Floats, quantiles: Sequence[float], axis: int) -> Floats:
+    """Quantiles along an axis, each of them one of the values: so those of widths and of labels agree."""
+    return np.moveaxis(np.quantile(values, quantiles, axis=axis, method="nearest"), 0, axis)

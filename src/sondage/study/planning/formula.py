@@ -90,7 +90,7 @@ class Formula:
         asking = before_labels(self.state.problem(), n)
         table = design.table(asking, n)
         pairs = [believed_variance(asking, table, n, spread) for spread in self._spread]
-        variance = np.array([one for one, _ in pairs]).reshape(self.uniform.shape)
+        variance = np.maximum([one for one, _ in pairs], 0.0).reshape(self.uniform.shape)
         if n >= N:
             variance = np.zeros_like(variance)
         if self.sampling.population:

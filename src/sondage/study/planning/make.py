@@ -13,7 +13,7 @@ from sondage.errors import InvalidInput
 from sondage.progress import Progress
 from sondage.streams import stream
 from sondage.study.budget import Cost
-from sondage.study.planning.forecast import QUANTILES, Forecast, Labels, Sampling, Three, labels_for
+from sondage.study.planning.forecast import QUANTILES, Forecast, Labels, Sampling, Three, labels_for, three
 from sondage.study.planning.formula import Formula
 from sondage.study.planning.possible import Possible
 from sondage.study.planning.result import Goal, Plan
@@ -196,7 +196,7 @@ def _wide_yet(width: Floats, goal: Goal | None, n: int, most: int) -> bool:
     """Whether more labels have to be looked at for a goal."""
     if goal is None or goal.target is None or n >= most:
         return False
-    return bool((np.quantile(width, QUANTILES[-1], axis=0) > goal.target).any())
+    return bool((three(width, QUANTILES, axis=0)[-1] > goal.target).any())
 
 
 def _by_formula(
@@ -219,7 +219,7 @@ def _plan(state: StudyState, goal: Goal, sampling: Sampling, forecast: Forecast,
     mean_cost = float(np.average(costs, weights=state.units.size))
     width = forecast.by_design()
     uniform = sampling.width(forecast.spread, forecast.labels)
-    uniform = np.moveaxis(np.quantile(uniform, forecast.quantiles, axis=1), 0, 1)
+    uniform = three(uniform, forecast.quantiles, axis=1)
     each = np.minimum(sampling.needed(forecast.spread[None], forecast.width), N)
     needed = needed_uniform = needed_cost = None
     if goal.target is not None:
@@ -255,12 +255,12 @@ def _needed(
 ) -> tuple[Labels, Labels]:
     """Labels that an interval as wide as this takes, by the design and uniformly, in every coordinate."""
     end = sampling.width(forecast.spread, np.array([N]))[0]
-    ends = np.quantile(end, forecast.quantiles, axis=0)
+    ends = three(end, forecast.quantiles, axis=0)
     by_design = [
         max(labels_for(forecast.labels, width[:, k, j], target, N, ends[k, j]) for j in range(width.shape[2]))
         for k in range(3)
     ]
-    spread = np.quantile(forecast.spread, forecast.quantiles, axis=0)
+    spread = three(forecast.spread, forecast.quantiles, axis=0)
     uniformly = sampling.needed(spread, target).max(axis=1)
     return _labels(by_design), _labels(np.ceil(uniformly - 1e-6).tolist())
 

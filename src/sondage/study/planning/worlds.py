@@ -130,7 +130,8 @@ class World:
         interval = default_interval(measure, totals)
         if isinstance(interval, PosteriorInterval):  # noise of a single interval is averaged over worlds
             interval = replace(interval, replicates=max(_REPLICATES, int(_TAIL / (1.0 - worlds.level))))
-        source = stream(worlds.seed, "interval", self.number)
+        # Without labels of its own a world is the study as it is: one interval, not one for each.
+        source = stream(worlds.seed, "interval", self.number if len(self.row) else 0)
         low, high = interval(totals, measure, worlds.level, source)
         width = np.asarray(high - low, dtype=np.float64)
         return np.where(np.isnan(width), whole, width)
