@@ -30,10 +30,11 @@ def plan(
 ) -> Plan:
     """How many labels a study would need, and how wide its interval would be, before any label.
 
-    With a belief in error curves (the default for classifiers) studies are played through in ``draws`` worlds
-    that are held possible; for other designs the variance in these worlds is worked out by formula. Three
-    numbers are given: the optimistic one is exceeded in 90 % of the worlds, the expected one in half of them
-    and the pessimistic one in 10 %. ``study.plan`` does the same from the labels that a study has.
+    For classifiers studies are played through in ``draws`` worlds that are held possible, if the design
+    shares labels out over cells as ``auto`` does; for other designs the variance in these worlds is worked
+    out by formula. Three numbers are given: the optimistic one is exceeded in 90 % of the worlds, the
+    expected one in half of them and the pessimistic one in 10 %. ``study.plan`` does the same from the labels
+    that a study has.
 
     Parameters
     ----------

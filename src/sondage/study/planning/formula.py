@@ -1,7 +1,7 @@
 """Widths by formula: the variance that a design has if labels are as is held possible, and normal intervals.
 
-For classifiers labels come out as in the worlds of ``possible``. Other beliefs have no doubt about
-themselves; what may be otherwise is said by scenarios: the scores as they are (as the labels of a pilot
+For classifiers labels come out as in the worlds of ``possible``. Beliefs about other labels have no doubt
+about themselves; what may be otherwise is said by scenarios: the scores as they are (as the labels of a pilot
 correct them), and with the odds of a yes lower and higher as a whole; for labels that are numbers, with a
 smaller and a larger spread.
 """
@@ -16,14 +16,15 @@ import numpy as np
 from sondage.beliefs.base import Belief
 from sondage.beliefs.recalibrated import Recalibrated
 from sondage.beliefs.recalibration import Recalibration
-from sondage.designs.influence import item_spread
 from sondage.designs.saving import before_labels, believed_spread, believed_variance
 from sondage.errors import NotSupported
 from sondage.objective import EstimateAll
 from sondage.pool.labels import LabelSpace
+from sondage.pool.pool import Pool
 from sondage.streams import stream
 from sondage.study.planning.forecast import QUANTILES, Forecast, Sampling
 from sondage.study.planning.possible import DOUBT, InWorld, Possible, has_curves
+from sondage.study.planning.worlds import item_spreads
 from sondage.study.state import StudyState
 from sondage.types import Floats, Ints
 
@@ -58,12 +59,11 @@ class Formula:
         self._spread: list[Floats] = []
         each = []
         for truth in truths:
+            if self._plain:  # one unit of all items: what they have in common says nothing of any
+                each += item_spreads(start, measure, truth).tolist()
+                continue
             for j in range(measure.m):
                 only = EstimateAll(tuple(float(k == j) for k in range(measure.m)), scaled=False)
-                if self._plain:  # one unit of all items: what they have in common says nothing of any
-                    one = replace(start, belief=truth, objective=only, memo={})
-                    each.append(float(item_spread(one).mean()))
-                    continue
                 spread, uniform = believed_spread(start, truth, only)
                 self._spread.append(spread)
                 each.append(uniform)
@@ -76,8 +76,7 @@ class Formula:
         if not has_curves(pool, measure):
             return cls(state, sampling, scenarios(state), _ENDS)
         possible = Possible.of_pool(pool, measure, seen, seed)
-        count = int(np.clip(_ITEMS // len(pool), min(_FEWEST, draws), draws))
-        worlds = possible.weights(count, stream(seed, "belief"))
+        worlds = possible.weights(affordable(pool, draws), stream(seed, "belief"))
         truths = [InWorld(possible.units.codes, weights) for weights in worlds]
         return cls(state, sampling, truths, QUANTILES)
 
@@ -106,6 +105,11 @@ class Formula:
             costs.append(cost)
             step(k + 1)
         return Forecast(labels, np.array(costs), np.array(widths), self.uniform, self.quantiles)
+
+
+def affordable(pool: Pool, draws: int) -> int:
+    """How many worlds there may be where all items are looked at in each."""
+    return int(np.clip(_ITEMS // len(pool), min(_FEWEST, draws), draws))
 
 
 def scenarios(state: StudyState) -> list[Belief]:

@@ -10,12 +10,13 @@ import numpy as np
 from sondage.beliefs.error_curve import CurveState, ErrorCurve
 from sondage.designs.saving import before_labels, believed_variance
 from sondage.errors import InvalidInput
+from sondage.pool.units import Units
 from sondage.progress import Progress
 from sondage.streams import stream
 from sondage.study.budget import Cost
 from sondage.study.planning.forecast import QUANTILES, Forecast, Labels, Sampling, Three, labels_for, three
-from sondage.study.planning.formula import Formula
-from sondage.study.planning.possible import Possible
+from sondage.study.planning.formula import Formula, affordable
+from sondage.study.planning.possible import Possible, has_curves
 from sondage.study.planning.result import Goal, Plan
 from sondage.study.planning.worlds import Worlds
 from sondage.study.state import StudyState
@@ -60,9 +61,13 @@ def make_plan(
 
 
 def by_worlds(state: StudyState) -> bool:
-    """Whether studies can be played through: with a belief in error curves, and quotas of cells."""
-    curves = isinstance(state.belief, ErrorCurve) and state.parts.oracle == "deterministic"
-    return curves and state.parts.design.kind == "strata"
+    """Whether studies can be played through: of a classifier, with quotas of cells.
+
+    A uniform sample has no cells, and its formula is exact.
+    """
+    parts, measure = state.parts, state.parts.measure
+    cells = parts.design.kind == "strata" and state.units.count > 1 and parts.oracle == "deterministic"
+    return cells and has_curves(parts.pool, measure) and not (measure.wide or measure.tangent)
 
 
 def checked_goal(width: Any, difference: Any, power: Any, level: float) -> Goal:
@@ -160,13 +165,10 @@ def _simulated(
     """Widths in worlds held possible; with a goal, on until it is reached in most of them."""
     N = len(state.parts.pool)
     numbers = labels.tolist()
-    belief, now = state.belief, state.belief_now()
-    assert isinstance(belief, ErrorCurve)
-    assert isinstance(now, CurveState)
-    possible = Possible(state.parts.pool, state.parts.measure, state.units, belief, now)
-    weights = possible.weights(draws, stream(seed, "belief"))
+    cells, weights = _worlds(state, draws, seed)
+    draws = len(weights)
     most = min(N, max(_MOST if goal is not None else 0, numbers[-1]))
-    worlds = Worlds(state, weights, most, sampling.level, seed)
+    worlds = Worlds(state, cells, weights, most=most, level=sampling.level, seed=seed)
     each = worlds.each()
     width: list[Floats] = []
     cost: list[float] = []
@@ -190,6 +192,19 @@ def _simulated(
         worlds.uniform_spread(),
         QUANTILES,
     )
+
+
+def _worlds(state: StudyState, draws: int, seed: int) -> tuple[Units, list[Floats]]:
+    """Cells, and the chances of their labels in worlds held possible."""
+    parts, belief = state.parts, state.belief
+    if isinstance(belief, ErrorCurve):
+        now = state.belief_now()
+        assert isinstance(now, CurveState)
+        possible = Possible(parts.pool, parts.measure, state.units, belief, now)
+    else:
+        possible = Possible.of_pool(parts.pool, parts.measure, state.ledger.seen, parts.seed)
+        draws = affordable(parts.pool, draws)
+    return possible.units, possible.weights(draws, stream(seed, "belief"))
 
 
 def _wide_yet(width: Floats, goal: Goal | None, n: int, most: int) -> bool:

@@ -1,6 +1,6 @@
-"""Worlds: studies played through with labels drawn from what a belief in error curves holds possible.
+"""Worlds: studies played through with labels drawn from what is held possible of a classifier's errors.
 
-In a world every unit has its own chance of a wrong prediction. The design asks, the labels come out by those
+In a world every cell has its own chances of the labels. The design asks, the labels come out by those
 chances, and the belief learns from them: with the design's, the belief's, the estimator's and the interval's
 own functions. Only what depends on the labels seen is worked out, so the size of the pool does not matter.
 """
@@ -12,14 +12,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from sondage.beliefs.base import Seen, State
+from sondage.beliefs.base import Belief, Seen, State
 from sondage.designs.base import Problem
+from sondage.designs.influence import item_spread
 from sondage.estimators import Case, Sample, estimate_totals
 from sondage.estimators.linear import for_population
 from sondage.estimators.sample import ANSWERED, OPEN, RoundInfo
 from sondage.intervals.posterior import PosteriorInterval
+from sondage.measures.base import Measure
+from sondage.objective import EstimateAll
+from sondage.pool.units import Units
 from sondage.streams import stream
 from sondage.study.assess import default_interval
+from sondage.study.planning.possible import InWorld
 from sondage.study.state import StudyState
 from sondage.types import Floats, Ints
 
@@ -32,13 +37,22 @@ _REPLICATES, _TAIL = 200, 10
 class Worlds:
     """What all worlds of a study have in common: its state now, and rows that can still be asked.
 
-    ``weights`` has (U, S) the chances of the labels in each unit, of every world.
+    ``cells`` are the cells of ``possible``; ``weights`` has (K, S) the chances of the labels in each of
+    them, in every world.
     """
 
     def __init__(
-        self, state: StudyState, weights: Sequence[Floats], most: int, level: float, seed: int
+        self,
+        state: StudyState,
+        cells: Units,
+        weights: Sequence[Floats],
+        *,
+        most: int,
+        level: float,
+        seed: int,
     ) -> None:
-        self.state, self.weights, self.level, self.seed = state, weights, level, seed
+        self.state, self.cells, self.weights = state, cells, weights
+        self.level, self.seed = level, seed
         problem = state.problem()
         self.problem = replace(problem, left=float(most - state.ledger.asked))
         self.case = state.case(state.parts.measure)
@@ -50,16 +64,18 @@ class Worlds:
 
     def uniform_spread(self) -> Floats:
         """(D, m) variance of the influence of one uniform draw in each world."""
-        measure, problem = self.case.measure, self.problem
-        rows, unit = problem.once("representatives", problem.units.representatives)
-        labels = np.arange(problem.pool.labels.size, dtype=np.float64)
-        each = np.bincount(unit, minlength=problem.units.count)
-        share = (problem.units.size / each)[unit] / len(problem.pool)
-        shown, found = problem.pool.rows(rows), []
+        measure, pool, found = self.case.measure, self.problem.pool, []
+        rows, _ = self.cells.representatives()
+        labels = np.arange(pool.labels.size, dtype=np.float64)
+        share, shown = self.cells.size / len(pool), pool.rows(rows)
+        alike = len(rows) == self.cells.count and self.cells is self.state.units
         for weights in self.weights:
+            if not alike:  # items of a cell differ in what they count: one by one
+                found.append(item_spreads(self.problem, measure, InWorld(self.cells.codes, weights)))
+                continue
             with np.errstate(all="ignore"):
-                R = measure.expected_total(shown, labels, weights[unit], share)
-                found.append(measure.square_sum(shown, labels, weights[unit], measure.slope(R), share))
+                R = measure.expected_total(shown, labels, weights, share)
+                found.append(measure.square_sum(shown, labels, weights, measure.slope(R), share))
         return np.array(found)
 
 
@@ -75,7 +91,7 @@ class World:
         self.before = ledger.sample
         self.status, self.y = self.before.status.copy(), self.before.y.copy()
         waiting = self.status == OPEN
-        self.y[waiting] = self._labels(self.before.unit[waiting])  # asked already: they will be answered
+        self.y[waiting] = self._labels(self.before.row[waiting])  # asked already: they will be answered
         self.status[waiting] = ANSWERED
         self.unit = np.empty(0, dtype=np.int64)
         self.row, self.label = self.unit.copy(), np.empty(0)
@@ -105,15 +121,16 @@ class World:
             assert quota is not None
             if not quota.any():
                 return
-            new = np.repeat(np.arange(len(quota)), quota)
-            rows = [
-                self.worlds.spare[unit][self.taken[unit] : self.taken[unit] + quota[unit]]
-                for unit in np.flatnonzero(quota).tolist()
-            ]
+            rows = np.concatenate(
+                [
+                    self.worlds.spare[unit][self.taken[unit] : self.taken[unit] + quota[unit]]
+                    for unit in np.flatnonzero(quota).tolist()
+                ]
+            )
             self.taken += quota
-            self.unit = np.concatenate([self.unit, new])
-            self.row = np.concatenate([self.row, *rows])
-            self.label = np.concatenate([self.label, self._labels(new)])
+            self.unit = np.concatenate([self.unit, np.repeat(np.arange(len(quota)), quota)])
+            self.row = np.concatenate([self.row, rows])
+            self.label = np.concatenate([self.label, self._labels(rows)])
             self._learn()
 
     def widths(self) -> Floats:
@@ -136,9 +153,9 @@ class World:
         width = np.asarray(high - low, dtype=np.float64)
         return np.where(np.isnan(width), whole, width)
 
-    def _labels(self, unit: Ints) -> Floats:
-        """Labels of items of these units, as this world has them."""
-        drawn = self.draws.uniform(len(unit))[:, None] >= self.cumulative[unit]
+    def _labels(self, rows: Ints) -> Floats:
+        """Labels of items, as this world has them."""
+        drawn = self.draws.uniform(len(rows))[:, None] >= self.cumulative[self.worlds.cells.unit_of(rows)]
         return np.asarray(drawn.sum(axis=1), dtype=np.float64)
 
     def _learn(self) -> None:
@@ -187,6 +204,16 @@ class World:
             status=np.concatenate([self.status, ones * ANSWERED]),
             rounds=(*before.rounds, RoundInfo("strata", np.nan, float(self.asked))),
         )
+
+
+def item_spreads(problem: Problem, measure: Measure, truth: Belief) -> Floats:
+    """(m,) mean squared influence of an item on each coordinate, if labels are as ``truth`` says."""
+    each = []
+    for j in range(measure.m):
+        only = EstimateAll(tuple(float(k == j) for k in range(measure.m)), scaled=False)
+        one = replace(problem, measure=measure, belief=truth, objective=only, memo={})
+        each.append(item_spread(one).mean())
+    return np.array(each)
 
 
 def _spare(state: StudyState, most: int) -> list[Ints]:
