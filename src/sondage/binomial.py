@@ -9,6 +9,8 @@ from sondage.types import Floats
 
 _FEW = 25.0
 """Expected number up to which the distribution is summed up; beyond, it is close to normal."""
+_NEVER = 1e-18
+"""Chance too small to be told from rounding; that of none at all is above it where few are expected."""
 
 
 def binomial(uniform: Floats, n: Floats, p: Floats) -> Floats:
@@ -48,7 +50,7 @@ def _summed(uniform: Floats, n: Floats, p: Floats) -> Floats:
         mass = mass * np.maximum(more - k + 1, 0.0) / k * odds
         reached[open_] += mass
         out[open_] = k
-        stay = (uniform[open_] >= reached[open_]) & (k < more)
+        stay = (uniform[open_] >= reached[open_]) & (k < more) & (mass > _NEVER)
         open_, mass = open_[stay], mass[stay]
     return out
 

@@ -26,6 +26,7 @@ from sondage.estimators import (
     SequentialEstimator,
     Weighted,
 )
+from sondage.estimators.predictions import nothing_predicted, predictions
 from sondage.estimators.sequential import increments
 from sondage.measures import resolve
 from sondage.pool.units import CellUnits
@@ -366,7 +367,7 @@ def test_sequential_increments_are_uncorrelated_and_their_variances_add_up(contr
             increments(
                 case.sample,
                 case.losses(case.sample),
-                estimator._predictions(case),
+                predictions(case) if control else nothing_predicted(case),
                 case.units.size,
             )
             for _, case in cases

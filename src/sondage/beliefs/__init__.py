@@ -2,6 +2,7 @@
 
 from sondage.beliefs.base import Belief, Nodes, Seen, State, at_least
 from sondage.beliefs.counts import CountBelief
+from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.frequencies import FrequencyBelief
 from sondage.beliefs.mixture import MixtureBelief
 from sondage.beliefs.recalibration import Recalibration
@@ -12,6 +13,7 @@ from sondage.beliefs.uniform import UniformBelief
 __all__ = [
     "Belief",
     "CountBelief",
+    "ErrorCurve",
     "FrequencyBelief",
     "MixtureBelief",
     "Nodes",

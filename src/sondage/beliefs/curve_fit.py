@@ -18,8 +18,6 @@ from sondage.types import Floats, Ints
 _STEPS = 50
 _CONVERGED = 1e-9
 _HALVINGS = 20
-_STEEPEST = 30.0
-"""Log-odds beyond this make no difference to a count."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +39,19 @@ class Prior:
 
 
 @dataclass(frozen=True)
-class Curves:
-    """The curves of several families, and the cells on them.
+class Family:
+    """Cells that follow one curve, ``level`` (a standard deviation) above or below the others that do."""
 
-    ``family`` is (U,) the family of each cell and ``at`` (U,) its position. All families have the same
-    knots; those beyond the cells of a family follow from the prior.
+    curve: int = 0
+    level: float = 0.0
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Some curves, families of cells that follow them, and the cells.
+
+    ``family`` is (U,) the family of each cell and ``at`` (U,) its position. All curves have the same knots;
+    those beyond the cells of a curve follow from its prior. Without ``families`` each has its own curve.
 
     >>> curves = Curves(np.zeros(3, int), np.array([0.0, 1.0, 2.0]), (Prior(),))
     >>> fit = curves.fit(np.array([9.0, 9.0, 9.0]), np.array([6.0, 3.0, 0.0]))
@@ -56,6 +62,12 @@ class Curves:
     family: Ints
     at: Floats
     priors: tuple[Prior, ...]
+    families: tuple[Family, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.families:
+            each = tuple(Family(curve) for curve in range(len(self.priors)))
+            object.__setattr__(self, "families", each)
 
     @cached_property
     def knots(self) -> int:
@@ -63,61 +75,67 @@ class Curves:
         return max(int(np.ceil(self.at.max(initial=0.0))) + 1, 2)
 
     @cached_property
-    def hats(self) -> Floats:
-        """(U, J) weight of each knot in the value of each cell."""
-        return np.maximum(1.0 - np.abs(self.at[:, None] - np.arange(self.knots)), 0.0)
+    def curve(self) -> Ints:
+        """(U,) the curve of each cell."""
+        return np.array([one.curve for one in self.families])[self.family]
 
     @cached_property
-    def _basis(self) -> Floats:
-        """(U, F J) the same for the knots of all families."""
-        own = np.arange(len(self.priors)) == self.family[:, None]
-        return np.asarray((own[:, :, None] * self.hats[:, None, :]).reshape(len(self.at), -1))
+    def levels(self) -> Floats:
+        """(U, L) 1 for the level of each cell's family, of the families that have one."""
+        own = [f for f, one in enumerate(self.families) if one.level > 0]
+        return np.asarray(self.family[:, None] == np.array(own, dtype=np.int64), dtype=np.float64)
 
     @cached_property
-    def _gaussian(self) -> tuple[Floats, Floats]:
-        J, F = self.knots, len(self.priors)
-        mean, precision = np.empty(F * J), np.zeros((F * J, F * J))
-        for f, prior in enumerate(self.priors):
-            mine = slice(f * J, (f + 1) * J)
+    def basis(self) -> Floats:
+        """(U, P) what each parameter adds to the log-odds of each cell: knots of all curves, then levels."""
+        hats = np.maximum(1.0 - np.abs(self.at[:, None] - np.arange(self.knots)), 0.0)
+        own = np.arange(len(self.priors)) == self.curve[:, None]
+        curves = (own[:, :, None] * hats[:, None, :]).reshape(len(self.at), -1)
+        return np.concatenate([curves, self.levels], axis=1)
+
+    @cached_property
+    def gaussian(self) -> tuple[Floats, Floats]:
+        """(P,) mean and (P, P) precision of the parameters before any label."""
+        J, C = self.knots, len(self.priors)
+        deviation = [one.level for one in self.families if one.level > 0]
+        mean = np.zeros(C * J + len(deviation))
+        precision = np.diag(np.concatenate([np.zeros(C * J), np.array(deviation) ** -2.0]))
+        for c, prior in enumerate(self.priors):
+            mine = slice(c * J, (c + 1) * J)
             mean[mine], precision[mine, mine] = prior.gaussian(J)
         return mean, precision
 
     def fit(self, n: Floats, hits: Floats, start: Floats | None = None) -> CurveFit:
         """The most probable curves, given ``hits`` of ``n`` in each cell; ``start``: an earlier ``theta``."""
-        mean, precision = self._gaussian
-        theta = mean if start is None else start
-        value = self._objective(theta, n, hits)
+        mean, precision = self.gaussian
         seen = n > 0
-        basis, n, hits = self._basis[seen], n[seen], hits[seen]
+        basis, n, hits = self.basis[seen], n[seen], hits[seen]
+
+        def density(theta: Floats) -> float:
+            """Log posterior, up to a constant."""
+            eta, off = basis @ theta, theta - mean
+            return float(hits @ eta - n @ np.logaddexp(0.0, eta) - 0.5 * off @ precision @ off)
+
+        theta = mean if start is None else start
+        value = density(theta)
         for _ in range(_STEPS):
             rate = expit(basis @ theta)
-            slope = basis.T @ (hits - n * rate) - precision @ (theta - mean)
             hessian = (basis.T * (n * rate * (1.0 - rate))) @ basis + precision
-            step = cho_solve(cho_factor(hessian), slope)
+            step = cho_solve(cho_factor(hessian), basis.T @ (hits - n * rate) - precision @ (theta - mean))
             if np.abs(step).max() < _CONVERGED:
                 break
             for _ in range(_HALVINGS):
-                moved = self._objective(theta + step, n, hits, basis)
+                moved = density(theta + step)
                 if moved >= value - 1e-12 * abs(value):
                     break
                 step = 0.5 * step
             theta, value = theta + step, moved
-        rate = expit(basis @ theta)
-        hessian = (basis.T * (n * rate * (1.0 - rate))) @ basis + precision
         return CurveFit(self, theta, hessian)
-
-    def _objective(self, theta: Floats, n: Floats, hits: Floats, basis: Floats | None = None) -> float:
-        """Log posterior density, up to a constant."""
-        mean, precision = self._gaussian
-        eta = (self._basis if basis is None else basis) @ theta
-        return float(
-            hits @ eta - n @ np.logaddexp(0.0, eta) - 0.5 * (theta - mean) @ precision @ (theta - mean)
-        )
 
 
 @dataclass(frozen=True)
 class CurveFit:
-    """Fitted curves: the mode ``theta`` (family by family) and the curvature there."""
+    """Fitted curves: the mode ``theta`` (knots of every curve, then levels) and the curvature there."""
 
     curves: Curves
     theta: Floats
@@ -125,39 +143,40 @@ class CurveFit:
 
     @property
     def knots(self) -> Floats:
-        """(F, J) log-odds at the knots of each family."""
-        return self.theta.reshape(len(self.curves.priors), -1)
+        """(C, J) log-odds at the knots of each curve."""
+        C, J = len(self.curves.priors), self.curves.knots
+        return self.theta[: C * J].reshape(C, J)
 
     @cached_property
     def rate(self) -> Floats:
         """(U,) rate of each cell."""
-        return np.asarray(expit(self.curves._basis @ self.theta))
+        return np.asarray(expit(self.curves.basis @ self.theta))
 
     @cached_property
     def covariance(self) -> Floats:
         """(U, U) covariance of the log-odds of the cells."""
-        half = solve_triangular(np.linalg.cholesky(self.hessian), self.curves._basis.T, lower=True)
+        half = solve_triangular(np.linalg.cholesky(self.hessian), self.curves.basis.T, lower=True)
         return half.T @ half
 
     def draws(self, normal: Floats, outermost: Floats, fall: float) -> Floats:
         """(B, U) rates of curves drawn from the normal distribution around the mode.
 
-        ``normal`` is (B, F J) standard normal numbers. From ``outermost`` (F,) on, the last position at which
-        a hit was seen, a curve is held to fall by at least ``fall`` from knot to knot: how far a curve may
+        ``normal`` is (B, P) standard normal numbers. From ``outermost`` (C,) on, the last position at which a
+        hit was seen, a curve is held to fall by at least ``fall`` from knot to knot: how far a curve may
         rise again where nothing was seen is not for chance to say.
         """
-        F, J = self.knots.shape
+        curves, J, C = self.curves, self.curves.knots, len(self.curves.priors)
         root = np.linalg.cholesky(self.hessian)
         theta = self.theta + solve_triangular(root.T, normal.T, lower=False).T
-        knots = theta.reshape(-1, F, J)
+        knots = theta[:, : C * J].reshape(-1, C, J)
         drop = fall * np.arange(J)
-        for f, last in enumerate(np.ceil(outermost).astype(np.int64).tolist()):
+        for c, last in enumerate(np.ceil(outermost).astype(np.int64).tolist()):
             # eta_j <= eta_(j-1) - fall, one after the other, is a running minimum of eta_j + j fall.
-            tail = knots[:, f, last:] + drop[last:]
-            knots[:, f, last:] = np.minimum.accumulate(tail, axis=1) - drop[last:]
-        eta = np.empty((len(theta), len(self.curves.at)))
-        low = np.minimum(self.curves.at.astype(np.int64), J - 2)
-        part = self.curves.at - low
-        before, after = (knots[:, self.curves.family, low + k] for k in (0, 1))
-        eta = (1.0 - part) * before + part * after
-        return np.asarray(expit(np.clip(eta, -_STEEPEST, _STEEPEST)))
+            tail = knots[:, c, last:] + drop[last:]
+            knots[:, c, last:] = np.minimum.accumulate(tail, axis=1) - drop[last:]
+        low = np.minimum(curves.at.astype(np.int64), J - 2)
+        part = curves.at - low
+        eta = (1.0 - part) * knots[:, curves.curve, low] + part * knots[:, curves.curve, low + 1]
+        if curves.levels.shape[1]:
+            eta = eta + theta[:, C * J :] @ curves.levels.T
+        return np.asarray(expit(eta))

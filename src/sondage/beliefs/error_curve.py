@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln, ndtri
 
 from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
-from sondage.beliefs.curve_fit import CurveFit, Curves, Prior
+from sondage.beliefs.curve_fit import CurveFit, Curves, Family, Prior
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
@@ -25,6 +25,10 @@ from sondage.types import Floats, Ints
 
 _SPLIT = 10.0
 """Pseudo-labels with which the scores say which class a wrong prediction should have been."""
+_OUTER = 3.0
+"""Knots that the outermost half of a class has beside those of log-rank, about."""
+_WHO = 1.5
+"""Standard deviation of the log-odds of who is right where systems disagree."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,11 @@ class Ranks:
     expects: Ints
     """(U,) the class that is predicted (by the first system, where there are several)."""
     at: Floats
-    """(U,) mean log2 of the ranks of the unit's stratum; 0 for all where there is no score."""
+    """(U,) position of the unit's stratum on the curve; 0 for all where there is no score.
+
+    The mean log2 of its ranks, and ``_OUTER`` times the share of the ranks before it: log-rank alone would
+    leave the outer half of a class one knot, however many items that is.
+    """
     reach: Floats
     """(U,) log of how much further the unit's stratum reaches than the ones before it, by share."""
     agreed: tuple[bool, ...]
@@ -64,19 +72,23 @@ class CurveState(State):
 
     @property
     def outermost(self) -> Floats:
-        """(F,) position of the outermost unit of each family in which a wrong prediction was seen; else 0."""
-        assert self.ranks is not None
+        """(C,) position of the outermost unit of each curve in which a wrong prediction was seen; else 0."""
         assert self.wrong is not None
-        out = np.zeros(len(self.ranks.agreed))
-        np.maximum.at(out, self.ranks.family, np.where(self.wrong > 0, self.ranks.at, 0.0))
+        curves = self.curve.curves
+        out = np.zeros(len(curves.priors))
+        np.maximum.at(out, curves.curve, np.where(self.wrong > 0, curves.at, 0.0))
         return out
 
     def rate(self, own: float) -> Floats:
-        """(U,) chance that a prediction is wrong: labels of the unit, and the curve like ``own`` labels."""
+        """(U,) chance that a prediction is wrong: labels of the unit, and the curve like ``own`` labels.
+
+        Where neither counts (``own`` is 0, and the unit has no label) it is the curve's.
+        """
         assert self.n is not None
         assert self.wrong is not None
-        curve = self.curve.rate
-        return (self.wrong + own * curve) / (self.n + own) if own > 0 else curve
+        counted = self.n + own
+        seen = self.wrong + own * self.curve.rate
+        return np.divide(seen, counted, out=self.curve.rate.copy(), where=counted > 0)
 
     def weights(self, rate: Floats) -> Floats:
         """(..., U, S) chances of the classes, given (..., U) the chance that a prediction is wrong."""
@@ -110,12 +122,15 @@ class ErrorCurve(Belief):
     start_at: tuple[float, float] = (0.0, 1.5)
     step_by: tuple[float, float] = (-0.1, 0.4)
     bend: tuple[float, float] = (-0.15, 0.3)
+    level: float = 0.5
     prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
     systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.own >= 0:
-            raise InvalidInput(f"own= must be 0 or above, not {self.own}")
+        if not 0 <= self.own < np.inf:
+            raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own}")
+        if not self.level > 0:
+            raise InvalidInput(f"level= must be above 0, not {self.level}")
         for name in ("start_at", "step_by", "bend"):
             pair = tuple(float(one) for one in getattr(self, name))
             if len(pair) != 2 or not pair[1] > 0:
@@ -180,15 +195,32 @@ class ErrorCurve(Belief):
     def _fitted(self, state: CurveState, n: Floats, wrong: Floats, split: Floats) -> CurveState:
         assert state.ranks is not None
         if state.fit is None:
-            given = Prior(self.start_at, self.step_by, self.bend)
-            level = Prior(self.start_at, (0.0, self.step_by[1]), (0.0, self.bend[1]))
-            priors = tuple(given if agreed else level for agreed in state.ranks.agreed)
-            fit = Curves(state.ranks.family, state.ranks.at, priors).fit(n, wrong)
+            fit = self._curves(state.ranks, split.shape[1]).fit(n, wrong)
         else:
             fit = state.fit.curves.fit(n, wrong, state.fit.theta)
         moved = replace(state, fit=fit, n=n, wrong=wrong, split=split)
         labels = np.arange(split.shape[1], dtype=np.float64)
         return replace(moved, nodes=Nodes(labels, at_least(moved.weights(moved.rate(self.own)), POSSIBLE)))
+
+    def _curves(self, ranks: Ranks, labels: int) -> Curves:
+        """A curve for each predicted class if there are two, otherwise one with a level for each.
+
+        Where systems disagree nothing is thought of the shape, and a level says who is right.
+        """
+        falling = Prior(self.start_at, self.step_by, self.bend)
+        free = Prior(self.start_at, (0.0, self.step_by[1]), (0.0, self.bend[1]))
+        if labels == 2:
+            priors = [falling for agreed in ranks.agreed if agreed]
+            number = iter(range(len(priors)))
+            families = [
+                Family(next(number)) if agreed else Family(len(priors), _WHO) for agreed in ranks.agreed
+            ]
+        else:
+            priors = [falling]
+            families = [Family(0, self.level) if agreed else Family(1, _WHO) for agreed in ranks.agreed]
+        if not all(ranks.agreed):
+            priors = [*priors, free]
+        return Curves(ranks.family, ranks.at, tuple(priors), tuple(families))
 
     def replicate(self, state: State, stream: Stream, count: int, fall: float = 0.0) -> Iterator[Floats]:
         """Draws of the curves; see ``CurveFit.draws`` for ``fall``."""
@@ -204,34 +236,42 @@ class ErrorCurve(Belief):
 
 
 def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
-    """Ranks of the units' strata, from the boundary outwards in each pattern of predictions."""
+    """Ranks of the units' strata from the boundary outwards: in each pattern of predictions, or over all.
+
+    Over all if strata hold several patterns: then one rank of doubt serves them together.
+    """
     pattern = predicted_pattern(pool, systems)
     found, first = np.unique(pattern, return_index=True)
     predicted = np.array([pool.system(name).prediction[first] for name in systems])  # type: ignore[index]
     family = np.full(units.count, -1, dtype=np.int64)
-    at, reach = np.zeros(units.count), np.zeros(units.count)
+    far = np.zeros(int(units.stratum.max()) + 1)
+    ordered = True
     for f, one in enumerate(found):
         members = np.flatnonzero(pattern == one)
-        mine = np.unique(units.codes[members]).astype(np.int64)
+        code = units.codes[members].astype(np.int64)
+        mine = np.unique(code)
         if (family[mine] >= 0).any():
             raise InvalidInput(
-                "strata must keep the predicted classes apart for a belief in error curves: use 'log-rank'"
+                "belief 'error-curve' needs cells that keep the predicted classes apart: use 'log-rank'"
             )
         family[mine] = f
-        stratum, place = np.unique(units.stratum[mine], return_inverse=True)
-        size = np.bincount(place, weights=units.size[mine])
-        far = from_boundary(pool, systems, members)
-        if far is not None:
-            which = np.searchsorted(stratum, units.stratum[units.codes[members].astype(np.int64)])
-            order = np.argsort(np.bincount(which, weights=far) / size, kind="stable")
-            end = np.empty(len(size))
-            end[order] = np.cumsum(size[order])
-            begin = end - size
-            at[mine] = ((gammaln(end + 1) - gammaln(begin + 1)) / size / np.log(2.0))[place]
-        else:
-            end = np.cumsum(size)
-            begin = end - size
-        share = units.size[mine] / size[place]
-        reach[mine] = np.log((end + 0.5) / (begin + 0.5))[place] * share
+        each = from_boundary(pool, systems, members)
+        ordered &= each is not None
+        if each is not None:
+            far += np.bincount(units.stratum[code], weights=each, minlength=len(far))
+    size = np.bincount(units.stratum, weights=units.size)
+    held = np.zeros((len(size), len(found)), dtype=bool)
+    held[units.stratum, family] = True
+    together = np.zeros(len(size), dtype=np.int64) if (held.sum(axis=1) > 1).any() else held.argmax(axis=1)
+    order = np.lexsort((far / np.maximum(size, 1), together))
+    end = np.empty(len(size))
+    end[order] = np.cumsum(size[order])
+    end -= (np.cumsum(np.bincount(together, weights=size)) - np.bincount(together, weights=size))[together]
+    begin = end - size
+    logs = (gammaln(end + 1) - gammaln(begin + 1)) / np.maximum(size, 1) / np.log(2.0)
+    at = logs + _OUTER * 0.5 * (begin + end - 1.0) / np.bincount(together, weights=size)[together]
+    share = units.size / size[units.stratum]
+    reach = np.log((end + 0.5) / (begin + 0.5))[units.stratum] * share
     agreed = tuple(bool(column) for column in (predicted == predicted[0]).all(axis=0))
-    return Ranks(family, predicted[0][family].astype(np.int64), at, reach, agreed)
+    expects = predicted[0][family].astype(np.int64)
+    return Ranks(family, expects, at[units.stratum] * ordered, reach, agreed)

@@ -1,26 +1,33 @@
 """Whom we ask: designs by name, and the one function that draws for all of them."""
 
 from sondage.designs import allocations
+from sondage.designs.active_inference import ActiveInference
 from sondage.designs.ais import AIS
 from sondage.designs.allocation import WaterLevel
 from sondage.designs.base import Design, Problem, Table
 from sondage.designs.draw import Draws, History, Limit, draw
+from sondage.designs.error_curve import ErrorCurveDesign
 from sondage.designs.importance import Importance
+from sondage.designs.lure import Lure
 from sondage.designs.oasis import Oasis
 from sondage.designs.optimal import Optimal
 from sondage.designs.poisson import Poisson
 from sondage.designs.poisson_online import PoissonOnline
 from sondage.designs.sequential import Sequential
 from sondage.designs.stratified import Stratified
+from sondage.designs.stratified_ppi import StratifiedPPI
 from sondage.designs.uniform import Uniform
 
 __all__ = [
     "AIS",
+    "ActiveInference",
     "Design",
     "Draws",
+    "ErrorCurveDesign",
     "History",
     "Importance",
     "Limit",
+    "Lure",
     "Oasis",
     "Optimal",
     "Poisson",
@@ -28,6 +35,7 @@ __all__ = [
     "Problem",
     "Sequential",
     "Stratified",
+    "StratifiedPPI",
     "Table",
     "Uniform",
     "WaterLevel",

@@ -1,6 +1,6 @@
 """Allocations: how the labels of a stratified sample are shared out over the cells.
 
-Those that look at labels already seen (all but the first three) are biased towards what they happened to
+Those that look at labels already seen (all but the first four) are biased towards what they happened to
 see first: a cell that showed no error is left alone. Their variance is estimated as if the numbers had
 been fixed, so intervals cover somewhat less than they say; the docs have the measured numbers.
 """
@@ -17,7 +17,13 @@ import numpy as np
 from sondage.beliefs.base import Nodes
 from sondage.designs.allocation import add_greedily, shares, top_up, with_floor
 from sondage.designs.base import CostRule, Problem
-from sondage.designs.influence import possible_jump, seen_variance, unit_spread, unit_variance
+from sondage.designs.influence import (
+    possible_jump,
+    rectifier_spread,
+    seen_variance,
+    unit_spread,
+    unit_variance,
+)
 from sondage.errors import InvalidInput
 from sondage.registry import Named
 from sondage.types import Floats, Ints
@@ -84,6 +90,22 @@ class Neyman(Allocation):
         """Share of each unit."""
         size = problem.units.size
         spread = np.sqrt(unit_spread(problem, rules.probability_floor)) * size.astype(np.float64)
+        return with_floor(rules.over_root_cost(problem, spread), size, rules.floor)
+
+
+@dataclass(frozen=True)
+class Rectifier(Neyman):
+    """Neyman's with the spread that a prediction of every single item leaves (Fisch et al. 2024).
+
+    For estimates that subtract such predictions. Before any label the belief says how far they will be off.
+    """
+
+    alias: ClassVar[str] = "rectifier"
+
+    def weight(self, problem: Problem, rules: Rules) -> Floats:
+        """Share of each unit."""
+        size = problem.units.size
+        spread = np.sqrt(rectifier_spread(problem, rules.probability_floor)) * size.astype(np.float64)
         return with_floor(rules.over_root_cost(problem, spread), size, rules.floor)
 
 

@@ -20,7 +20,7 @@ from sondage.pool.pool import Pool
 from sondage.pool.strata import Strata
 from sondage.pool.units import CellUnits, ItemUnits, Units
 from sondage.registry import Named
-from sondage.streams import Stream, integer_weights
+from sondage.streams import Stream, integer_weights, stream
 from sondage.types import Floats, Ints
 
 Kind = Literal["wr", "wor", "poisson", "fixed", "strata", "online", "systematic", "pivotal"]
@@ -123,8 +123,9 @@ class Problem:
     labels: Floats
     """Of every item asked, in the order asked; nan where there is none (yet)."""
     seen: Seen
-    stream: Stream
-    """Random numbers for rounding shares to whole labels; others in every round."""
+    seed: int
+    round: int
+    """Number of the round to come."""
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -136,6 +137,11 @@ class Problem:
     def answered(self) -> Ints:
         """(U,) items with a label in each unit."""
         return np.bincount(self.answered_units, minlength=self.units.count)
+
+    @property
+    def stream(self) -> Stream:
+        """Random numbers for rounding shares to whole labels: the same for a round, others in the next."""
+        return stream(self.seed, "belief", self.round)
 
     def once(self, name: Hashable, make: Callable[[], T]) -> T:
         """Something static, made the first time it is wanted in this study."""
@@ -158,16 +164,16 @@ class Design(Named, family="sondage.designs"):
     ``strata`` is how the pool is cut into units; None makes every item its own unit. Kinds ``poisson``
     and ``fixed`` draw single items and need None; kinds ``strata`` and ``wor`` need units of several; kind
     ``wr`` takes both. A design with single items must be ``static``: its table may not depend on labels.
-    ``batch`` is how many labels it likes to ask for at once.
+    ``batch`` is how many labels it likes to ask for at once. ``estimator`` is the name of the estimator that
+    its rounds belong to, where that is not the usual one of their kind.
     """
 
     kind: ClassVar[Kind]
     oracles: ClassVar[frozenset[str]] = frozenset({"deterministic"})
     static: ClassVar[bool] = False
+    estimator: ClassVar[str] = ""
     belief: Belief = ScoreBelief()
     strata: Strata | None = None
-    estimator: ClassVar[str | None] = None
-    """Name of the estimator that it goes with, where that is not the usual one of its kind."""
     batch: int = 25
 
     def belief_for(self, oracle: Oracle) -> Belief:

@@ -42,16 +42,10 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
     kept = problem.memo.get("unit spread")
     if kept is not None and kept[0] is problem.state:  # a belief that did not move need not be asked again
         return np.asarray(kept[1])
-    rows, unit, nodes = unit_nodes(problem)
-    believed = nodes
-    nodes = Nodes(nodes.labels, _floored(problem.pool, nodes.weights, floor))
+    rows, unit, believed = unit_nodes(problem)
+    nodes = Nodes(believed.labels, _floored(problem.pool, believed.weights, floor))
     measure, count, seen = problem.measure, problem.units.count, problem.pool.rows(rows)
-    share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
-    R = measure.expected_total(seen, *believed, share)
-    variance = None
-    if problem.objective.scaled and measure.m > 1:
-        variance = _uniform_variance(measure, R, [(seen, believed, share)])
-    slope = target(problem, R, variance)
+    slope = _believed_slope(problem)
     centre = None
     if problem.centre != "none":
         mean, _ = measure.moments(seen, *believed, slope)
@@ -59,6 +53,56 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
     spread = _unit_mean(measure.spread(seen, *nodes, slope, centre=centre), unit, count)
     problem.memo["unit spread"] = problem.state, spread
     return spread
+
+
+def _believed_slope(problem: Problem) -> Any:
+    """The slope at what the belief of the units expects of the whole pool."""
+    rows, unit, nodes = unit_nodes(problem)
+    measure, count, seen = problem.measure, problem.units.count, problem.pool.rows(rows)
+    share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
+    R = measure.expected_total(seen, *nodes, share)
+    variance = None
+    if problem.objective.scaled and measure.m > 1:
+        variance = _uniform_variance(measure, R, [(seen, nodes, share)])
+    return target(problem, R, variance)
+
+
+def seen_error(problem: Problem) -> tuple[Floats, Ints]:
+    """(U,) twice: squared errors in what was believed of the influence of the labels seen, and their number.
+
+    The errors are added up over the labels of each unit.
+    """
+    rows, unit, nodes = unit_nodes(problem)
+    measure, count, seen = problem.measure, problem.units.count, problem.seen
+    if not len(seen.y):
+        return np.zeros(count), np.zeros(count, dtype=np.int64)
+    slope = _believed_slope(problem)
+    mean = _unit_mean(measure.moments(problem.pool.rows(rows), *nodes, slope)[0], unit, count)
+    found = measure.influence(problem.pool.rows(seen.row), seen.y[:, None], slope)[:, 0, :]
+    error = np.square(found - mean[seen.unit]).sum(axis=1)
+    total = np.bincount(seen.unit, weights=error, minlength=count)
+    return np.asarray(total, dtype=np.float64), np.bincount(seen.unit, minlength=count)
+
+
+def rectifier_spread(problem: Problem, floor: float = 0.0) -> Floats:
+    """(U,) mean squared influence that a prediction of every single item leaves, over the items of each unit.
+
+    Other than ``unit_spread``, which has one prediction for a unit. The prediction is that of the belief
+    before any label; ``floor`` is the least chance of any label that the design reckons with.
+    """
+
+    def make() -> Floats:
+        pool, measure, belief, units = problem.pool, problem.measure, problem.belief, problem.units
+        slope = _item_slope(problem)
+        total = np.zeros(units.count)
+        for piece, rows in pool.chunks():
+            y, weights = belief.items(rows)
+            centre, _ = measure.moments(rows, y, weights, slope)
+            left = measure.spread(rows, y, _floored(pool, weights, floor), slope, centre=centre)
+            total += np.bincount(units.codes[piece], weights=left, minlength=units.count)
+        return np.asarray(total / units.size)
+
+    return problem.once("rectifier spread", make)
 
 
 def item_spread(
@@ -69,15 +113,7 @@ def item_spread(
     ``floor`` is the least chance of any label that the design reckons with.
     """
     pool, measure, belief = problem.pool, problem.measure, problem.belief
-    R = item_expectation(pool, measure, belief)
-    if risk_floor > 0:
-        R = _away_from_ends(measure, R, _uninformed(problem, measure), risk_floor, risk_floor)
-    variance = None
-    if problem.objective.scaled and measure.m > 1:
-        each = 1.0 / len(pool)
-        pieces = ((rows, belief.items(rows), np.full(len(rows), each)) for _, rows in pool.chunks())
-        variance = _uniform_variance(measure, R, pieces)
-    slope = target(problem, R, variance)
+    slope = _item_slope(problem, risk_floor)
     out = np.empty(len(pool))
     signature = measure.signature(pool) if pool.labels.finite else None
     if signature is None:
@@ -95,6 +131,20 @@ def item_spread(
         weights = at_least(belief.items(rows).weights, floor)
         out[piece] = (weights * norm[signature[piece]]).sum(axis=1)
     return out
+
+
+def _item_slope(problem: Problem, risk_floor: float = 0.0) -> Any:
+    """The slope at what the belief expects of every item before any label."""
+    pool, measure, belief = problem.pool, problem.measure, problem.belief
+    R = item_expectation(pool, measure, belief)
+    if risk_floor > 0:
+        R = _away_from_ends(measure, R, _uninformed(problem, measure), risk_floor, risk_floor)
+    variance = None
+    if problem.objective.scaled and measure.m > 1:
+        each = 1.0 / len(pool)
+        pieces = ((rows, belief.items(rows), np.full(len(rows), each)) for _, rows in pool.chunks())
+        variance = _uniform_variance(measure, R, pieces)
+    return target(problem, R, variance)
 
 
 def _floored(pool: Pool, weights: Floats, floor: float) -> Floats:
@@ -211,28 +261,29 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
 def unseen_variance(problem: Problem, measures: Sequence[Measure], least: float) -> Floats:
     """(U,) variance under the belief of the influence of an unlabelled item, summed over ``measures``.
 
-    For classes, and units whose items have the same losses. Slopes are taken at the labels seen and what the
-    belief expects of the rest; of a bounded measure at no less than the share ``least`` of its range,
-    because at its lower end misses seem not to matter.
+    For classes. Slopes are taken at the labels seen and what the belief expects of the rest; of a bounded
+    measure at no less than the share ``least`` of its range, because at its lower end misses seem not to
+    matter.
     """
-    rows, _, nodes = unit_nodes(problem)
+    rows, unit, nodes = unit_nodes(problem)
     seen, count, labels = problem.seen, problem.units.count, problem.pool.labels.size
     flat = seen.unit * labels + seen.y.astype(np.int64)
-    told = np.bincount(flat, minlength=count * labels).reshape(count, labels)
-    expected = told + (problem.units.size - problem.answered)[:, None] * nodes.weights
-    total = np.zeros(count)
+    told = np.bincount(flat, minlength=count * labels).reshape(count, labels)[unit]
+    expected = told + (problem.units.size - problem.answered)[unit, None] * nodes.weights
+    expected = expected / np.bincount(unit, minlength=count)[unit, None]
+    shown, total = problem.pool.rows(rows), np.zeros(count)
     for measure in measures:
-        loss = problem.once(("loss", measure), lambda: measure.loss(problem.pool.rows(rows), nodes.labels))  # noqa: B023
+        loss = problem.once(("loss", measure), lambda: measure.loss(shown, nodes.labels))  # noqa: B023
         R = np.einsum("us,usd->d", expected, loss) / len(problem.pool)
         R = _away_from_ends(measure, R, _uninformed(problem, measure), least, 0.0)
-        slope = target(replace(problem, measure=measure), R)
-        if isinstance(slope, np.ndarray):
-            influence = loss @ slope.T
-        else:  # measures of measures have slopes of their own
-            influence = measure.influence(problem.pool.rows(rows), nodes.labels, slope)
-        mean = np.einsum("us,usm->um", nodes.weights, influence)
-        square = np.einsum("us,usm->um", nodes.weights, np.square(influence))
-        total += np.maximum(square - np.square(mean), 0.0).sum(axis=1)
+        variance = None
+        if problem.objective.scaled and measure.m > 1:
+            share = expected.sum(axis=1) / len(problem.pool)
+            variance = _uniform_variance(measure, R, [(shown, nodes, share)])
+        slope = target(replace(problem, measure=measure), R, variance)
+        mean, square = measure.moments(shown, *nodes, slope)
+        each = _unit_mean(mean, unit, count)
+        total += np.maximum(_unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1)
     return total
 
 

@@ -4,6 +4,7 @@ from sondage.estimators.base import Case, Estimator, Totals
 from sondage.estimators.combine import estimate_totals, estimator_for
 from sondage.estimators.counts import Counts
 from sondage.estimators.poisson import PoissonEstimator
+from sondage.estimators.posterior import Posterior
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED, RoundInfo, Sample
 from sondage.estimators.sequential import SequentialEstimator
 from sondage.estimators.weighted import Weighted
@@ -16,6 +17,7 @@ __all__ = [
     "Counts",
     "Estimator",
     "PoissonEstimator",
+    "Posterior",
     "RoundInfo",
     "Sample",
     "SequentialEstimator",

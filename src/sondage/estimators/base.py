@@ -41,10 +41,10 @@ class Case:
     tables: Callable[[int], Table | None] = lambda number: None
     oracle: Oracle = "deterministic"
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
-    estimator: Estimator | None = None
-    """The one that the design goes with, for rounds of its kind; None: the usual one."""
     tellable: bool = False
     """The target is the items that can be told: one that cannot counts for nothing, weight included."""
+    estimator: str = ""
+    """Name of the estimator that the design's rounds belong to; empty for the usual one of their kind."""
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Something that depends on pool, units and measure alone, made once."""

@@ -27,10 +27,12 @@ _DEFAULTS: tuple[type[Estimator], ...] = (
 )
 
 
-def estimator_for(kind: str, own: Estimator | None = None) -> Estimator:
-    """The estimator of a sampling kind: ``own``, the one that a design goes with, or the usual one."""
-    if own is not None and kind in own.kinds:
-        return own
+def estimator_for(kind: str, named: str = "") -> Estimator:
+    """The estimator of a sampling kind: the one that a design has named, if it serves the kind."""
+    if named:
+        own = Estimator.from_alias(named)
+        if kind in own.kinds:
+            return own
     for one in _DEFAULTS:
         if kind in one.kinds:
             return one()

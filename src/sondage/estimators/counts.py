@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,17 @@ from sondage.types import Bools, Floats, Ints
 
 _LEAST = 2
 _SAME = 1e-12
+
+
+class Control(NamedTuple):
+    """Predictions to subtract from the losses of the draws and to add again as means of the groups."""
+
+    drawn: Floats
+    """(T, d) of each draw."""
+    mean: Floats
+    """(groups, d) of all items of each group."""
+    fitted: Ints
+    """(groups,) degrees of freedom that fitting them to the labels has taken."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,12 @@ class Counts(Estimator):
         size, n = np.bincount(group, weights=strata.size), np.bincount(group, weights=count)
         return np.where(answered, (size / np.maximum(n, 1))[group[cell]], 0.0)
 
+    def _control(
+        self, case: Case, seen: Sample, strata: PostStrata, group: Ints, mine: Ints, loss: Floats
+    ) -> Control | None:
+        """Predictions that make the losses vary less; None for the plain means."""
+        return None
+
     def _combine(
         self, case: Case, seen: Sample, strata: PostStrata, cell: Ints, group: Ints, thin: Bools
     ) -> Totals:
@@ -65,16 +82,23 @@ class Counts(Estimator):
         n = np.bincount(mine, minlength=groups)
         fixed = np.ones(groups, dtype=bool)
         np.logical_and.at(fixed, group, strata.determined)
-        mean = _by_group(loss, mine, groups) / np.maximum(n, 1)[:, None]
+        mean = by_group(loss, mine, groups) / np.maximum(n, 1)[:, None]
         if strata.fixed is not None:
-            known = _by_group(strata.fixed * strata.size[:, None], group, groups)
+            known = by_group(strata.fixed * strata.size[:, None], group, groups)
             mean = np.where(fixed[:, None], known / size[:, None], mean)
+        deviation = unexplained = (loss - mean[mine]) * ~fixed[mine][:, None]
+        freedom = n - 1.0
+        control = self._control(case, seen, strata, group, mine, loss)
+        if control is not None:
+            shown = by_group(control.drawn, mine, groups) / np.maximum(n, 1)[:, None]
+            mean = np.where(fixed[:, None], mean, mean + control.mean - shown)
+            unexplained = deviation - (control.drawn - shown[mine]) * ~fixed[mine][:, None]
+            freedom = freedom - control.fitted
         R = size @ mean / N
-        deviation = (loss - mean[mine]) * ~fixed[mine][:, None]
         # cov = sum_g (N_g / N)^2 (1 - n_g / N_g) S_g^2 / n_g   (Cochran 1977, 5.6)
         unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
-        parts = deviation * np.sqrt(factor / np.maximum(n - 1.0, 1.0))[mine][:, None]
+        parts = unexplained * np.sqrt(factor / np.maximum(freedom, 1.0))[mine][:, None]
         prior_cov = None
         if self.guard:
             largest = np.zeros(groups)
@@ -96,7 +120,7 @@ class Counts(Estimator):
             max(float((n[~fixed] - 1).sum()), 1.0),
             pool_cov,
             prior_cov=prior_cov,
-            counts=_plain_counts(case, strata, loss),
+            counts=_plain_counts(case, strata, loss) if control is None else None,
             labelled=float(len(seen)) / N,
             draws=len(seen),
             exact=bool((unlabelled <= 0).all()),
@@ -149,7 +173,7 @@ def _believed(
         counts = np.bincount(flat, minlength=share.size).astype(np.float64).reshape(-1, labels)
         fitted = Recalibration.fit(share, counts, strata.signature)
         block = compressed(crossed([group, strata.signature])).astype(np.int64)
-        kinds = (_by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
+        kinds = (by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
         silent = (kinds[block] <= 1) & (factor[group] > 0) & ~strata.determined
     if _looks_inside(case, strata):
         silent = (factor[group] > 0) & ~strata.determined
@@ -189,7 +213,8 @@ def _believed(
     return np.asarray(second - (first * weight[:, None]).T @ first)
 
 
-def _by_group(values: Floats, group: Ints, count: int) -> Floats:
+def by_group(values: Floats, group: Ints, count: int) -> Floats:
+    """Sums of rows by the group that each belongs to."""
     out = np.zeros((count, *values.shape[1:]))
     np.add.at(out, group, values)
     return out

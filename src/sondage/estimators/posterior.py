@@ -36,8 +36,8 @@ class Posterior(Estimator):
     own: float = 100.0
 
     def __post_init__(self) -> None:
-        if not self.own >= 0:
-            raise InvalidInput(f"own= must be 0 or above, not {self.own}")
+        if not 0 <= self.own < np.inf:
+            raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own}")
 
     def totals(self, case: Case) -> Totals:
         """Estimated averages of the losses."""

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sondage.beliefs import Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.predictions import expected_square, nothing_predicted, predictions
 from sondage.estimators.response import drawn_by_chance
 from sondage.estimators.sample import Sample
 from sondage.types import Floats, Ints
@@ -42,7 +42,7 @@ class SequentialEstimator(Estimator):
         mine, _, why = drawn_by_chance(case, self.kinds)
         if why:
             return Totals.undefined(measure.d, why)
-        predicted = self._predictions(case)
+        predicted = predictions(case) if self.control else nothing_predicted(case)
         loss = self._losses(case, mine, predicted)
         z = increments(mine, loss, predicted, case.units.size)
         share = _shares(len(mine), N, self.weighting)
@@ -69,17 +69,6 @@ class SequentialEstimator(Estimator):
         later = np.cumsum(share[::-1])[::-1] - share
         return np.where(sample.answered, share / sample.p + later, 0.0)
 
-    def _predictions(self, case: Case) -> Floats:
-        """(rounds, U, d) losses that the belief predicted of each unit at the start of each round."""
-        rounds, units = len(case.sample.rounds), case.units
-        if not self.control:
-            return np.zeros((rounds, units.count, case.measure.d))
-        loss = case.once("unit loss", lambda: _unit_losses(case))
-        if loss.shape[1] == 1:  # real labels: the belief stays what it was
-            return np.broadcast_to(loss[None, :, 0, :], (rounds, units.count, case.measure.d))
-        weights = np.stack([_weights(state) for state in case.states[:rounds]])
-        return np.asarray(np.einsum("rus,usd->rud", weights, loss))
-
     def _losses(self, case: Case, mine: Sample, predicted: Floats) -> Floats:
         """(T, d) losses; where there is no label, the mean of the unit's labels or the prediction."""
         answered = mine.answered
@@ -91,30 +80,17 @@ class SequentialEstimator(Estimator):
         return loss
 
     def _expected(self, case: Case, predicted: Floats, squared_shares: float) -> Floats | None:
-        """Covariance of the mean if every round drew like the last and the belief were right.
-
-        The belief here is the first one, recalibrated by all labels: one that has learned cell by cell
-        takes a cell that showed nothing for pure, which is the very thing to guard against.
-        """
+        """Covariance of the mean if every round drew like the last and the belief were right."""
         number = len(case.sample.rounds) - 1
         table = case.tables(number)
-        start = case.states[0].start if case.states else None
-        if table is None or table.chance is None or start is None or start.labels.ndim > 1:
+        if table is None or table.chance is None:
             return None
-        seen = case.sample.distinct()
-        seen = seen.where(np.isfinite(seen.y))
-        labels = len(start.labels)
-        flat = seen.unit * labels + seen.y.astype(np.int64)
-        counts = np.bincount(flat, minlength=start.weights.size).reshape(start.weights.shape)
-        expects = start.weights.argmax(axis=1)
-        share = Recalibration.fit(start.weights, counts, expects).apply(start.weights, expects)
-        loss = case.once("unit loss", lambda: _unit_losses(case)) - predicted[-1][:, None, :]
-        second = np.einsum("us,usd,use->ude", at_least(share, 1.0 / len(case.pool)), loss, loss)
         asked = np.bincount(case.sample.unit[case.sample.new], minlength=case.units.count)
         left = np.maximum(case.units.size - asked, 0)
         chance = table.chance / max(float(table.chance @ left), 1e-300)
         factor = np.where(chance > 0, left / np.maximum(chance, 1e-300), 0.0)
-        return np.asarray(squared_shares * np.einsum("u,ude->de", factor, second) / len(case.pool) ** 2)
+        expected = expected_square(case, predicted[-1], factor)
+        return None if expected is None else squared_shares * expected
 
 
 def increments(sample: Sample, loss: Floats, predicted: Floats, size: Ints) -> Floats:
@@ -141,25 +117,3 @@ def _shares(T: int, N: int, weights: str) -> Floats:
     if T == N:  # the last increment is the exact total
         return np.concatenate([np.zeros(T - 1), [1.0]])
     return N * (N - T) / (T * (N - t) * (N - t + 1))
-
-
-def _weights(state: object) -> Floats:
-    nodes = getattr(state, "nodes", None)
-    assert nodes is not None
-    return np.asarray(nodes.weights)
-
-
-def _unit_losses(case: Case) -> Floats:
-    """(U, S, d) mean loss of each unit's representatives under each class; S = 1 for real labels."""
-    rows, unit = case.units.representatives()
-    count = case.units.count
-    each = np.bincount(unit, minlength=count)[:, None, None]
-    if case.pool.labels.finite:
-        labels = np.arange(case.pool.labels.size, dtype=np.float64)
-        loss = case.measure.loss(case.pool.rows(rows), labels)
-    else:
-        seen = case.pool.rows(rows)
-        loss = case.measure.expected(seen, *case.belief.items(seen))[:, None, :]
-    total = np.zeros((count, *loss.shape[1:]))
-    np.add.at(total, unit, loss)
-    return total / each

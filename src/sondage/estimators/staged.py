@@ -11,6 +11,7 @@ from sondage.designs.base import Centre
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
 from sondage.estimators.guard import expected_second_moment
+from sondage.estimators.predictions import expected_square, predictions
 from sondage.estimators.response import drawn_by_chance, response_factor
 from sondage.estimators.sample import Sample
 from sondage.types import Floats
@@ -25,16 +26,24 @@ class Staged(Estimator):
     (``"root"``: later rounds know more), or even; never by estimated variances, which would favour the
     rounds that happened to see nothing. Rounds of a fixed number have the variance of successive
     differences along the order in which they were taken (Wolter 2007, 8.2), the others Poisson's.
+
+    ``control=True`` gives each round the difference estimator: what the belief predicted of the rest at the
+    start of the round, plus inverse chances for what was not predicted (Zrnic and Candes 2024).
     """
 
     alias: ClassVar[str] = "staged"
     kinds: ClassVar[frozenset[str]] = frozenset({"online", "systematic", "pivotal"})
-    centre: Centre = "none"
     weighting: Literal["asked", "root", "even"] = "asked"
+    control: bool = False
 
     def __post_init__(self) -> None:
         if self.weighting not in ("asked", "root", "even"):
             raise InvalidInput(f"weighting= must be 'asked', 'root' or 'even', not {self.weighting!r}")
+
+    @property
+    def centre(self) -> Centre:  # type: ignore[override]
+        """The belief's prediction, if it is subtracted."""
+        return "belief" if self.control else "none"
 
     def totals(self, case: Case) -> Totals:
         """Estimated averages of the losses."""
@@ -46,7 +55,17 @@ class Staged(Estimator):
         factor = response_factor(case, mine)
         weight, noise = self._weights(mine, seen, factor)
         R = weight @ loss / N
-        parts = (noise / N)[:, None] * loss
+        surprise, predicted = loss, None
+        if self.control:
+            predicted = predictions(case)
+            expected = predicted[seen.round, seen.unit]
+            surprise = loss - expected
+            R = (
+                R
+                + self._predicted_rest(case, mine, predicted) / N
+                - self._inverse(mine, seen, factor) @ expected / N
+            )
+        parts = (noise / N)[:, None] * surprise
         fixed = np.array([mine.rounds[k].kind != "online" for k in seen.round.tolist()])
         if fixed.any():
             parts = _successive(parts, seen.round, fixed)
@@ -56,7 +75,7 @@ class Staged(Estimator):
             kish(weight * bearing(measure, loss)),
             max(float(len(seen)) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
-            prior_cov=self._expected(case, mine),
+            prior_cov=self._expected(case, mine, predicted),
             exact=len(seen) == N,
         )
 
@@ -85,12 +104,22 @@ class Staged(Estimator):
         """
         share = self._shares(mine)
         later = np.concatenate([np.cumsum(share[::-1])[::-1][1:], [0.0]])
-        own = share[seen.round]
-        inverse = factor / seen.pi
         chance = np.maximum(1.0 - seen.pi, 0.0) + (factor - 1.0)
-        return own * inverse + later[seen.round] * factor, own * np.sqrt(chance) / seen.pi
+        weight = self._inverse(mine, seen, factor) + later[seen.round] * factor
+        return weight, share[seen.round] * np.sqrt(chance) / seen.pi
 
-    def _expected(self, case: Case, mine: Sample) -> Floats | None:
+    def _inverse(self, mine: Sample, seen: Sample, factor: Floats) -> Floats:
+        """Weight of each draw in its own round."""
+        return np.asarray(self._shares(mine)[seen.round] * factor / seen.pi)
+
+    def _predicted_rest(self, case: Case, mine: Sample, predicted: Floats) -> Floats:
+        """(d,) what was predicted of the items not asked before each round, over all rounds."""
+        asked = np.zeros((len(mine.rounds), case.units.count))
+        np.add.at(asked, (mine.round[mine.new], mine.unit[mine.new]), 1.0)
+        left = case.units.size - (np.cumsum(asked, axis=0) - asked)
+        return np.asarray(np.einsum("r,ru,rud->d", self._shares(mine), left, predicted))
+
+    def _expected(self, case: Case, mine: Sample, predicted: Floats | None) -> Floats | None:
         """The variance that the belief expects of the last round, as if all labels were asked in it."""
         number = int(mine.round.max())
         table = case.tables(number)
@@ -98,9 +127,24 @@ class Staged(Estimator):
             return None
         asked = float(case.sample.rounds[number].expected)
         made = float(np.maximum((mine.round == number).sum(), 1))
-        chance = np.minimum(1.0, table.chance * (asked / made))[case.units.codes]
+        chance = np.minimum(1.0, table.chance * (asked / made))
         factor = np.where(chance > 0, 1.0 / np.maximum(chance, 1e-300) - 1.0, 0.0)
-        return expected_second_moment(case, factor)
+        if predicted is None:
+            return expected_second_moment(case, factor[case.units.codes])
+        so_far = np.bincount(mine.unit[mine.new], minlength=case.units.count)
+        return expected_square(case, predicted[number], factor * np.maximum(case.units.size - so_far, 0))
+
+
+@dataclass(frozen=True)
+class StagedDifference(Staged):
+    """``Staged`` with ``control=True``: the difference estimator in every round.
+
+    >>> StagedDifference().centre
+    'belief'
+    """
+
+    alias: ClassVar[str] = "staged-difference"
+    control: bool = True
 
 
 def _successive(parts: Floats, number: np.ndarray, fixed: np.ndarray) -> Floats:

@@ -6,6 +6,7 @@ from sondage.intervals.beta import Beta
 from sondage.intervals.bootstrap import Bootstrap
 from sondage.intervals.contrast import holm
 from sondage.intervals.empirical_likelihood import EmpiricalLikelihood
+from sondage.intervals.posterior import PosteriorInterval
 from sondage.intervals.proportion import ClopperPearson, Wilson
 from sondage.intervals.region import Region, region
 from sondage.intervals.sequence import Sequence
@@ -25,6 +26,7 @@ __all__ = [
     "Guarantee",
     "Interval",
     "Logit",
+    "PosteriorInterval",
     "Region",
     "Scheffe",
     "Sequence",

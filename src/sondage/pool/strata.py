@@ -103,13 +103,15 @@ class LogRank(Strata):
     ``largest`` of its class. Errors crowd at the boundary and thin out with rank, so this puts the
     narrow bands where they pay, whatever the scale or calibration of the scores. With more than two
     classes, neighbouring bands are joined until there are about ``most`` in all: bands that get no label
-    would have to be stood for by others.
+    would have to be stood for by others. With ``across``, ranks are over all predicted classes together,
+    by how sure the systems are.
     """
 
     alias: ClassVar[str] = "log-rank"
     growth: float = 0.3
     largest: float = 1 / 16
     most: int = 60
+    across: bool = False
 
     def __post_init__(self) -> None:
         if not self.growth > 0:
@@ -124,6 +126,8 @@ class LogRank(Strata):
         if not pool.labels.finite:
             return EqualSize(10).codes(pool, systems, seed)
         classes = predicted_pattern(pool, systems)
+        if self.across:
+            return self._across(pool, systems, classes, seed)
         codes = np.empty(len(pool), dtype=np.int32)
         begin, found = 0, np.unique(classes)
         each = max(1, self.most // len(found)) if pool.labels.size > 2 else len(pool)
@@ -138,6 +142,16 @@ class LogRank(Strata):
             codes[members] = begin + _bands(distance, members, cuts, pool, seed)
             begin += len(cuts) - 1
         return codes
+
+    def _across(self, pool: Pool, systems: tuple[str, ...], classes: Array, seed: int) -> Array:
+        """Bands of how sure the systems are, whatever they predict."""
+        far = np.zeros(len(pool))
+        for one in np.unique(classes):
+            members = np.flatnonzero(classes == one)
+            distance = from_boundary(pool, systems, members)
+            if distance is not None:
+                far[members] = distance
+        return _bands(far, np.arange(len(pool)), self._cuts(len(pool)), pool, seed)
 
     def _cuts(self, n: int) -> Ints:
         widest = math.ceil(n * self.largest)

@@ -12,13 +12,12 @@ from sondage.beliefs.base import Belief, State
 from sondage.designs.base import Design, Oracle, Problem, Table
 from sondage.designs.draw import Limit
 from sondage.errors import NothingLeft, NotSupported
-from sondage.estimators import Case, Estimator, estimator_for
+from sondage.estimators import Case, estimator_for
 from sondage.estimators.sample import ANSWERED, OPEN
 from sondage.journal import Journal, Record, Round
 from sondage.measures import Measure
 from sondage.objective import Objective
 from sondage.pool.pool import Pool
-from sondage.streams import stream
 from sondage.study.budget import Budget, Cost
 from sondage.study.ledger import Ledger
 
@@ -58,7 +57,6 @@ class StudyState:
         self._latest_at = -1
         self._memo: dict[Any, Any] = {}
         self._tables: dict[str, Table] = {}
-        self.estimator = None if design.estimator is None else Estimator.from_alias(design.estimator)
         refusal = design.refuses(self.problem())
         if refusal:
             raise NotSupported(refusal)
@@ -104,7 +102,7 @@ class StudyState:
             objective=parts.objective,
             belief=self.belief,
             state=self.belief_now(),
-            centre=estimator_for(parts.design.kind, self.estimator).centre,
+            centre=estimator_for(parts.design.kind, parts.design.estimator).centre,
             oracle=parts.oracle,
             left=self.labels_left,
             expected=ledger.expected,
@@ -113,7 +111,8 @@ class StudyState:
             asked_rows=ledger.asked_rows,
             labels=ledger.labels,
             seen=ledger.seen,
-            stream=stream(parts.seed, "belief", len(ledger.rounds)),
+            seed=parts.seed,
+            round=len(ledger.rounds),
             memo=self._memo,
         )
 
@@ -129,7 +128,7 @@ class StudyState:
             self.table,
             self.parts.oracle,
             self._memo,
-            self.estimator,
+            estimator=self.parts.design.estimator,
         )
 
     def table(self, number: int) -> Table | None:

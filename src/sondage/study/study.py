@@ -400,7 +400,7 @@ class Study:
         self.state.catch_up()
         ledger, sample = self.state.ledger, self.state.ledger.sample
         kind = sample.kinds[0] if sample.kinds else "strata"
-        weight = estimator_for(kind, self.state.estimator).weights(self.case(self.measure))
+        weight = estimator_for(kind, self.design.estimator).weights(self.case(self.measure))
         total = np.bincount(ledger.slots, weights=weight, minlength=ledger.asked)
         chance = np.where(np.isnan(sample.pi), sample.p, sample.pi)[sample.new]
         if kind == "strata":  # no chance of its own: the share of its cell that was asked

@@ -8,8 +8,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import pytest
 
 from sondage.beliefs.base import Belief, Nodes, Seen, State
+from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import CellUnits, ItemUnits, Units
@@ -28,7 +30,8 @@ class BeliefSuite:
     """Conformance tests of a belief: inherit, and say how one is made.
 
     ``spaces`` are the label spaces that the belief serves: classes, None for real labels, ``SEVERAL`` for
-    labels of several yes or no. Real labels lie between ``bounds``.
+    labels of several yes or no. Real labels lie between ``bounds``. ``of_items`` is False for a belief that
+    is about cells: it starts elsewhere than at the mean of their items, and refuses single items.
     """
 
     spaces: ClassVar[tuple[tuple[Any, ...] | None, ...]] = (
@@ -38,6 +41,7 @@ class BeliefSuite:
         SEVERAL,
     )
     bounds: ClassVar[tuple[float, float]] = (-20.0, 20.0)
+    of_items: ClassVar[bool] = True
 
     def make_belief(self) -> Belief:
         """A belief that is not bound to a pool."""
@@ -177,7 +181,9 @@ class BeliefSuite:
         for pool, units, belief in self.cases():
             state = belief.start(pool, units)
             assert state.nodes is not None
-            if pool.labels.finite:
+            if not self.of_items:
+                self.assert_nodes(state.nodes, pool, units.count)
+            elif pool.labels.finite:
                 self.assert_nodes(state.nodes, pool, units.count)
                 items = belief.items(pool.rows(slice(None))).weights
                 unit = units.unit_of(np.arange(len(pool)))
@@ -190,6 +196,10 @@ class BeliefSuite:
     def test_start_of_single_items(self) -> None:
         """Where units are items the state holds nothing: the belief is asked row by row."""
         for pool, _, belief in self.cases():
+            if not self.of_items:
+                with pytest.raises(InvalidInput, match="strata"):
+                    belief.start(pool, ItemUnits(pool, SEED))
+                continue
             state = belief.start(pool, ItemUnits(pool, SEED))
             assert state.nodes is None
             rows = np.array([3, 1])

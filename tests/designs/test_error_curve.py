@@ -1,0 +1,276 @@
+"""The default for classifiers: quotas by the spread of the influence, rounded at random."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sondage as sd
+from sondage.beliefs import ErrorCurve
+from sondage.beliefs.error_curve import CurveState
+from sondage.designs import Design, ErrorCurveDesign
+from sondage.designs.allocation import shares
+from sondage.designs.error_curve import rounded
+from sondage.designs.influence import unseen_variance
+from sondage.errors import InvalidInput, NothingLeft
+from sondage.journal import MemoryJournal
+from sondage.measures import Precision, Recall, resolve
+from sondage.pool import Pool
+from sondage.study import Study
+
+
+class Fixed:
+    """A stream that gives one number."""
+
+    def __init__(self, u: float) -> None:
+        self.u = u
+
+    def uniform(self, n: int) -> np.ndarray:
+        return np.full(n, self.u)
+
+
+LACK = [np.array([3.0, 0.5, 0.5]), np.array([0.0, 1.7, 0.3, 0.0, 4.0]), np.array([0.01, 0.0, 0.02])]
+
+
+@pytest.mark.parametrize("lack", LACK, ids=str)
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_rounding_gives_every_share_on_average(lack: np.ndarray, n: int) -> None:
+    """Over all of the uniform number, and never more than one away from the share."""
+    steps = 6000
+    counts = np.array([rounded(lack, n, Fixed((k + 0.5) / steps)) for k in range(steps)])  # type: ignore[arg-type]
+    share = n * lack / lack.sum()
+    assert (counts.sum(axis=1) == n).all()
+    np.testing.assert_allclose(counts.mean(axis=0), share, atol=2e-3)
+    assert (np.abs(counts - share) < 1 + 1e-9).all()
+    assert not counts[:, lack == 0].any()
+
+
+@pytest.mark.parametrize("u", [0.0, 1.0 - 2.0**-53])
+def test_rounding_at_the_ends_of_the_uniform(u: float) -> None:
+    for lack in (*LACK, np.array([0.1] * 10), np.array([1.0, 0.0])):
+        counts = rounded(lack, 3, Fixed(u))  # type: ignore[arg-type]
+        assert counts.sum() == 3
+        assert not counts[lack == 0].any()
+
+
+def test_nothing_to_share_out() -> None:
+    assert rounded(np.zeros(3), 2, Fixed(0.3)).tolist() == [0, 0, 0]  # type: ignore[arg-type]
+
+
+def study_of(
+    n: int = 300, measure: Any = "f1", design: Design | str = "error-curve", seed: int = 1, **columns: Any
+) -> Study:
+    score = np.random.default_rng(seed).normal(size=n)
+    pool = Pool.from_arrays(score=score, threshold=1.0, labels=[0, 1], **columns)
+    return sd.create_study(pool, measure, design=design, rng=seed)
+
+
+def answered(study: Study, n: int, batch: int = 10) -> Study:
+    score = np.asarray(study.pool.system().score)
+    if n:
+        study.run(lambda item: int(score[item.id] > 0.8), budget=n, batch=batch)
+    return study
+
+
+@given(n=st.integers(1, 60), before=st.integers(0, 60), ask=st.integers(1, 80), seed=st.integers(0, 30))
+@settings(max_examples=40)
+def test_quotas_add_up_and_are_never_above_what_a_cell_has(n: int, before: int, ask: int, seed: int) -> None:
+    study = answered(study_of(n, seed=seed), min(before, n))
+    problem = study.problem()
+    quota = study.design.table(problem, ask).quota
+    assert quota is not None
+    assert (quota >= 0).all()
+    assert (quota <= problem.units.size - problem.asked).all()
+    assert quota.sum() == min(ask, n - problem.asked.sum())
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.2, 1.0])
+@pytest.mark.parametrize("labels", [0, 60])
+def test_on_average_quotas_are_neymans_beside_the_floor(floor: float, labels: int) -> None:
+    """Size times deviation, the log of how far a cell reaches, and size alone by what there is to gain."""
+    study = answered(study_of(design=ErrorCurveDesign(floor=floor, doubt=0.0)), labels)
+    problem, n = study.problem(), 40
+    state = problem.state
+    assert isinstance(state, CurveState)
+    assert state.ranks is not None
+    aims = (problem.measure, *problem.measure.companions)
+    size, deviation = problem.units.size, np.sqrt(unseen_variance(problem, aims, 0.05))
+    spread, reach = size * deviation, state.ranks.reach
+    left = spread.sum() ** 2 / (size.sum() * (size * deviation**2).sum())
+    by_size = np.clip(left, 0.2, 0.9)
+    weight = (1 - floor) * spread / spread.sum() + floor * reach / reach.sum()
+    weight = (1 - by_size) * weight + by_size * size / size.sum()
+    goal = shares(weight, problem.units.size, labels + n)
+    lack = np.maximum(goal - problem.asked, 0)
+    found = np.mean([study.design.table(replace(problem, round=k), n).quota for k in range(300)], axis=0)
+    np.testing.assert_allclose(found, n * lack / lack.sum(), atol=0.15)
+
+
+def test_the_spread_is_that_of_the_error_times_its_influence() -> None:
+    """Of F1: sd of an error, times 2 - F for a false positive and F for a missed one, over D."""
+    study = answered(study_of(design=ErrorCurveDesign(joint=False)), 50)
+    problem = study.problem()
+    state = problem.state
+    assert isinstance(state, CurveState)
+    assert state.ranks is not None
+    assert state.n is not None
+    assert state.wrong is not None
+    rate, expects = state.rate(20.0), state.ranks.expects
+    errors = state.wrong + (problem.units.size - state.n) * rate
+    false_positives, missed = errors[expects == 1].sum(), errors[expects == 0].sum()
+    predicted = problem.units.size[expects == 1].sum()
+    hits = predicted - false_positives
+    D = predicted + hits + missed
+    F = 2 * hits / D
+    influence = np.where(expects == 1, 2 - F, F) * len(study.pool) / D
+    found = unseen_variance(problem, (problem.measure,), 0.05)
+    np.testing.assert_allclose(found, influence**2 * rate * (1 - rate), rtol=1e-6)
+
+
+def test_jointly_the_variances_of_precision_and_recall_are_added() -> None:
+    study = answered(study_of(), 50)
+    problem = study.problem()
+    parts = [problem.measure, Precision().bind(study.pool), Recall().bind(study.pool)]
+    each = [unseen_variance(problem, (one,), 0.05) for one in parts]
+    aims = (problem.measure, *problem.measure.companions)
+    np.testing.assert_allclose(unseen_variance(problem, aims, 0.05), np.sum(each, axis=0), rtol=1e-9)
+
+
+def test_measures_in_small_units_do_not_drown_the_others() -> None:
+    """Coordinates are put on the scale of a uniform sample, unless the objective says otherwise."""
+    measures = ["accuracy", "recall"]
+    study = answered(study_of(measure=measures), 50)
+    problem = study.problem()
+    both = unseen_variance(problem, (problem.measure,), 0.05)
+    shares_of = []
+    for name in measures:
+        one = unseen_variance(problem, (resolve(name).bind(study.pool),), 0.05)
+        shares_of.append(problem.units.size @ one)
+    plain = replace(problem, objective=sd.objective.EstimateAll(scaled=False))
+    unscaled = unseen_variance(plain, (problem.measure,), 0.05)
+    assert problem.units.size @ unscaled == pytest.approx(sum(shares_of), rel=0.2)
+    assert not np.allclose(both / both.sum(), unscaled / unscaled.sum(), rtol=0.05)
+
+
+def test_before_a_hit_is_seen_missed_positives_still_get_labels() -> None:
+    study = study_of(measure="f1", design=ErrorCurveDesign(floor=0.0, joint=False))
+    study.run(lambda item: 0, budget=80, batch=20)
+    asked = study.problem().asked
+    state = study.problem().state
+    assert isinstance(state, CurveState)
+    assert state.ranks is not None
+    assert asked[state.ranks.expects == 0].sum() >= 10
+
+
+def test_a_class_that_cannot_matter_gets_the_floor_alone() -> None:
+    """For precision, predicted negatives do not count."""
+    study = study_of(measure="precision", design=ErrorCurveDesign(floor=0.0))
+    quota = study.design.table(study.problem(), 15).quota
+    state = study.problem().state
+    assert isinstance(state, CurveState)
+    assert state.ranks is not None
+    assert quota is not None
+    assert quota[state.ranks.expects == 0].sum() == 0
+
+
+def test_cheap_items_are_asked_more() -> None:
+    cost = np.resize([1.0, 9.0], 2000)
+    quotas = {}
+    for rule in ("use", "ignore"):
+        study = study_of(2000, design=ErrorCurveDesign(cost=rule), cost=cost)  # type: ignore[arg-type]
+        quota = np.mean(
+            [study.design.table(replace(study.problem(), round=k), 200).quota for k in range(40)], axis=0
+        )
+        quotas[rule] = quota[study.units.cost > 5].sum() / quota.sum()
+    assert quotas["ignore"] == pytest.approx(0.5, abs=0.05)
+    assert quotas["use"] == pytest.approx(0.25, abs=0.07)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"score": np.zeros(30), "prediction": [0, 1] * 15},
+        {"prediction": [0, 1] * 15},
+        {"score": np.arange(30.0), "prediction": [1] * 30, "labels": [0, 1]},
+        {"score": np.arange(30.0), "prediction": [0] * 30, "labels": [0, 1]},
+        {"probability": np.tile([0.2, 0.5, 0.3], (30, 1)), "prediction": [0, 1, 2] * 10, "labels": [0, 1, 2]},
+        {
+            "systems": {
+                name: {"score": np.arange(30.0), "threshold": cut} for name, cut in (("a", 9), ("b", 15))
+            }
+        },
+    ],
+    ids=["ties", "no score", "no negatives", "no positives", "three classes", "two systems"],
+)
+def test_pools_of_every_kind_are_asked_to_the_end(columns: dict[str, Any]) -> None:
+    pool = Pool.from_arrays(**columns)
+    measure = sd.measures.Difference("accuracy", "a", "b") if "systems" in columns else "accuracy"
+    study = sd.create_study(pool, measure, rng=1)
+    assert isinstance(study.design, ErrorCurveDesign)
+    asked: list[Any] = []
+    try:
+        while True:
+            for item in study.ask(4):
+                asked.append(item.id)
+                study.tell(item.id, int(item.id % pool.labels.size))
+            assert np.isfinite(study.estimate().value)
+    except NothingLeft:
+        pass
+    if "systems" in columns:  # where both systems say the same, labels change nothing
+        assert len(set(asked)) == len(asked) <= 30
+    else:
+        assert sorted(asked) == list(range(30))
+    estimate = study.estimate()
+    assert estimate.ci.low == estimate.value == estimate.ci.high
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("measure", ["f1", "accuracy", "recall"])
+def test_the_smallest_pools(n: int, measure: str) -> None:
+    study = study_of(n, measure)
+    for item in study.ask(n):
+        study.tell(item.id, 1)
+    assert study.estimate().value is not None
+
+
+def test_a_study_taken_up_again_asks_for_the_same() -> None:
+    journal = MemoryJournal()
+    pool = study_of().pool
+    study = sd.create_study(pool, "f1", storage=journal, name="one", rng=3)
+    for n in (7, 25, 3):
+        again = sd.load_study(journal, "one", pool)
+        items = [item.id for item in study.ask(n)]
+        rows = [item.id for item in again.open_items()]
+        assert rows[-n:] == items
+        for item in items:
+            study.tell(item, int(item) % 2)
+    first = study.problem(), sd.load_study(journal, "one", pool).problem()
+    tables = [study.design.table(one, 30).quota for one in first]
+    np.testing.assert_array_equal(tables[0], tables[1])
+
+
+@pytest.mark.parametrize("options", [{"floor": -0.1}, {"floor": 1.1}, {"by_size": 2.0}, {"cost": "some"}])
+def test_bad_options_are_named(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=f"{next(iter(options))}="):
+        ErrorCurveDesign(**options)
+
+
+def test_another_belief_is_refused_with_a_way_out() -> None:
+    with pytest.raises(InvalidInput, match=r"belief=.*'error-curve'.*stratified"):
+        study_of(design=ErrorCurveDesign(belief=sd.beliefs.ScoreBelief()))  # type: ignore[arg-type]
+
+
+def test_what_auto_stands_for() -> None:
+    study = study_of(design="auto")
+    assert study.design == ErrorCurveDesign()
+    assert isinstance(study.belief, ErrorCurve)
+    for measures in (["accuracy", "precision", "recall"], "matthews_corrcoef"):
+        several = study_of(measure=measures, design="auto")
+        assert several.design == ErrorCurveDesign()
+        answered(several, 30)
+        assert np.isfinite(several.estimate().value).all()

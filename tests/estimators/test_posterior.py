@@ -1,0 +1,284 @@
+"""Totals by cells and a belief: brute force over every item of a small pool."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sondage as sd
+from sondage.beliefs import Seen
+from sondage.beliefs.error_curve import CurveState
+from sondage.errors import InvalidInput, NotSupported
+from sondage.estimators import Case, Counts, Posterior, Totals
+from sondage.estimators.linear import for_population
+from sondage.streams import stream
+from sondage.study import Study
+
+FREE = -1e3
+"""A fall that holds no curve back."""
+CURVE_ALONE = 1e12
+
+
+@cache
+def study_of(n: int = 30, labels: int = 14, measure: str = "f1", classes: int = 2, seed: int = 3) -> Study:
+    """A small study by the default design, some of its labels known."""
+    rng = np.random.default_rng(seed)
+    probability = rng.dirichlet(np.full(classes, 0.6), n)
+    columns: dict[str, Any] = {"probability": probability[:, 1] if classes == 2 else probability}
+    pool = sd.Pool.from_arrays(**columns, prediction=probability.argmax(axis=1), labels=list(range(classes)))
+    truth = [int(rng.choice(classes, p=one)) for one in probability]
+    study = sd.create_study(pool, measure, design="error-curve", rng=seed)
+    if labels:
+        study.run(lambda item: truth[item.id], budget=labels, batch=5)
+    return study
+
+
+def state_of(study: Study) -> CurveState:
+    seen = study.sample.distinct()
+    start = study.belief.start(study.pool, study.units)
+    state = study.belief.step(start, Seen(seen.unit, seen.row, seen.y))
+    assert isinstance(state, CurveState)
+    return state
+
+
+def item_by_item(study: Study, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Averages of the losses, their covariance by labels not seen, and over the pool: items one by one."""
+    case, state = study.case(), state_of(study)
+    N, S = len(study.pool), study.pool.labels.size
+    told = dict(zip(study.sample.row.tolist(), study.sample.y.tolist(), strict=True))
+    weights = state.weights(rate)
+    loss = case.measure.loss(study.pool.rows(np.arange(N)), np.arange(S, dtype=float))
+    total, chance, square = (
+        np.zeros(shape) for shape in (case.measure.d, (case.measure.d,) * 2, (case.measure.d,) * 2)
+    )
+    for row in range(N):
+        share = np.eye(S)[int(told[row])] if row in told else weights[study.units.codes[row]]
+        mean = share @ loss[row]
+        second = (loss[row].T * share) @ loss[row]
+        total, square = total + mean, square + second
+        chance += second - np.outer(mean, mean)
+    R = total / N
+    return R, chance / N**2, square / N - np.outer(R, R)
+
+
+@pytest.mark.parametrize(("measure", "classes"), [("f1", 2), ("accuracy", 2), ("accuracy", 3)])
+@pytest.mark.parametrize("own", [0.0, 7.0, 100.0])
+def test_averages_are_those_of_items_one_by_one(own: float, measure: str, classes: int) -> None:
+    study = study_of(measure=measure, classes=classes)
+    totals = Posterior(own=own).totals(study.case())
+    state = state_of(study)
+    assert state.n is not None
+    assert state.wrong is not None
+    with np.errstate(invalid="ignore"):
+        rate = (state.wrong + own * state.curve.rate) / (state.n + own)
+    rate = np.where(state.n + own > 0, rate, state.curve.rate)
+    R, _, pool_cov = item_by_item(study, rate)
+    np.testing.assert_allclose(totals.R, R, atol=1e-8)
+    np.testing.assert_allclose(totals.pool_cov, pool_cov, atol=1e-8)
+    assert not totals.exact
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_covariance_is_of_labels_not_seen_and_of_the_curve(classes: int) -> None:
+    study = study_of(measure="accuracy" if classes > 2 else "f1", classes=classes)
+    state = state_of(study)
+    totals = Posterior(own=CURVE_ALONE).totals(study.case())
+    _, chance, _ = item_by_item(study, state.curve.rate)
+    eta, step = np.log(state.curve.rate) - np.log1p(-state.curve.rate), 1e-4
+    J = []
+    for unit in range(study.units.count):
+        ends = [
+            item_by_item(study, 1 / (1 + np.exp(-(eta + sign * step * (np.arange(len(eta)) == unit)))))[0]
+            for sign in (1, -1)
+        ]
+        J.append((ends[0] - ends[1]) / (2 * step))
+    curve = np.transpose(J) @ state.curve.covariance @ np.array(J)
+    np.testing.assert_allclose(totals.cov, chance + curve, rtol=1e-4, atol=1e-9)
+
+
+def many_labels() -> Study:
+    rng = np.random.default_rng(0)
+    score = rng.normal(size=4000)
+    truth = (rng.random(4000) < 1 / (1 + np.exp(-1.5 * score))).astype(int)
+    pool = sd.Pool.from_arrays(score=score, threshold=0.0)
+    study = sd.create_study(pool, "f1", design="error-curve", rng=1)
+    study.run(lambda item: int(truth[item.id]), budget=1500, batch=500)
+    return study
+
+
+def test_replicates_have_the_mean_and_the_covariance_of_the_totals() -> None:
+    study = many_labels()
+    totals = Posterior(own=CURVE_ALONE).totals(study.case())
+    assert totals.replicates is not None
+    drawn = totals.replicates(stream(1, "interval"), 6000, FREE)
+    assert drawn.shape == (6000, 4)
+    moving = np.diag(totals.cov) > 1e-12
+    assert moving.tolist() == [False, True, True, False]  # weight and predicted positives are known
+    error = np.sqrt(np.diag(totals.cov))
+    np.testing.assert_allclose(drawn.mean(axis=0)[~moving], totals.R[~moving], atol=1e-12)
+    assert (np.abs(drawn.mean(axis=0) - totals.R)[moving] < 0.1 * error[moving]).all()
+    cov = np.cov(drawn.T)[np.ix_(moving, moving)]
+    np.testing.assert_allclose(cov, totals.cov[np.ix_(moving, moving)], rtol=0.1)
+
+
+def test_replicates_count_whole_items_and_keep_what_was_seen() -> None:
+    study = study_of()
+    totals = Posterior().totals(study.case())
+    assert totals.replicates is not None
+    drawn = totals.replicates(stream(1, "interval"), 400, 0.0) * 30
+    np.testing.assert_allclose(drawn, np.rint(drawn), atol=1e-9)
+    hits = study.sample.y.sum()
+    assert (drawn[:, 2] >= hits).all()
+    assert (drawn[:, 2] <= hits + 30 - len(study.sample)).all()
+    assert len(np.unique(drawn[:, 2])) > 2
+
+
+def test_a_guard_only_takes_errors_away() -> None:
+    study = study_of(labels=8)
+    totals = Posterior().totals(study.case())
+    assert totals.replicates is not None
+    means = [
+        (1 - totals.replicates(stream(2, "interval"), 2000, fall)[:, 1]).mean() for fall in (FREE, 0.0, 0.7)
+    ]
+    assert means[0] >= means[1] >= means[2]
+
+
+def test_for_the_population_replicates_have_the_pools_own_chance_too() -> None:
+    study = many_labels()
+    totals = Posterior(own=CURVE_ALONE).totals(study.case())
+    wider = for_population(totals, 4000)
+    assert wider.replicates is not None
+    drawn = wider.replicates(stream(1, "interval"), 6000, FREE)
+    np.testing.assert_allclose(np.var(drawn[:, 3]), totals.pool_cov[3, 3] / 4000, rtol=0.1)
+    np.testing.assert_allclose(np.var(drawn[:, 1]), wider.cov[1, 1], rtol=0.1)
+
+
+def test_what_needs_no_label_is_exact() -> None:
+    """Of precision, predicted negatives decide nothing: with all predicted positives labelled it is known."""
+    pool = sd.Pool.from_arrays(score=np.linspace(-1, 1, 20), threshold=0.5)
+    study = sd.create_study(pool, "precision", design="error-curve", rng=1)
+    study.run(lambda item: int(item.id % 2), budget=20)
+    totals = Posterior().totals(study.case())
+    predicted = np.asarray(pool.system().prediction) == 1
+    assert totals.exact
+    assert totals.R[2] == predicted.mean()
+    assert totals.R[1] == pytest.approx((predicted & (np.arange(20) % 2 == 1)).mean(), abs=1e-15)
+
+
+def test_fully_labelled_is_exact_with_zero_width() -> None:
+    study = study_of(labels=30)
+    totals = Posterior().totals(study.case())
+    assert totals.exact
+    np.testing.assert_array_equal(totals.cov, np.zeros((4, 4)))
+    assert totals.replicates is not None
+    drawn = totals.replicates(stream(1, "interval"), 5, 0.0)
+    np.testing.assert_allclose(drawn, np.tile(totals.R, (5, 1)), atol=1e-15)
+    estimate = study.estimate()
+    assert estimate.ci.low == estimate.value == estimate.ci.high
+
+
+def test_open_and_refused_items_are_like_items_never_asked() -> None:
+    study = study_of()
+    case = study.case()
+    some = np.arange(len(case.sample)) % 3 > 0
+    without = Posterior().totals(replace(case, sample=case.sample.where(some)))
+    for status in (0, 2):
+        sample = replace(case.sample, status=np.where(some, case.sample.status, status))
+        found = Posterior().totals(replace(case, sample=sample))
+        np.testing.assert_array_equal(found.R, without.R)
+        np.testing.assert_array_equal(found.cov, without.cov)
+
+
+def test_a_value_that_rests_on_the_belief_alone_says_so() -> None:
+    pool = sd.Pool.from_arrays(score=np.linspace(-1, 1, 200), threshold=0.9)
+    study = sd.create_study(pool, "recall", design="error-curve", rng=1)
+    study.run(lambda item: 0, budget=40)
+    totals = Posterior().totals(study.case())
+    assert "rests on the belief alone" in totals.notes[0]
+    assert 0 <= study.estimate().value <= 1
+
+
+def test_weights_are_those_of_the_cells() -> None:
+    case = study_of().case()
+    np.testing.assert_array_equal(Posterior().weights(case), Counts().weights(case))
+
+
+@pytest.mark.parametrize("measure", ["brier_score_loss", "log_loss"])
+def test_measures_that_tell_items_of_a_cell_apart_are_left_to_the_cells_own_labels(measure: str) -> None:
+    study = study_of(n=60, labels=50)
+    case = study.case(sd.measures.resolve(measure).bind(study.pool))
+    found, counted = Posterior().totals(case), Counts().totals(case)
+    assert found.replicates is None
+    np.testing.assert_array_equal(found.R, counted.R)
+    assert study.estimate(measure).interval != "posterior"
+
+
+def test_groups_across_cells_are_left_to_the_cells_own_labels() -> None:
+    rng = np.random.default_rng(0)
+    score = rng.normal(size=400)
+    pool = sd.Pool.from_arrays(score=score, threshold=0.0, groups={"half": np.resize(["a", "b"], 400)})
+    study = sd.create_study(pool, "accuracy", design="error-curve", rng=1)
+    study.run(lambda item: int(score[item.id] + rng.normal() > 0), budget=200)
+    assert study.estimate().interval == "posterior"
+    by = study.estimate(by="half")
+    assert by.interval != "posterior"
+    assert np.isfinite(by.value).all()
+
+
+def test_other_measures_of_predictions_use_the_belief_too() -> None:
+    study = study_of(n=200, labels=60)
+    for measure in ("precision", "recall", "accuracy", "matthews_corrcoef"):
+        estimate = study.estimate(measure)
+        assert estimate.guarantee == "posterior", measure
+        assert estimate.ci.low <= estimate.value <= estimate.ci.high
+
+
+def test_two_systems_compared() -> None:
+    rng = np.random.default_rng(1)
+    score = rng.normal(size=(2, 500)) + np.linspace(-2, 2, 500)
+    truth = (np.linspace(-2, 2, 500) + 0.5 * rng.normal(size=500) > 0).astype(int)
+    systems = {name: {"score": one, "threshold": 0.0} for name, one in zip("ab", score, strict=True)}
+    pool = sd.Pool.from_arrays(systems=systems)
+    study = sd.create_study(pool, sd.measures.Difference("accuracy", "a", "b"), rng=1)
+    assert study.design.alias == "error-curve"
+    estimate = study.run(dict(enumerate(truth.tolist())), budget=250)
+    exact = np.mean((score[0] > 0) == truth) - np.mean((score[1] > 0) == truth)
+    assert estimate.guarantee == "posterior"
+    assert estimate.ci.low <= exact <= estimate.ci.high
+    assert study.run(dict(enumerate(truth.tolist())), budget=250).value == pytest.approx(exact, abs=1e-12)
+
+
+def test_a_study_without_curves_is_refused() -> None:
+    study = sd.create_study(study_of().pool, "f1", design="stratified", rng=1)
+    study.run(lambda item: 0, budget=10)
+    with pytest.raises(NotSupported, match="belief is 'error-curve', not 'scores'"):
+        study.estimate(estimator="posterior")
+
+
+@pytest.mark.parametrize("own", [-1.0, np.nan, np.inf])
+def test_bad_options_are_named(own: float) -> None:
+    with pytest.raises(InvalidInput, match="own="):
+        Posterior(own=own)
+
+
+@given(n=st.integers(1, 40), labels=st.integers(1, 40), seed=st.integers(0, 50), own=st.floats(0, 200))
+@settings(max_examples=40)
+def test_totals_of_any_sample_are_possible(n: int, labels: int, seed: int, own: float) -> None:
+    study = study_of.__wrapped__(n=n, labels=min(labels, n), measure="accuracy", seed=seed)
+    case: Case = study.case()
+    totals: Totals = Posterior(own=own).totals(case)
+    right = np.asarray(case.sample.y == np.asarray(study.pool.system().prediction)[case.sample.row]).sum()
+    least, most = right / n, (right + n - len(case.sample)) / n
+    assert totals.R[0] == pytest.approx(1.0)
+    assert least - 1e-12 <= totals.R[1] <= most + 1e-12
+    assert np.linalg.eigvalsh(totals.cov).min() >= -1e-12
+    assert totals.replicates is not None
+    drawn = totals.replicates(stream(seed, "interval"), 20, 0.0)[:, 1]
+    assert ((drawn >= least - 1e-12) & (drawn <= most + 1e-12)).all()
+    assert totals.exact == (len(case.sample) == n)

@@ -1,0 +1,181 @@
+"""The posterior interval: quantiles of what is drawn, held to the estimate, with what is assumed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sondage as sd
+from sondage.errors import InvalidInput, NotSupported
+from sondage.estimators import Totals
+from sondage.intervals import Interval, PosteriorInterval
+from sondage.measures import resolve
+from sondage.streams import Stream, stream
+from sondage.study import Study
+
+ACCURACY = resolve("accuracy")
+
+
+def totals_of(value: float, drawn: Any, labels: float, **parts: Any) -> Totals:
+    """Totals of accuracy whose draws are given."""
+
+    def replicates(source: Stream, count: int, fall: float) -> np.ndarray:
+        return np.stack([np.ones(len(drawn)), np.asarray(drawn, dtype=float)], axis=1)
+
+    cov = np.zeros((2, 2))
+    R = np.array([1.0, value])
+    return Totals(R, np.zeros((0, 2)), labels, labels, cov, replicates=replicates, **parts)
+
+
+def ends(
+    totals: Totals, level: float = 0.95, alternative: Any = "two-sided", **options: Any
+) -> tuple[float, float]:
+    low, high = PosteriorInterval(**options)(totals, ACCURACY, level, stream(1, "interval"), alternative)
+    return float(low[0]), float(high[0])
+
+
+DRAWN = 0.6 + 0.2 * np.linspace(0, 1, 401) ** 2
+
+
+@pytest.mark.parametrize("value", [0.62, 0.65, 0.75])
+def test_quantiles_shifted_to_the_estimate_and_widened(value: float) -> None:
+    q = np.quantile(DRAWN, [0.05, 0.5, 0.95])
+    low, high = min(q[0], q[0] + value - q[1]), max(q[2], q[2] + value - q[1])
+    expected = value - 1.2 * (value - low), value + 1.2 * (high - value)
+    assert ends(totals_of(value, DRAWN, 50), 0.9) == pytest.approx(expected)
+
+
+def test_bounds_spend_all_on_one_side() -> None:
+    q = np.quantile(DRAWN, [0.1, 0.5, 0.9])
+    low, _ = ends(totals_of(q[1], DRAWN, 1e12), 0.9, "greater")
+    _, high = ends(totals_of(q[1], DRAWN, 1e12), 0.9, "less")
+    assert (low, high) == pytest.approx((q[0], q[2]))
+
+
+def test_draws_without_a_value_are_left_out() -> None:
+    holes = np.concatenate([DRAWN, np.full(100, np.nan)])
+    assert ends(totals_of(0.65, holes, 50)) == ends(totals_of(0.65, DRAWN, 50))
+
+
+def test_few_labels_widen() -> None:
+    widths = [high - low for low, high in (ends(totals_of(0.65, DRAWN, n)) for n in (20, 40, 100, 1e9))]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] == pytest.approx(1.5 * widths[-1])
+
+
+@given(
+    value=st.floats(0, 1),
+    drawn=st.lists(st.floats(0, 1), min_size=1, max_size=50),
+    labels=st.integers(1, 1000),
+    level=st.floats(0.51, 0.999),
+)
+@settings(max_examples=60)
+def test_the_estimate_and_the_quantiles_are_inside(
+    value: float, drawn: list[float], labels: int, level: float
+) -> None:
+    low, high = ends(totals_of(value, drawn, labels), level)
+    assert 0 <= low <= value <= high <= 1
+    q = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    assert low <= q[0] + 1e-12
+    assert q[1] - 1e-12 <= high
+
+
+def test_exact_totals_are_a_point_whatever_the_draws() -> None:
+    assert ends(totals_of(0.7, DRAWN, 50, exact=True)) == (0.7, 0.7)
+
+
+def test_totals_without_draws_are_refused_with_a_way_out() -> None:
+    plain = Totals(np.array([1.0, 0.7]), np.zeros((0, 2)), 9.0, 9.0, np.zeros((2, 2)))
+    with pytest.raises(NotSupported, match="design='auto', or another interval such as 'logit'"):
+        ends(plain)
+
+
+def test_it_says_what_it_assumes() -> None:
+    honest, tight = (PosteriorInterval(tail=tail).assumes() for tail in ("honest", "tight"))
+    assert honest[0] == tight[0]
+    assert "the error rate does not rise again" in honest[1]
+    assert "the number of errors does not rise" in tight[1]
+    study = run()
+    assert honest[1] in study.estimate().assumptions
+    assert tight[1] in study.estimate(interval=PosteriorInterval(tail="tight")).assumptions
+
+
+@pytest.mark.parametrize("options", [{"tail": "none"}, {"replicates": 98}])
+def test_bad_options_are_named(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=f"{next(iter(options))}="):
+        PosteriorInterval(**options)
+
+
+# ---- in a study --------------------------------------------------------------------------------------
+
+
+def run(
+    measure: str = "f1", labels: int = 120, *, wrong: bool = True, seed: int = 0, **options: Any
+) -> Study:
+    """A rare class and a fair model; with ``wrong=False`` the model is always right."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(5000) < 0.03).astype(int)
+    score = rng.normal(size=5000) + 3 * truth
+    pool = sd.Pool.from_arrays(score=score, threshold=2.0)
+    answer = truth if wrong else (score >= 2.0).astype(int)
+    study = sd.create_study(pool, measure, budget=labels, rng=seed, **options)
+    study.run(lambda item: int(answer[item.id]))
+    return study
+
+
+def test_the_default_of_auto_and_found_by_name() -> None:
+    estimate = run().estimate()
+    assert (estimate.interval, estimate.guarantee) == ("posterior", "posterior")
+    assert Interval.from_alias("posterior") == PosteriorInterval()
+
+
+@pytest.mark.parametrize("labels", [30, 120, 400])
+def test_with_no_missed_positive_seen_recall_opens_downwards(labels: int) -> None:
+    """Nothing missed among the labels is no proof: far from the boundary hardly any was asked."""
+    study = run("f1", labels, wrong=False)
+    recall = study.estimate("recall")
+    assert recall.value > 0.5
+    assert recall.ci.high == pytest.approx(1.0, abs=1e-3)
+    assert recall.ci.low < recall.value - 0.02
+    assert recall.std_error > 0
+    precision = study.estimate("precision")
+    assert recall.ci.high - recall.ci.low > precision.ci.high - precision.ci.low
+
+
+def test_more_labels_without_a_miss_close_it_again() -> None:
+    lows = [run("recall", labels, wrong=False).estimate().ci.low for labels in (30, 150, 600)]
+    assert lows == sorted(lows)
+
+
+def test_honest_is_wider_than_tight() -> None:
+    study = run("recall")
+    widths = []
+    for tail in ("honest", "tight"):
+        low, high = study.estimate(interval=PosteriorInterval(tail=tail)).ci  # type: ignore[arg-type]
+        widths.append(high - low)
+    assert widths[0] > 1.05 * widths[1]
+
+
+def test_the_population_is_wider_than_the_pool() -> None:
+    widths = []
+    for target in ("pool", "population"):
+        low, high = run("precision", 500, target=target).estimate().ci
+        widths.append(high - low)
+    assert widths[1] > widths[0]
+
+
+def test_a_fully_labelled_pool_still_has_an_interval_for_the_population() -> None:
+    pool = sd.Pool.from_arrays(score=np.linspace(-1, 1, 40), threshold=0.0)
+    study = sd.create_study(pool, "accuracy", target="population", rng=1)
+    estimate = study.run(lambda item: item.id % 3 // 2, budget=40)
+    assert estimate.ci.low < estimate.value < estimate.ci.high
+
+
+def test_looking_again_gives_the_same_interval_and_other_labels_another() -> None:
+    study = run(labels=60)
+    assert study.estimate().ci == study.estimate().ci
+    assert study.estimate().ci != run(labels=61).estimate().ci
