@@ -95,6 +95,7 @@ class World:
         self.status[waiting] = ANSWERED
         self.unit = np.empty(0, dtype=np.int64)
         self.row, self.label = self.unit.copy(), np.empty(0)
+        self.rounds = 0
         self.taken = np.zeros(worlds.problem.units.count, dtype=np.int64)
         self.belief: State = worlds.problem.state
         if waiting.any():
@@ -128,6 +129,7 @@ class World:
                 ]
             )
             self.taken += quota
+            self.rounds += 1
             self.unit = np.concatenate([self.unit, np.repeat(np.arange(len(quota)), quota)])
             self.row = np.concatenate([self.row, rows])
             self.label = np.concatenate([self.label, self._labels(rows)])
@@ -179,7 +181,8 @@ class World:
             asked_rows=np.concatenate([self.before.row, self.row]),
             labels=np.concatenate([self.y, self.label]),
             seen=seen,
-            stream=self.draws,
+            seed=worlds.seed + self.number,
+            round=worlds.problem.round + self.rounds,
         )
 
     def _sample(self) -> Sample:
