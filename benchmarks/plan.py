@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--budgets", nargs="+", type=int, default=[250, 500, 1000, 2000], metavar="N")
     add("--pilot", type=int, default=100)
     add("--repeats", type=int, default=20)
-    add("--draws", type=int, default=40)
+    add("--draws", type=int, default=32)
     add(
         "--designs",
         nargs="*",

@@ -236,6 +236,20 @@ def test_other_designs_have_a_pilot_too(design: str) -> None:
     assert np.ptp(found.width[-1, :, 0]) < np.ptp(before.width[-1, :, 0])
 
 
+def test_says_when_there_are_enough(pilot: sd.Study) -> None:
+    assert any("enough already" in note for note in pilot.plan(width=0.95, **FAST).notes)
+    assert not any("enough already" in note for note in pilot.plan(width=0.05, **FAST).notes)
+
+
+def test_a_study_with_all_labels_has_a_plan() -> None:
+    study = sd.create_study(scored(60), "f1", rng=1)
+    study.run({id: int(id % 2) for id in study.pool.ids.tolist()}, budget=60)
+    found = study.plan(width=0.1, **FAST)
+    assert found.labels.tolist() == [60]
+    assert (found.width == 0).all()
+    assert found.notes == ("the labels that are there are enough already",)
+
+
 def test_fewer_labels_than_there_are_is_refused(pilot: sd.Study) -> None:
     with pytest.raises(
         InvalidInput, match="counts the labels that are there already: 20 is less than the 60"

@@ -371,7 +371,7 @@ class Study:
         power: float = 0.8,
         budgets: Sequence[int | Cost] | None = None,
         confidence_level: float | None = None,
-        draws: int = 40,
+        draws: int = 32,
     ) -> Plan:
         """How many labels it takes, and how wide the interval will be, by what the labels so far say.
 

@@ -301,6 +301,9 @@ def _notes(state: StudyState, simulated: bool, forecast: Forecast, needed: Label
             "sample: it takes a larger pool"
         )
         return said
+    if needed.pessimistic <= state.ledger.asked:
+        said.append("the labels that are there are enough already")
+        return said
     if needed.pessimistic > _ALL * N:
         said.append(f"it may take the whole pool of {N:,} items: a sample saves nothing at this precision")
     elif needed.pessimistic > _MUCH * N:
