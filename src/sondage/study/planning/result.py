@@ -96,10 +96,7 @@ class Plan:
 
     def summary(self) -> str:
         """A table of the widest coordinate, what the goal takes, and what to know about it."""
-        from sondage.report.text import table
-
-        head, rows = self._table()
-        lines = [f"plan of {self._title()}", "", table(head, rows, left=0), ""]
+        lines = [*textwrap.wrap(f"plan of {self._title()}", _WIDE), "", *_aligned(*self._table()), ""]
         said = [textwrap.fill(line, _WIDE, subsequent_indent="  ") for line in self._sentences()]
         said += [
             textwrap.fill(note, _WIDE, initial_indent="  ! ", subsequent_indent="    ") for note in self.notes
@@ -190,6 +187,13 @@ class Plan:
         assert self.needed_uniform is not None
         said.append(f"a uniform sample would need {_said(self.needed_uniform)}")
         return said
+
+
+def _aligned(head: list[str], rows: list[list[str]]) -> list[str]:
+    """Lines of a table of numbers, flush right."""
+    wide = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = ["  ".join(one.rjust(w) for one, w in zip(row, wide, strict=True)) for row in (head, *rows)]
+    return [lines[0], "-" * len(lines[0]), *lines[1:]]
 
 
 def _said(labels: Labels) -> str:
