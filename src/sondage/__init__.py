@@ -14,12 +14,14 @@ from sondage.study import (
     Estimate,
     Item,
     LabelsSpent,
+    Plan,
     Study,
     Until,
     Width,
     create_study,
     estimate,
     load_study,
+    plan,
 )
 from sondage.version import __version__
 
@@ -34,6 +36,7 @@ __all__ = [
     "EstimateAll",
     "Item",
     "LabelsSpent",
+    "Plan",
     "Pool",
     "Study",
     "Until",
@@ -50,6 +53,7 @@ __all__ = [
     "journal",
     "load_study",
     "measures",
+    "plan",
     "plot",
     "simulate",
 ]

@@ -44,6 +44,7 @@ def made() -> SimpleNamespace:
     classes, told = sd.datasets.synthetic_multiclass(n=2000, classes=4, rng=0)
     matrix = sd.create_study(classes, ConfusionMatrix(normalize="true"), budget=300, rng=0)
     matrix.run(told)
+    plan = sd.plan(pool, "f1", width=0.05, draws=9)
     return SimpleNamespace(
-        pool=pool, labels=labels, strata=strata, auto=auto, items=items, curve=curve, matrix=matrix
+        pool=pool, labels=labels, strata=strata, auto=auto, items=items, curve=curve, matrix=matrix, plan=plan
     )

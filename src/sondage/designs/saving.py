@@ -17,6 +17,7 @@ from sondage.designs.allocation import WaterLevel
 from sondage.designs.base import Design, Problem, Table
 from sondage.designs.influence import item_spread, unit_spread
 from sondage.errors import InvalidInput
+from sondage.objective import Objective
 from sondage.types import Floats
 
 _NOTHING = 1e-12
@@ -53,24 +54,39 @@ def expected_saving(problem: Problem, design: Design, n: int, truth: Belief | No
     """
     if not 1 <= n <= len(problem.pool):
         raise InvalidInput(f"n= must be from 1 to the {len(problem.pool):,} items of the pool, not {n}")
-    start = _at_start(problem, n)
+    start = before_labels(problem, n)
     table = design.table(start, n)
-    if truth is not None:
-        state = truth.start(problem.pool, problem.units)
-        start = replace(start, belief=truth, state=state, memo={})
-    if problem.units.itemwise:
-        spread = item_spread(start)
-        variance, cost = _of_items(start, table, n, spread)
-        uniform = float(spread.mean())
-    else:
-        share = problem.units.size / len(problem.pool)
-        uniform = float(share @ unit_spread(replace(start, centre="none", memo={})))
-        variance, cost = _of_units(start, table, n, unit_spread(start))
+    spread, uniform = believed_spread(start, truth)
+    variance, cost = believed_variance(start, table, n, spread)
     # A uniform sample without replacement: (1 / n - 1 / N) mean(h).
     N = len(problem.pool)
     n_uniform = 1.0 / (variance / uniform + 1.0 / N) if uniform > 0 else np.nan
     mean_cost = 1.0 if problem.pool.cost is None else float(np.mean(problem.pool.cost))
     return Saving(n, n_uniform, cost, n_uniform * mean_cost)
+
+
+def believed_spread(
+    problem: Problem, truth: Belief | None = None, objective: Objective | None = None
+) -> tuple[Floats, float]:
+    """Mean squared influence of every item or unit as the estimator sees it, and of all items alike.
+
+    It is that under ``truth``, a bound belief (default: the problem's own). ``objective`` weights the
+    coordinates (default: the problem's own).
+    """
+    if objective is not None:
+        problem = replace(problem, objective=objective, memo={})
+    if truth is not None:
+        problem = replace(problem, belief=truth, state=truth.start(problem.pool, problem.units), memo={})
+    if problem.units.itemwise:
+        spread = item_spread(problem)
+        return spread, float(spread.mean())
+    share = problem.units.size / len(problem.pool)
+    return unit_spread(problem), float(share @ unit_spread(replace(problem, centre="none", memo={})))
+
+
+def believed_variance(problem: Problem, table: Table, n: int, spread: Floats) -> tuple[float, float]:
+    """Variance and cost of ``n`` labels by a table, ``spread`` being that of ``believed_spread``."""
+    return (_of_items if problem.units.itemwise else _of_units)(problem, table, n, spread)
 
 
 def best_saving(problem: Problem) -> float:
@@ -79,14 +95,14 @@ def best_saving(problem: Problem) -> float:
     ``mean(h) mean(c) / mean(sqrt(h c))^2`` with label costs ``c`` (Sawade 2013, Thm 4.1 and 4.2); one plus
     the squared coefficient of variation of ``sqrt(h)`` where labels cost alike.
     """
-    start = _at_start(problem, 1)
+    start = before_labels(problem, 1)
     cost = problem.pool.cost if problem.pool.cost is not None else np.ones(len(problem.pool))
     spread = item_spread(start)
     best = float(np.sqrt(spread * cost).mean()) ** 2
     return float(spread.mean()) * float(np.mean(cost)) / best if best > 0 else np.nan
 
 
-def _at_start(problem: Problem, n: int) -> Problem:
+def before_labels(problem: Problem, n: int) -> Problem:
     """The problem before any label, with a budget of n."""
     state = problem.state
     if state.start is not None:
@@ -113,7 +129,8 @@ def _of_items(problem: Problem, table: Table, n: int, spread: Floats) -> tuple[f
     N, cost = len(spread), problem.units.cost
     if table.kind == "wr":
         q = table.chance / table.chance.sum()
-        draws = _draws_for(q, n) if problem.oracle == "deterministic" else float(n)
+        again = problem.oracle == "deterministic"  # repeats of a label are free
+        draws = table.cached(f"draws for {n}", lambda: _draws_for(q, n)) if again else float(n)
         included = -np.expm1(draws * np.log1p(-np.minimum(q, 1 - 1e-16)))
         price = included if problem.oracle == "deterministic" else n * q
         return _sum_over(spread, q) / (N * N * draws), float(price @ cost)

@@ -11,6 +11,7 @@ from sondage.plot.hierarchy import tree
 from sondage.plot.intervals import forest
 from sondage.plot.matrix import confusion
 from sondage.plot.over_labels import progress
+from sondage.plot.planned import plan
 from sondage.plot.shape import design_shape
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "error_curve",
     "forest",
     "labels_by_stratum",
+    "plan",
     "progress",
     "reliability",
     "tree",

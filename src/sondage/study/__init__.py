@@ -6,6 +6,8 @@ from sondage.study.budget import Cost
 from sondage.study.create import create_study, load_study
 from sondage.study.estimate import ConfidenceInterval, Estimate
 from sondage.study.item import CANNOT_TELL, Item
+from sondage.study.plan import plan
+from sondage.study.planning.result import Plan
 from sondage.study.spending import CostSpent, Until
 from sondage.study.stop import Decision, LabelsSpent, StopRule, Width
 from sondage.study.study import Study
@@ -22,6 +24,7 @@ __all__ = [
     "Estimate",
     "Item",
     "LabelsSpent",
+    "Plan",
     "StopRule",
     "Study",
     "Until",
@@ -29,4 +32,5 @@ __all__ = [
     "create_study",
     "estimate",
     "load_study",
+    "plan",
 ]

@@ -26,10 +26,13 @@ from sondage.streams import stream
 from sondage.study.answers import answerer, checked_answers, withdrawal
 from sondage.study.assess import Question, assess, checked_level, effective_labels
 from sondage.study.belief_report import BeliefReport, belief_report
+from sondage.study.budget import Cost
 from sondage.study.estimate import Estimate
 from sondage.study.html import study_table
 from sondage.study.item import Item
 from sondage.study.looks import look, warn_if_never
+from sondage.study.planning.make import make_plan
+from sondage.study.planning.result import Plan
 from sondage.study.rounds import next_round
 from sondage.study.state import Parts, StudyState
 from sondage.study.stop import Decision, StopRule
@@ -373,6 +376,34 @@ class Study:
         from sondage.report.explain import explain  # what people see is built on studies
 
         return explain(self, n=n)
+
+    def plan(
+        self,
+        *,
+        width: float | None = None,
+        difference: float | None = None,
+        power: float = 0.8,
+        budgets: Sequence[int | Cost] | None = None,
+        confidence_level: float | None = None,
+        draws: int = 32,
+    ) -> Plan:
+        """How many labels it takes, and how wide the interval will be, by what the labels so far say.
+
+        Labels that are there count. See ``sondage.plan``, which does this before there is a study.
+        """
+        self.state.catch_up()
+        level = self.parts.confidence_level if confidence_level is None else confidence_level
+        source = stream(self.parts.seed, "simulate", self.state.ledger.seq)
+        return make_plan(
+            self.state,
+            width=width,
+            difference=difference,
+            power=power,
+            budgets=budgets,
+            level=checked_level(level),
+            draws=draws,
+            seed=int.from_bytes(source.words(2).tobytes(), "little"),
+        )
 
     def labels(self) -> Any:
         """Frame of id, label, probability and weight; the weight serves as ``sample_weight``.

@@ -1,0 +1,143 @@
+"""Widths by formula: the variance that a design has if labels are as is held possible, and normal intervals.
+
+For classifiers labels come out as in the worlds of ``possible``. Beliefs about other labels have no doubt
+about themselves; what may be otherwise is said by scenarios: the scores as they are (as the labels of a pilot
+correct them), and with the odds of a yes lower and higher as a whole; for labels that are numbers, with a
+smaller and a larger spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sondage.beliefs.base import Belief
+from sondage.beliefs.recalibrated import Recalibrated
+from sondage.beliefs.recalibration import Recalibration
+from sondage.designs.saving import before_labels, believed_spread, believed_variance
+from sondage.errors import NotSupported
+from sondage.objective import EstimateAll
+from sondage.pool.labels import LabelSpace
+from sondage.pool.pool import Pool
+from sondage.streams import stream
+from sondage.study.planning.forecast import QUANTILES, Forecast, Sampling
+from sondage.study.planning.possible import DOUBT, InWorld, Possible, has_curves
+from sondage.study.planning.worlds import item_spreads
+from sondage.study.state import StudyState
+from sondage.types import Floats, Ints
+
+_COORDINATES = 16
+"""Coordinates for which the variance is worked out one by one."""
+_ITEMS, _FEWEST = 4_000_000, 9
+"""Items that may be looked at in all worlds together, and how many worlds there are whatever that takes."""
+_ENDS = (0.0, 0.5, 1.0)
+"""Scenarios are few and not drawn: the best, the middle and the worst of them."""
+
+
+class Formula:
+    """The variance of a study's design in worlds or scenarios, at any number of labels."""
+
+    def __init__(
+        self,
+        state: StudyState,
+        sampling: Sampling,
+        truths: Sequence[Belief],
+        quantiles: tuple[float, float, float],
+    ) -> None:
+        measure = state.parts.measure
+        if measure.m > _COORDINATES:
+            raise NotSupported(
+                f"a plan for design {state.parts.design.alias!r} is by formula, one coordinate at a time, "
+                f"and {measure.m:,} are too many: plan for one measure, such as 'f1', or for at most "
+                f"{_COORDINATES} at once"
+            )
+        self.state, self.sampling, self.quantiles = state, sampling, quantiles
+        start = before_labels(replace(state.problem(), measure=measure, memo={}), 1)
+        self._plain = state.parts.design.kind == "strata" and state.units.count == 1
+        self._spread: list[Floats] = []
+        each = []
+        for truth in truths:
+            if self._plain:  # one unit of all items: what they have in common says nothing of any
+                each += item_spreads(start, measure, truth).tolist()
+                continue
+            for j in range(measure.m):
+                only = EstimateAll(tuple(float(k == j) for k in range(measure.m)), scaled=False)
+                spread, uniform = believed_spread(start, truth, only)
+                self._spread.append(spread)
+                each.append(uniform)
+        self.uniform: Floats = np.array(each).reshape(-1, measure.m)
+
+    @classmethod
+    def of_study(cls, state: StudyState, sampling: Sampling, draws: int, seed: int) -> Formula:
+        """In worlds where there are error curves, otherwise in scenarios."""
+        pool, measure, seen = state.parts.pool, state.parts.measure, state.ledger.seen
+        if not has_curves(pool, measure):
+            return cls(state, sampling, scenarios(state), _ENDS)
+        possible = Possible.of_pool(pool, measure, seen, seed)
+        worlds = possible.weights(affordable(pool, draws), stream(seed, "belief"))
+        truths = [InWorld(possible.units.codes, weights) for weights in worlds]
+        return cls(state, sampling, truths, QUANTILES)
+
+    def at(self, n: int) -> tuple[Floats, float]:
+        """(D, m) width and cost of ``n`` labels."""
+        if self._plain:
+            variance = self.sampling.variance(self.uniform, np.array(n))
+            return self.sampling.of_variance(variance), n * float(self.state.units.cost[0])
+        design, N = self.state.parts.design, len(self.state.parts.pool)
+        asking = before_labels(self.state.problem(), n)
+        table = design.table(asking, n)
+        pairs = [believed_variance(asking, table, n, spread) for spread in self._spread]
+        variance = np.maximum([one for one, _ in pairs], 0.0).reshape(self.uniform.shape)
+        if n >= N:
+            variance = np.zeros_like(variance)
+        if self.sampling.population:
+            variance = variance + self.uniform / N
+        return self.sampling.of_variance(variance), pairs[0][1]
+
+    def forecast(self, labels: Ints, step: Callable[[int], None]) -> Forecast:
+        """Widths and cost at all numbers of labels."""
+        widths, costs = [], []
+        for k, n in enumerate(labels.tolist()):
+            width, cost = self.at(n)
+            widths.append(width)
+            costs.append(cost)
+            step(k + 1)
+        return Forecast(labels, np.array(costs), np.array(widths), self.uniform, self.quantiles)
+
+
+def affordable(pool: Pool, draws: int) -> int:
+    """How many worlds there may be where all items are looked at in each."""
+    return int(np.clip(_ITEMS // len(pool), min(_FEWEST, draws), draws))
+
+
+def scenarios(state: StudyState) -> list[Belief]:
+    """The belief as the labels so far correct it, between one with fewer and one with more surprises.
+
+    Its level may be off by ``DOUBT`` before any label, and by less as labels come in: with information I
+    about it, by the standard deviation ``(1 / DOUBT^2 + I)^(-1/2)`` of a normal posterior.
+    """
+    pool, seen = state.parts.pool, state.ledger.seen
+    fitted = Recalibrated.fit(state.belief, pool, seen)
+    information = 0.0
+    if len(seen.y):
+        if pool.labels.kind == "real":
+            information = 2.0 * len(seen.y)  # of the logarithm of a standard deviation
+        else:
+            chance = fitted.items(pool.rows(seen.row)).weights
+            chance = chance.max(axis=1) if pool.labels.finite else chance
+            information = float((chance * (1.0 - chance)).sum())
+    doubt = 1.0 / np.sqrt(1.0 / DOUBT**2 + information)
+    return [_shifted(fitted, pool.labels, by) for by in (-doubt, 0.0, doubt)]
+
+
+def _shifted(belief: Recalibrated, labels: LabelSpace, by: float) -> Recalibrated:
+    if labels.kind == "classes":
+        size = labels.size
+        plain = Recalibration(np.arange(size), np.zeros(size), np.zeros(size), np.ones(size))
+        classes = belief.classes or plain
+        return replace(belief, classes=replace(classes, level=classes.level + by))
+    if labels.kind == "vector":
+        return replace(belief, level=belief.level + by)
+    return replace(belief, slope=belief.slope * float(np.exp(by)))

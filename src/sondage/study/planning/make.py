@@ -1,0 +1,212 @@
+"""Making a plan of a study, from its first idea or from the labels that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.errors import InvalidInput
+from sondage.pool.units import Units
+from sondage.progress import Progress
+from sondage.streams import stream
+from sondage.study.budget import Cost
+from sondage.study.planning.forecast import QUANTILES, Forecast, Labels, Sampling, Three, labels_for, three
+from sondage.study.planning.formula import Formula, affordable
+from sondage.study.planning.possible import Possible
+from sondage.study.planning.result import Goal, Plan
+from sondage.study.planning.wishes import by_worlds, checked_budgets, checked_goal, usual_numbers
+from sondage.study.planning.worlds import Worlds
+from sondage.study.state import StudyState
+from sondage.types import Floats, Ints
+
+_MOST = 16_000
+"""Labels up to which studies are simulated; beyond, widths fall as those of a plain sample."""
+_FEWEST_DRAWS = 5
+_MUCH, _ALL = 0.5, 0.98
+"""Shares of the pool from which a sample saves little, and nothing."""
+
+
+def make_plan(
+    state: StudyState,
+    *,
+    width: float | None,
+    difference: float | None,
+    power: float,
+    budgets: Sequence[int | Cost] | None,
+    level: float,
+    draws: int,
+    seed: int,
+) -> Plan:
+    """The plan of a study as it is now."""
+    measure, N = state.parts.measure, len(state.parts.pool)
+    goal = checked_goal(width, difference, power, level)
+    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < _FEWEST_DRAWS:
+        raise InvalidInput(f"draws= must be a whole number of at least {_FEWEST_DRAWS}, not {draws!r}")
+    sampling = Sampling(N, level, state.parts.target == "population", measure)
+    if goal.target is not None and (goal.target >= sampling.whole).all():
+        raise InvalidInput(
+            f"{'width' if width is not None else 'difference'}= asks for an interval {goal.target:.3g} wide, "
+            f"and the whole range of {measure.names[0]} is no wider: ask for less"
+        )
+    labels = usual_numbers(state) if budgets is None else checked_budgets(state, budgets)
+    make = _simulated if by_worlds(state) else _by_formula
+    forecast = make(state, sampling, labels, goal if budgets is None else None, int(draws), seed)
+    return _plan(state, goal, sampling, forecast, by_worlds(state))
+
+
+def _simulated(
+    state: StudyState, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
+) -> Forecast:
+    """Widths in worlds held possible; with a goal, on until it is reached in most of them."""
+    N = len(state.parts.pool)
+    numbers = labels.tolist()
+    cells, weights = _worlds(state, draws, seed)
+    draws = len(weights)
+    most = min(N, max(_MOST if goal is not None else 0, numbers[-1]))
+    worlds = Worlds(state, cells, weights, most=most, level=sampling.level, seed=seed)
+    each = worlds.each()
+    width: list[Floats] = []
+    cost: list[float] = []
+    with Progress("planning", total=draws * len(numbers)) as progress:
+        k = 0
+        while k < len(numbers):
+            found = []
+            for d, world in enumerate(each):
+                world.advance(numbers[k])
+                found.append(world.widths())
+                progress.at(min(k * draws + d + 1, draws * len(numbers)))
+            width.append(np.array(found))
+            cost.append(float(np.median([world.cost for world in each])))
+            k += 1
+            if k == len(numbers) and _wide_yet(width[-1], goal, numbers[-1], most):
+                numbers.append(min(2 * numbers[-1], most))
+    return Forecast(
+        np.array(numbers, dtype=np.int64),
+        np.array(cost),
+        np.array(width),
+        worlds.uniform_spread(),
+        QUANTILES,
+    )
+
+
+def _worlds(state: StudyState, draws: int, seed: int) -> tuple[Units, list[Floats]]:
+    """Cells, and the chances of their labels in worlds held possible."""
+    parts, belief = state.parts, state.belief
+    if isinstance(belief, ErrorCurve):
+        now = state.belief_now()
+        assert isinstance(now, CurveState)
+        possible = Possible(parts.pool, parts.measure, state.units, belief, now)
+    else:
+        possible = Possible.of_pool(parts.pool, parts.measure, state.ledger.seen, parts.seed)
+        draws = affordable(parts.pool, draws)
+    return possible.units, possible.weights(draws, stream(seed, "belief"))
+
+
+def _wide_yet(width: Floats, goal: Goal | None, n: int, most: int) -> bool:
+    """Whether more labels have to be looked at for a goal."""
+    if goal is None or goal.target is None or n >= most:
+        return False
+    return bool((three(width, QUANTILES, axis=0)[-1] > goal.target).any())
+
+
+def _by_formula(
+    state: StudyState, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
+) -> Forecast:
+    """Widths by formula; with a goal, on until it is reached in all scenarios."""
+    formula, N = Formula.of_study(state, sampling, draws, seed), len(state.parts.pool)
+    numbers = labels.tolist()
+    if goal is not None and goal.target is not None:
+        while numbers[-1] < N and (formula.at(numbers[-1])[0] > goal.target).any():
+            numbers.append(min(2 * numbers[-1], N))
+        numbers = [n for n in numbers if n < N] or numbers
+    with Progress("planning", total=len(numbers)) as progress:
+        return formula.forecast(np.array(numbers, dtype=np.int64), progress.at)
+
+
+def _plan(state: StudyState, goal: Goal, sampling: Sampling, forecast: Forecast, simulated: bool) -> Plan:
+    parts, N = state.parts, len(state.parts.pool)
+    costs = state.units.cost
+    mean_cost = float(np.average(costs, weights=state.units.size))
+    width = forecast.by_design()
+    uniform = sampling.width(forecast.spread, forecast.labels)
+    uniform = three(uniform, forecast.quantiles, axis=1)
+    each = np.minimum(sampling.needed(forecast.spread[None], forecast.width), N)
+    needed = needed_uniform = needed_cost = None
+    if goal.target is not None:
+        found = _needed(goal.target, sampling, forecast, width, N)
+        needed, needed_uniform = found
+        at = [state.ledger.asked, *forecast.labels.tolist(), N]
+        spent = [state.spent, *forecast.cost.tolist(), float(costs @ state.units.size)]
+        needed_cost = Three(*(np.inf if n is None else float(np.interp(n, at, spent)) for n in needed))
+    return Plan(
+        names=parts.measure.names,
+        design=parts.design.alias,
+        how="simulated" if simulated else "formula",
+        pool_size=N,
+        n_labels=state.ledger.asked,
+        confidence_level=sampling.level,
+        labels=forecast.labels,
+        cost=forecast.cost,
+        width=width,
+        uniform_width=uniform,
+        uniform_cost=np.asarray(forecast.labels * mean_cost, dtype=np.float64),
+        n_uniform=np.median(each, axis=1),
+        costs_differ=parts.pool.cost is not None,
+        goal=goal,
+        needed=needed,
+        needed_cost=needed_cost,
+        needed_uniform=needed_uniform,
+        notes=tuple(_notes(state, simulated, forecast, needed)),
+    )
+
+
+def _needed(
+    target: float, sampling: Sampling, forecast: Forecast, width: Floats, N: int
+) -> tuple[Labels, Labels]:
+    """Labels that an interval as wide as this takes, by the design and uniformly, in every coordinate."""
+    end = sampling.width(forecast.spread, np.array([N]))[0]
+    ends = three(end, forecast.quantiles, axis=0)
+    by_design = [
+        max(labels_for(forecast.labels, width[:, k, j], target, N, ends[k, j]) for j in range(width.shape[2]))
+        for k in range(3)
+    ]
+    spread = three(forecast.spread, forecast.quantiles, axis=0)
+    uniformly = sampling.needed(spread, target).max(axis=1)
+    return _labels(by_design), _labels(np.ceil(uniformly - 1e-6).tolist())
+
+
+def _labels(numbers: Sequence[float]) -> Labels:
+    return Labels(*(int(n) if np.isfinite(n) else None for n in numbers))
+
+
+def _notes(state: StudyState, simulated: bool, forecast: Forecast, needed: Labels | None) -> list[str]:
+    N, said = len(state.parts.pool), []
+    if not simulated:
+        said.append(
+            "by formula: the variance that the design has by its first belief, and normal intervals; labels "
+            "that teach it better, and what intervals add for small samples, are left out"
+        )
+    if not len(state.ledger.seen.y):
+        said.append("before any label this is a guess: label about 100 items and ask study.plan() again")
+    if needed is None:
+        return said
+    if needed.pessimistic is None:
+        said.append(
+            f"even all {N:,} items labelled may leave the interval wider, because the pool is itself a "
+            "sample: it takes a larger pool"
+        )
+        return said
+    if needed.pessimistic <= state.ledger.asked:
+        said.append("the labels that are there are enough already")
+        return said
+    if needed.pessimistic > _ALL * N:
+        said.append(f"it may take the whole pool of {N:,} items: a sample saves nothing at this precision")
+    elif needed.pessimistic > _MUCH * N:
+        said.append(f"it may take more than half of the {N:,} items: think of labelling them all")
+    if needed.pessimistic > forecast.labels[-1]:
+        said.append(
+            f"beyond {forecast.labels[-1]:,} labels widths are taken to fall as those of a plain sample"
+        )
+    return said

@@ -1,0 +1,125 @@
+"""What is held possible of a classifier's errors: before any label, and after those of a pilot.
+
+A world gives every cell (predicted class and band of ranks) its own chances of the labels. After some labels
+worlds are what the fitted error curves leave open. Before any, the curves alone are no fair guess: their
+prior was made to learn fast, not to say how good models are. So the scores have a say as well, and no value
+of the measure is held likelier than another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit, ndtri
+
+from sondage.beliefs.base import POSSIBLE, Nodes, Seen, at_least
+from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.static import StaticBelief
+from sondage.errors import InvalidInput
+from sondage.measures import Difference, Measure
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.pool.strata import LogRank
+from sondage.pool.units import CellUnits, Units
+from sondage.streams import Stream
+from sondage.types import Array, Floats
+
+DOUBT = float(np.log(2.0))
+"""Log-odds by which scores may be off as a whole (one standard deviation): odds of half and of twice."""
+_CANDIDATES = 40
+"""Candidates for every world that is wanted."""
+_REACHED = 0.01
+"""Share of the candidates beyond either end of the values that count as reached."""
+_EDGE = 1e-12
+
+
+@dataclass(frozen=True)
+class Possible:
+    """Error curves of a pool's cells, after some labels or none."""
+
+    pool: Pool
+    measure: Measure
+    units: Units
+    belief: ErrorCurve
+    now: CurveState
+
+    @classmethod
+    def of_pool(cls, pool: Pool, measure: Measure, seen: Seen, seed: int) -> Possible:
+        """For a study without error curves of its own."""
+        systems = measure.systems(pool)
+        units = CellUnits(pool, LogRank().codes(pool, systems, seed), measure.pattern(pool), seed=seed)
+        belief = ErrorCurve().bind(pool, systems)
+        mine = Seen(units.unit_of(seen.row), seen.row, seen.y)
+        now = belief.step(belief.start(pool, units), mine)
+        assert isinstance(now, CurveState)
+        return cls(pool, measure, units, belief, now)
+
+    def weights(self, count: int, stream: Stream) -> list[Floats]:
+        """(U, S) chances of the labels in each unit, in each of ``count`` worlds."""
+        assert self.now.n is not None
+        if self.now.n.any():
+            return list(self.belief.replicate(self.now, stream, count))
+        rates = self._between_curves_and_scores(_CANDIDATES * count, stream)
+        every = self.now.weights(rates)
+        weights = at_least(every.reshape(-1, every.shape[-1]), POSSIBLE).reshape(every.shape)
+        if isinstance(self.measure, Difference) or self.measure.wide:
+            return list(weights[:count])  # systems that are worlds apart need no study
+        value = self._values(weights)
+        known = np.flatnonzero(np.isfinite(value))
+        if not len(known):
+            return list(weights[:count])
+        low, high = np.quantile(value[known], [_REACHED, 1.0 - _REACHED])
+        goals = low + (high - low) * (np.arange(count) + 0.5) / count
+        return [weights[known[np.argmin(np.abs(value[known] - goal))]] for goal in goals]
+
+    def _between_curves_and_scores(self, count: int, stream: Stream) -> Floats:
+        """(B, U) chances of a wrong prediction somewhere between what the curves and what the scores say.
+
+        On the scale of log-odds, the share of the scores being spread over 0 to 1 with more at the ends
+        (the arcsine distribution): mostly one of the two is about right.
+        """
+        ranks, units = self.now.ranks, self.units
+        assert ranks is not None
+        curves = self.belief.rates(self.now, stream, count)
+        mass = self.belief.prior.mass(self.pool, units.codes, units.count)
+        right = mass[np.arange(units.count), ranks.expects] / units.size
+        scores = logit(np.clip(1.0 - right, _EDGE, 1.0 - _EDGE))
+        families = int(ranks.family.max()) + 1
+        off = DOUBT * ndtri(stream.uniform(count * families) + 2.0**-54).reshape(count, families)
+        share = np.square(np.sin(0.5 * np.pi * stream.uniform(count)))[:, None]
+        drawn = logit(np.clip(curves, _EDGE, 1.0 - _EDGE))
+        return np.asarray(expit(share * (scores + off[:, ranks.family]) + (1.0 - share) * drawn))
+
+    def _values(self, weights: Floats) -> Floats:
+        """(B,) value of the measure (its first coordinate) in each world, by the chances of its labels."""
+        rows, unit = self.units.representatives()
+        units, pool = self.units, self.pool
+        loss = self.measure.loss(pool.rows(rows), np.arange(pool.labels.size, dtype=np.float64))
+        share = (units.size / np.bincount(unit, minlength=units.count))[unit] / len(pool)
+        with np.errstate(all="ignore"):
+            R = np.tensordot(weights[:, unit], share[:, None, None] * loss, axes=([1, 2], [0, 1]))
+            return np.asarray(self.measure.g(R)[:, 0], dtype=np.float64)
+
+
+def has_curves(pool: Pool, measure: Measure) -> bool:
+    """Whether there are predicted classes whose errors a curve can be drawn of."""
+    predictions = [pool.system(name).prediction for name in measure.systems(pool)]
+    return pool.labels.kind == "classes" and all(one is not None and one.ndim == 1 for one in predictions)
+
+
+@dataclass(frozen=True, eq=False)
+class InWorld(StaticBelief):
+    """The label chances of a world, as a belief about single items."""
+
+    codes: Array
+    weights: Floats
+
+    def bind(self, pool: Pool, systems: tuple[str, ...]) -> InWorld:
+        """It belongs to its pool already."""
+        raise InvalidInput("a world belongs to the pool that it was made for")
+
+    def items(self, rows: Rows) -> Nodes:
+        """The chances in the cell of each item."""
+        labels = np.arange(self.weights.shape[1], dtype=np.float64)
+        return Nodes(labels, self.weights[self.codes[rows.index]])

@@ -1,0 +1,104 @@
+"""Worlds held possible: before any label between curves and scores, afterwards what the curves leave open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.study.planning.problems import labels_in, possible, scored
+
+import sondage as sd
+from sondage.errors import InvalidInput
+from sondage.measures import Difference, pool_value
+from sondage.streams import stream
+from sondage.study.planning.possible import InWorld, Possible, has_curves
+
+
+@pytest.mark.parametrize("measure", ["f1", "accuracy", "recall"])
+def test_before_any_label_no_value_is_likelier_than_another(measure: str) -> None:
+    found = possible(sd.create_study(scored(), measure, rng=1))
+    weights = found.weights(20, stream(1, "belief"))
+    value = found._values(np.array(weights))
+    even = np.linspace(value.min(), value.max(), 20)
+    np.testing.assert_allclose(np.sort(value), even, atol=0.12 * np.ptp(value))
+    assert np.ptp(value) > 0.4
+
+
+def test_the_value_of_a_world_is_that_of_labels_drawn_in_it() -> None:
+    study = sd.create_study(scored(20_000), "f1", rng=1)
+    found = possible(study)
+    weights = found.weights(9, stream(2, "belief"))
+    for number in (2, 5, 7):
+        told = labels_in(study, weights[number], number)
+        y = np.array([told[id] for id in study.pool.ids.tolist()], dtype=np.float64)
+        truth = pool_value(study.measure, study.pool, y)[0]
+        assert truth == pytest.approx(found._values(weights[number][None])[0], abs=0.03)
+
+
+def test_error_rates_lie_between_the_scores_and_the_curves() -> None:
+    """Where the curves have no doubt, and but for the doubt about the level of the scores."""
+    study = sd.create_study(scored(), "f1", rng=1)
+    found = possible(study)
+    sure = replace(found.now.curve, hessian=found.now.curve.hessian * 1e12)
+    found = replace(found, now=replace(found.now, fit=sure))
+    rates = found._between_curves_and_scores(400, stream(3, "belief"))
+    mass = found.belief.prior.mass(study.pool, study.units.codes, study.units.count)
+    assert found.now.ranks is not None
+    scores = 1 - mass[np.arange(study.units.count), found.now.ranks.expects] / study.units.size
+    curves = found.belief.rates(found.now, stream(3, "belief"), 1)[0]
+    low, high = np.minimum(scores, curves), np.maximum(scores, curves)
+    odds = rates / (1 - rates)
+    assert (odds >= (low / (1 - low)) / 2**4.5).all()
+    assert (odds <= (high / (1 - high)) * 2**4.5).all()
+
+
+def test_after_labels_worlds_are_draws_of_the_belief() -> None:
+    study = sd.create_study(scored(), "f1", rng=1)
+    study.run({id: int(id % 3 == 0) for id in study.pool.ids.tolist()}, budget=50)
+    found = possible(study)
+    drawn = found.weights(5, stream(4, "belief"))
+    expected = list(found.belief.replicate(found.now, stream(4, "belief"), 5))
+    np.testing.assert_array_equal(drawn, expected)
+
+
+def test_a_difference_is_not_spread_over_its_whole_range() -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=1000) for _ in range(2))
+    systems = {"a": {"score": a, "threshold": 0.0}, "b": {"score": 0.8 * a + 0.6 * b, "threshold": 0.0}}
+    pool = sd.Pool.from_arrays(systems=systems)
+    study = sd.create_study(pool, Difference("accuracy", "a", "b"), rng=1)
+    found = possible(study)
+    value = found._values(np.array(found.weights(60, stream(1, "belief"))))
+    disagree = float(np.mean(pool.system("a").prediction != pool.system("b").prediction))
+    assert np.abs(value).max() <= disagree + 1e-9
+    assert np.abs(np.median(value)) < 0.3 * disagree
+
+
+def test_a_pool_without_error_curves_in_its_study_has_them_here() -> None:
+    study = sd.create_study(scored(), "f1", design="stratified", rng=1)
+    told = {id: int(id % 3 == 0) for id in study.pool.ids.tolist()}
+    study.run(told, budget=60)
+    found = Possible.of_pool(study.pool, study.measure, study.state.ledger.seen, 1)
+    assert found.now.n is not None
+    assert found.now.n.sum() == 60
+    for weights in found.weights(4, stream(1, "belief")):
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+
+
+def test_a_world_as_a_belief_has_the_chances_of_the_cell() -> None:
+    pool = scored(6)
+    belief = InWorld(np.array([0, 1, 1, 0, 1, 0]), np.array([[0.2, 0.8], [0.9, 0.1]]))
+    np.testing.assert_array_equal(belief.items(pool.rows(np.array([3, 4]))).weights, [[0.2, 0.8], [0.9, 0.1]])
+    with pytest.raises(InvalidInput, match="belongs to the pool"):
+        belief.bind(pool, ("model",))
+
+
+def test_what_has_curves() -> None:
+    pool = scored(50)
+    assert has_curves(pool, sd.measures.resolve("f1").bind(pool))
+    numbers = sd.Pool.from_arrays(prediction=np.linspace(0, 1, 50), std=np.ones(50))
+    assert not has_curves(numbers, sd.measures.resolve("mean_squared_error").bind(numbers))
+    bare = sd.Pool.from_arrays(score=np.linspace(0, 1, 50))
+    if bare.system().prediction is None:
+        assert not has_curves(bare, sd.measures.resolve("roc_auc").bind(bare))
