@@ -4,7 +4,8 @@
 tuned to, and pools on which what the default leans on is not there. One study aims at F1 and tells
 precision, recall and accuracy too, another aims at accuracy. Undefined estimates count as 0. ``classes``:
 accuracy of classifiers of many classes, against the formula of a uniform sample. ``batches``: all labels at
-once, in two rounds, in rounds of 25. ``speed``: seconds of a study. ``--docs`` puts the tables into docs/proof.md.
+once, in two rounds, in rounds of 25. ``speed``: seconds of a study. ``--docs`` puts the tables into
+docs/proof.md.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sondage as sd
 from sondage.beliefs import ErrorCurve
 from sondage.beliefs.error_curve import CurveState
-from sondage.designs import Design, ErrorCurveDesign
+from sondage.designs import Design, ErrorCurveDesign, Problem
 from sondage.designs.allocation import shares
 from sondage.designs.error_curve import rounded
 from sondage.designs.influence import unseen_variance
@@ -22,6 +22,7 @@ from sondage.journal import MemoryJournal
 from sondage.measures import Precision, Recall, resolve
 from sondage.pool import Pool
 from sondage.study import Study
+from sondage.types import Floats
 
 
 class Fixed:
@@ -89,26 +90,77 @@ def test_quotas_add_up_and_are_never_above_what_a_cell_has(n: int, before: int, 
     assert quota.sum() == min(ask, n - problem.asked.sum())
 
 
-@pytest.mark.parametrize("floor", [0.0, 0.2, 1.0])
-@pytest.mark.parametrize("labels", [0, 60])
-def test_on_average_quotas_are_neymans_beside_the_floor(floor: float, labels: int) -> None:
-    """Size times deviation, the log of how far a cell reaches, and size alone by what there is to gain."""
-    study = answered(study_of(design=ErrorCurveDesign(floor=floor, doubt=0.0)), labels)
-    problem, n = study.problem(), 40
-    state = problem.state
+def written_out(problem: Problem, n: int, floor: float) -> Floats:
+    """The shares for two classes and F1 with precision and recall, without the package's own parts."""
+    state, size = problem.state, problem.units.size.astype(float)
     assert isinstance(state, CurveState)
     assert state.ranks is not None
-    aims = (problem.measure, *problem.measure.companions)
-    size, deviation = problem.units.size, np.sqrt(unseen_variance(problem, aims, 0.05))
-    spread, reach = size * deviation, state.ranks.reach
-    left = spread.sum() ** 2 / (size.sum() * (size * deviation**2).sum())
-    by_size = np.clip(left, 0.2, 0.9)
-    weight = (1 - floor) * spread / spread.sum() + floor * reach / reach.sum()
-    weight = (1 - by_size) * weight + by_size * size / size.sum()
+    assert state.n is not None
+    assert state.wrong is not None
+    rate, positive = (state.wrong + 20 * state.curve.rate) / (state.n + 20), state.ranks.expects == 1
+    errors = state.wrong + (size - state.n) * rate
+    false, missed, predicted = errors[positive].sum(), errors[~positive].sum(), size[positive].sum()
+    hits = predicted - false
+    D, P = predicted + hits + missed, hits + missed
+    F = max(2 * hits / D, 0.05)
+    above = np.sqrt(((2 - F) / D) ** 2 + predicted**-2 + (missed / P**2) ** 2)
+    below = np.sqrt((F / D) ** 2 + (hits / P**2) ** 2)
+    a = np.where(positive, above, below)
+
+    def left(p: Floats) -> float:
+        deviation = a * np.sqrt(p * (1 - p))
+        return float((size @ deviation) ** 2 / (size.sum() * (size @ deviation**2)))
+
+    doubt = 5 * left(rate) ** 2
+    mean = np.where(
+        positive, *((size * rate)[side].sum() / size[side].sum() for side in (positive, ~positive))
+    )
+    doubted = (state.wrong + 20 * state.curve.rate + doubt * mean) / (state.n + 20 + doubt)
+    spread = size * a * np.sqrt(doubted * (1 - doubted))
+    known = state.n.sum()
+    balance = min(1, min(predicted, size.sum() - predicted) / size.sum() / 0.1)
+    fade = min(1, np.sqrt(300 / max(known, 1)))
+    by_size = np.clip(fade * left(doubted), 0.1 + 0.3 * balance * fade, 0.9)
+    even = 0.1 * (1 - by_size)
+    at_once = n / (n + known + 50)
+    by_size = max(by_size, 0.6 * balance * at_once)
+    even = max(even, min(0.2 * at_once, 1 - by_size), min(floor, 1 - by_size))
+    reach = state.ranks.reach
+    return np.asarray(
+        (1 - even - by_size) * spread / spread.sum()
+        + even * reach / reach.sum()
+        + by_size * size / size.sum()
+    )
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("labels", [0, 60])
+@pytest.mark.parametrize("n", [10, 40])
+def test_quotas_on_average_are_the_cautious_shares(floor: float, labels: int, n: int) -> None:
+    study = answered(study_of(design=ErrorCurveDesign(floor=floor)), labels)
+    problem, design = study.problem(), study.design
+    assert isinstance(design, ErrorCurveDesign)
+    weight = written_out(problem, n, floor)
+    np.testing.assert_allclose(design.shares(problem, n).total, weight, rtol=1e-4, atol=1e-9)
     goal = shares(weight, problem.units.size, labels + n)
     lack = np.maximum(goal - problem.asked, 0)
-    found = np.mean([study.design.table(replace(problem, round=k), n).quota for k in range(300)], axis=0)
-    np.testing.assert_allclose(found, n * lack / lack.sum(), atol=0.15)
+    found = np.mean([design.table(replace(problem, round=k), n).quota for k in range(300)], axis=0)
+    np.testing.assert_allclose(found, n * lack / lack.sum(), atol=0.2)
+
+
+def test_where_there_is_little_to_gain_labels_go_by_size() -> None:
+    """A mean, and rates that are alike everywhere: nearly a uniform sample. A rare F1 is another matter."""
+    flat = answered(study_of(600, "accuracy"), 0)
+    random = np.random.default_rng(1)
+    flat.run(lambda item: int(random.uniform() < 0.5), budget=200)
+    design, problem = flat.design, flat.problem()
+    assert isinstance(design, ErrorCurveDesign)
+    assert design.shares(problem, 25).by_size.sum() > 0.85
+    rare = Pool.from_arrays(score=np.linspace(-1, 0.001, 20_000), threshold=0.0, labels=[0, 1])
+    study = sd.create_study(rare, "f1", rng=1)
+    study.run(lambda item: int(item.id > 19_990), budget=200)
+    assert isinstance(study.design, ErrorCurveDesign)
+    assert study.design.shares(study.problem(), 25).by_size.sum() < 0.2
 
 
 def test_the_spread_is_that_of_the_error_times_its_influence() -> None:
@@ -254,7 +306,7 @@ def test_a_study_taken_up_again_asks_for_the_same() -> None:
     np.testing.assert_array_equal(tables[0], tables[1])
 
 
-@pytest.mark.parametrize("options", [{"floor": -0.1}, {"floor": 1.1}, {"by_size": 2.0}, {"cost": "some"}])
+@pytest.mark.parametrize("options", [{"floor": -0.1}, {"floor": 1.1}, {"cost": "some"}])
 def test_bad_options_are_named(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=f"{next(iter(options))}="):
         ErrorCurveDesign(**options)

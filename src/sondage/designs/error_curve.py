@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,24 @@ from sondage.types import Floats, Ints
 _LEAST_VALUE = 0.05
 """Share of its range at which a measure is linearised at least: misses must matter before a hit is seen."""
 _NOTHING = 1e-9
+
+
+class Shares(NamedTuple):
+    """(U,) shares of the labels, by what they go by; all together they are 1."""
+
+    believed: Floats
+    evenly: Floats
+    by_size: Floats
+
+    @property
+    def cautious(self) -> Floats:
+        """What goes without regard to the belief."""
+        return self.evenly + self.by_size
+
+    @property
+    def total(self) -> Floats:
+        """The share of each unit."""
+        return self.believed + self.cautious
 
 
 @dataclass(frozen=True)
@@ -70,7 +88,7 @@ class ErrorCurveDesign(Design):
     def table(self, problem: Problem, n: int) -> Table:
         """The quota of every cell."""
         size = problem.units.size
-        weight = self.weights(problem, n)
+        weight = self.shares(problem, n).total
         if self.cost == "only":
             weight = size.astype(np.float64)
         if self.cost != "ignore":
@@ -78,8 +96,8 @@ class ErrorCurveDesign(Design):
         goal = shares(weight, size, int(problem.asked.sum()) + n)
         return Table(self.kind, quota=self._quota(goal, problem, n))
 
-    def weights(self, problem: Problem, n: int) -> Floats:
-        """(U,) share of the labels that each unit should have after ``n`` more, costs apart."""
+    def shares(self, problem: Problem, n: int) -> Shares:
+        """Share of the labels that each unit should have after ``n`` more, costs apart."""
         state, size = problem.state, problem.units.size
         assert isinstance(state, CurveState)
         assert state.ranks is not None
@@ -87,15 +105,19 @@ class ErrorCurveDesign(Design):
         deviation = self._deviation(problem, state, caution)
         matters = deviation > 0
         if not matters.any():
-            return np.asarray(size / size.sum())
+            nothing = np.zeros(len(size))
+            return Shares(nothing, nothing, size / size.sum())
         evenly, by_size, believed = state.ranks.reach * matters, size * matters, size * deviation
         outside = 1.0
         if caution is not SHARED:
             outside -= float(np.bincount(state.ranks.family, weights=by_size).max() / by_size.sum())
         flat, even = caution.shares(remains(by_size, deviation), outside, int(problem.answered.sum()), n)
         even = max(even, min(self.floor, 1.0 - flat))
-        parts = ((1.0 - even - flat, believed), (even, evenly), (flat, by_size))
-        return np.asarray(sum(share * one / one.sum() for share, one in parts))
+        return Shares(
+            (1.0 - even - flat) * believed / believed.sum(),
+            even * evenly / evenly.sum(),
+            flat * by_size / by_size.sum(),
+        )
 
     def _caution(self, problem: Problem, state: CurveState) -> Caution:
         """How far the belief is followed: by what the measure divides by, and how many curves there are."""

@@ -45,13 +45,14 @@ def tells_of(design: ErrorCurveDesign, problem: Problem) -> list[str | None]:
     assert isinstance(state, CurveState)
     assert state.ranks is not None
     each = np.array([unseen_variance(problem, (aim,), _LEAST_VALUE) for aim in aims])
-    believed, reach = size * np.sqrt(each.sum(axis=0)), state.ranks.reach
-    trusted = (1 - design.floor - design.by_size) * believed / max(float(believed.sum()), 1e-300)
-    others = design.floor * reach / reach.sum() + design.by_size * size / size.sum()
+    shares = design.shares(problem, design.batch)
     total = each @ size
     most = (each / np.where(total > 0, total, 1.0)[:, None]).argmax(axis=0)
     names = [aim.names[0] if aim.m == 1 else "several measures" for aim in aims]
-    found = [names[k] if by else None for k, by in zip(most.tolist(), trusted >= others, strict=True)]
+    found = [
+        names[k] if by else None
+        for k, by in zip(most.tolist(), shares.believed >= shares.cautious, strict=True)
+    ]
     problem.memo["tells of"] = problem.state, found
     return list(found)
 

@@ -13,7 +13,6 @@ from sondage.beliefs.error_curve import CurveState, ErrorCurve
 from sondage.binomial import binomial
 from sondage.designs.place import predicted_words
 from sondage.errors import InvalidInput
-from sondage.estimators.posterior import Posterior
 from sondage.frames import frame_of
 from sondage.intervals.posterior import PosteriorInterval
 from sondage.pool.units import CellUnits
@@ -142,7 +141,7 @@ def _classes(
     assert state.n is not None
     assert state.wrong is not None
     left = units.size - state.n
-    believed = left * state.rate(Posterior().own)
+    believed = left * state.rate(state.strength_of_curve)
     unseen = binomial(uniform, left, drawn)
     tail = [0.5 * (1 - level), 0.5 * (1 + level)]
     low, high = np.quantile(drawn, tail, axis=0)

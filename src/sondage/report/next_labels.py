@@ -151,10 +151,10 @@ def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota
         most = sorted(found, key=lambda band: -band.coming)[:_ROWS]
         found = [band for band in found if band in most]
     aims = ", ".join(dict.fromkeys(name for aim in aims_of(design, problem.measure) for name in aim.names))
-    least = design.by_size + design.floor * (1 - design.by_size)
+    cautious = float(design.shares(problem, n).cautious.sum())
     rule = (
         f"To bands of rank, in proportion to how far their unseen labels can still move {aims}; "
-        f"at least {100 * least:.0f} % by size and along the rank, whatever is thought."
+        f"{100 * cautious:.0f} % of them by size and along the rank, whatever is thought."
     )
     return NextLabels(n, rule, "predictions", tuple(found), True)
 
