@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sondage as sd
-from sondage.beliefs import Seen
+from sondage.beliefs import ErrorCurve, Seen
 from sondage.beliefs.error_curve import CurveState
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Case, Counts, Posterior, Totals
@@ -98,7 +98,8 @@ def test_the_covariance_is_of_labels_not_seen_and_of_the_curve(classes: int) -> 
             for sign in (1, -1)
         ]
         J.append((ends[0] - ends[1]) / (2 * step))
-    curve = np.transpose(J) @ state.curve.covariance @ np.array(J)
+    assert isinstance(study.belief, ErrorCurve)
+    curve = np.transpose(J) @ study.belief.loosened(state).covariance @ np.array(J)
     np.testing.assert_allclose(totals.cov, chance + curve, rtol=1e-4, atol=1e-9)
 
 
