@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sondage.designs.error_curve import ErrorCurveDesign
 
 _LEAST_VALUE = 0.05
+_NOTHING = 1e-12
 
 
 def reason_of(design: ErrorCurveDesign, problem: Problem, unit: int) -> str:
@@ -51,7 +52,7 @@ def tells_of(design: ErrorCurveDesign, problem: Problem) -> list[str | None]:
     names = [aim.names[0] if aim.m == 1 else "several measures" for aim in aims]
     found = [
         names[k] if by else None
-        for k, by in zip(most.tolist(), shares.believed >= shares.cautious, strict=True)
+        for k, by in zip(most.tolist(), shares.believed >= shares.cautious + _NOTHING, strict=True)
     ]
     problem.memo["tells of"] = problem.state, found
     return list(found)

@@ -17,8 +17,8 @@ from sondage.types import Floats
 _FALL = {"honest": 0.0, "tight": float(np.log(2.0))}
 _ASSUMES = {
     "honest": "beyond the outermost wrong prediction seen, the error rate does not rise again with rank",
-    "tight": "beyond the outermost wrong prediction seen, the number of errors does not rise from one "
-    "doubling of the rank to the next",
+    "tight": "beyond the outermost wrong prediction seen, the odds of an error at least halve with every "
+    "doubling of the rank, and faster in the outer half of a class",
 }
 _SMALL = 10.0
 
