@@ -80,9 +80,7 @@ def draw_from_cells(
 
 def _rows(units: Units, history: History, cell: Ints, place: Ints, repeats: bool) -> Ints:
     """The item of each new draw: the next of its cell in keyed order, or any where items come again."""
-    index = place if repeats else history.taken[cell] + _turn(cell)
-    pairs = zip(cell.tolist(), index.tolist(), strict=True)
-    return np.array([units.nth(unit, k) for unit, k in pairs], dtype=np.int64)
+    return units.rows_at(cell, place if repeats else history.taken[cell] + _turn(cell))
 
 
 def _turn(cell: Ints) -> Ints:

@@ -9,6 +9,7 @@ subtracts what the belief predicts.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -137,36 +138,82 @@ def drawing_size(
     """
     rows, unit, nodes = unit_nodes(problem)
     measure, count = problem.measure, problem.units.count
-    shown, told = problem.pool.rows(rows), ~np.isnan(problem.labels)
+    left = _of_units(problem, rows, nodes.labels)
+    told = ~np.isnan(problem.labels)
+    if problem.oracle != "deterministic":  # answers that vary tell nothing for sure
+        told[:] = False
+    known = _Losses(measure, problem.pool.rows(problem.asked_rows[told]), problem.labels[told][:, None])
     if R is None:
-        seen, left = problem.seen, problem.units.size
-        total = np.zeros(measure.d)
-        if problem.oracle == "deterministic":  # answers that vary tell nothing for sure
-            left = left - problem.answered
-            if len(seen.y):
-                total = measure.total(problem.pool.rows(seen.row), seen.y[:, None], np.ones((len(seen.y), 1)))
-        share = (left / np.bincount(unit, minlength=count))[unit]
-        R = (total + measure.expected_total(shown, *nodes, share)) / len(problem.pool)
+        number = problem.units.size - np.bincount(problem.asked_units[told], minlength=count)
+        share = (number / np.bincount(unit, minlength=count))[unit]
+        R = left.total(nodes.weights, share)
+        if told.any():
+            R = R + known.total(np.ones((int(told.sum()), 1)))
+        R = R / len(problem.pool)
     variance = None
     if problem.objective.scaled and measure.m > 1:
         share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
-        variance = _uniform_variance(measure, R, [(shown, nodes, share)])
+        variance = _uniform_variance(measure, R, [(left.rows, nodes, share)])
     slope = target(problem, R, variance)
     weights = _floored(problem.pool, nodes.weights, floor)
     if problem.pool.labels.kind == "vector":  # labels that are not written out: the root mean square
-        size = np.sqrt(_unit_mean(measure.spread(shown, nodes.labels, weights, slope), unit, count))
+        size = np.sqrt(_unit_mean(measure.spread(left.rows, nodes.labels, weights, slope), unit, count))
         return size, size[problem.asked_units]
-    norm = _norm(measure, shown, nodes.labels, slope)
+    norm = left.norm(slope)
     least = epsilon * norm.max(initial=0.0)
-    norm = np.maximum(norm, least * _bears(measure, shown, nodes.labels)) ** power
+    norm = np.maximum(norm, least * left.bears) ** power
     each = _unit_mean((weights * norm).sum(axis=1), unit, count)
     size = each if power == 1 else np.sqrt(each)
     asked = size[problem.asked_units]
-    if told.any() and problem.oracle == "deterministic":
-        known, y = problem.pool.rows(problem.asked_rows[told]), problem.labels[told][:, None]
-        mine = np.maximum(_norm(measure, known, y, slope), least * _bears(measure, known, y))
-        asked[told] = mine[:, 0]
+    if told.any():
+        asked[told] = np.maximum(known.norm(slope), least * known.bears)[:, 0]
     return size, asked
+
+
+class _Losses:
+    """Some rows under labels: their losses are worked out once where the measure is made of nothing else."""
+
+    def __init__(self, measure: Measure, rows: Rows, y: Floats) -> None:
+        self.measure, self.rows, self.y = measure, rows, y
+        kind = type(measure)
+        plain = all(
+            getattr(kind, name) is getattr(Measure, name) for name in ("total", "expected_total", "influence")
+        )
+        self._loss = measure.loss(rows, y) if plain and not measure.wide else None
+
+    def total(self, weights: Floats, factor: Floats | None = None) -> Floats:
+        """(d,) sum over rows and labels of the losses by their weight and the factor of the row."""
+        if self._loss is not None:
+            weights = weights if factor is None else weights * factor[:, None]
+            return np.asarray(np.einsum("ns,nsd->d", weights, self._loss))
+        if factor is not None:
+            return self.measure.expected_total(self.rows, self.y, weights, factor)
+        return self.measure.total(self.rows, self.y, weights)
+
+    def norm(self, slope: Any) -> Floats:
+        """(n, S) length of the influence of each row under each label."""
+        if self._loss is None:
+            influence = self.measure.influence(self.rows, self.y, slope)
+        else:
+            influence = self._loss @ slope.T
+        return np.asarray(np.sqrt(np.square(influence).sum(axis=-1)))
+
+    @cached_property
+    def bears(self) -> Floats | float:
+        """(n, S) 1 where a label brings any loss beside the weight; 1 throughout where losses are many."""
+        if self.measure.wide:
+            return 1.0
+        loss = self.measure.loss(self.rows, self.y) if self._loss is None else self._loss
+        return np.asarray((loss[..., 1:] != 0).any(axis=-1), dtype=np.float64)
+
+
+def _of_units(problem: Problem, rows: Ints, labels: Floats) -> _Losses:
+    """The representatives of the units under every label; of classes, which stay the same, made once."""
+
+    def make() -> _Losses:
+        return _Losses(problem.measure, problem.pool.rows(rows), labels)
+
+    return problem.once("losses of the units", make) if labels.ndim == 1 else make()
 
 
 def seen_variance(problem: Problem, first: int | None = None) -> Floats:
@@ -229,16 +276,6 @@ def _stratified_slope(problem: Problem) -> Any:
         share = (size / np.bincount(unit, minlength=count))[unit]
         R = problem.measure.expected_total(problem.pool.rows(rows), *nodes, share) / len(problem.pool)
     return target(problem, R)
-
-
-def _norm(measure: Measure, rows: Rows, y: Floats, slope: Any) -> Floats:
-    """(n, S) length of the influence of each row under each label."""
-    return np.asarray(np.sqrt(np.square(measure.influence(rows, y, slope)).sum(axis=-1)))
-
-
-def _bears(measure: Measure, rows: Rows, y: Floats) -> Floats | float:
-    """(n, S) 1 where a label brings any loss beside the weight; 1 throughout where losses are many."""
-    return 1.0 if measure.wide else (measure.loss(rows, y)[..., 1:] != 0).any(axis=-1).astype(np.float64)
 
 
 def target(problem: Problem, R: Floats, variance: Floats | None = None) -> Any:

@@ -75,8 +75,11 @@ class MemoryJournal(Journal):
 
 def _copied(events: list[Event]) -> list[Event]:
     """The same events with lists of their own, so that nobody's change reaches the journal."""
-    return [Event(seq, dataclasses.replace(record, **_lists(record))) for seq, record in events]
+    return [Event(seq, _copy(record)) for seq, record in events]
 
 
-def _lists(record: Record) -> dict[str, Any]:
-    return {name: list(value) for name, value in vars(record).items() if isinstance(value, list)}
+def _copy(record: Record) -> Record:
+    lists: dict[str, Any] = {
+        name: list(value) for name, value in vars(record).items() if isinstance(value, list)
+    }
+    return dataclasses.replace(record, **lists) if lists else record

@@ -16,6 +16,8 @@ from sondage.types import Array, Floats, Ints
 REPRESENTATIVES = 16
 """Items that stand for a cell whose losses differ inside."""
 _FEW = 16
+_SMALL = 4096
+"""Items of cells that are put into keyed order at once and not as far as they are read."""
 
 
 class Units(Protocol):
@@ -51,6 +53,9 @@ class Units(Protocol):
 
     def nth(self, unit: int, k: int) -> int:
         """The k-th row of a unit in keyed order."""
+
+    def rows_at(self, unit: Ints, k: Ints) -> Ints:
+        """``nth`` of many units at once."""
 
     def representatives(self) -> tuple[Ints, Ints]:
         """Rows that stand for the units, and the unit that each stands for."""
@@ -125,7 +130,26 @@ class CellUnits:
         if unit not in self._orders:
             rows = self.members(unit)
             self._orders[unit] = LazyOrder(len(rows), lambda: keyed_hash(self._seed, self._pool.ids[rows]))
-        return int(self.members(unit)[self._orders[unit][k]])
+        return int(self._grouped[self._starts[unit] + self._orders[unit][k]])
+
+    def rows_at(self, unit: Ints, k: Ints) -> Ints:
+        """``nth`` of many cells at once: those met for the first time are put into order together."""
+        new = [cell for cell in dict.fromkeys(unit.tolist()) if cell not in self._orders]
+        self._put_in_order([cell for cell in new if self.size[cell] <= _SMALL])
+        pairs = zip(unit.tolist(), k.tolist(), strict=True)
+        return np.array([self.nth(cell, place) for cell, place in pairs], dtype=np.int64)
+
+    def _put_in_order(self, cells: list[int]) -> None:
+        if len(cells) < 2:
+            return
+        members = [self.members(cell) for cell in cells]
+        size = self.size[cells]
+        keys = keyed_hash(self._seed, self._pool.ids[np.concatenate(members)])
+        cell = np.repeat(np.arange(len(cells)), size)
+        # By cell and then by key: a stable sort breaks equal keys by id, as ``LazyOrder`` does.
+        order = np.lexsort((keys, cell)) - np.repeat(np.cumsum(size) - size, size)
+        for number, place in zip(cells, np.split(order, np.cumsum(size)[:-1]), strict=True):
+            self._orders[number] = LazyOrder.of(place)
 
     def representatives(self) -> tuple[Ints, Ints]:
         """One row per cell if all its items have the same losses, otherwise some spread over it."""
@@ -183,6 +207,12 @@ class ItemUnits:
     def nth(self, unit: int, k: int) -> int:
         """The row itself."""
         if k:
+            raise IndexError("a unit of one item has no further items")
+        return unit
+
+    def rows_at(self, unit: Ints, k: Ints) -> Ints:
+        """The rows themselves."""
+        if k.any():
             raise IndexError("a unit of one item has no further items")
         return unit
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
@@ -387,18 +388,16 @@ class Study:
 
     def _items(self, slots: Ints) -> list[Item]:
         """Items as an oracle sees them, with the chance by which each was drawn as the reason."""
-        drawn = self.state.ledger.sample
-        drawn = drawn.where(drawn.new)
+        ledger, pool = self.state.ledger, self.pool
+        columns = (ledger.drawn(name, slots).tolist() for name in ("row", "p", "pi", "left"))
         items = []
-        for slot in slots.tolist():
-            row, p, pi, left = (int(drawn.row[slot]), drawn.p[slot], drawn.pi[slot], drawn.left[slot])
-            if not np.isnan(pi):
+        for row, p, pi, left in zip(*columns, strict=True):
+            if not math.isnan(pi):
                 reason = f"included with chance {pi:.2g}"
-            elif not np.isnan(p):
+            elif not math.isnan(p):
                 reason = f"drawn with chance {p:.2g}"
             else:
                 reason = f"at random from {left:,} items of its cell"
-            pool = self.pool
             items.append(Item(pool.id_of(row), pool.payload_of(row), pool.cost_of(row), reason))
         return items
 
