@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import Conflict, InvalidInput
-from sondage.journal.base import Event, Journal, Record
+from sondage.journal.base import Event, Journal, Record, Round
 from sondage.types import Floats
 
 
@@ -79,7 +79,9 @@ def _copied(events: list[Event]) -> list[Event]:
 
 
 def _copy(record: Record) -> Record:
+    if not isinstance(record, Round) and not isinstance(getattr(record, "label", None), list):
+        return record
     lists: dict[str, Any] = {
         name: list(value) for name, value in vars(record).items() if isinstance(value, list)
     }
-    return dataclasses.replace(record, **lists) if lists else record
+    return dataclasses.replace(record, **lists)

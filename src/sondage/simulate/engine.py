@@ -35,6 +35,7 @@ class Setting(NamedTuple):
     seed: int
     interval: str | None
     confidence_level: float
+    truth: Floats
 
 
 COLUMNS = (
@@ -89,16 +90,18 @@ def simulate(
     if workers is not None and workers < 1:
         raise InvalidInput(f"workers= must be at least 1, not {workers}")
     wanted = tuple(sorted({int(budget) for budget in budgets}))
+    chosen, y = resolve(measure), encoded_labels(pool, labels)
     setting = Setting(
         pool,
-        encoded_labels(pool, labels),
-        resolve(measure),
+        y,
+        chosen,
         design,
         wanted,
         batch,
         seed_from(rng),
         interval,
         confidence_level,
+        pool_value(chosen.bind(pool), pool, y),
     )
     rows: list[tuple[Any, ...]] = []
     workers = min(workers or os.cpu_count() or 1, repeats)
@@ -122,8 +125,7 @@ def simulate(
 
 def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
     """One study from the first label to the last budget."""
-    pool, measure = setting.pool, setting.measure.bind(setting.pool)
-    truth = pool_value(measure, pool, setting.y)
+    pool = setting.pool
     seed = int.from_bytes(stream(setting.seed, "simulate", number).words(2).tobytes(), "little")
     most = min(setting.budgets[-1], len(pool))
     study = create_study(
@@ -144,13 +146,15 @@ def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
                 items = study.ask(n)
             except NothingLeft:
                 break
-            study.tell({item.id: pool.labels.decode(setting.y[pool.row_of(item.id)]) for item in items})
+            ids = [item.id for item in items]
+            told = setting.y[pool.rows_of(ids)].tolist()
+            study.tell({id: pool.labels.decode(y) for id, y in zip(ids, told, strict=True)})
         seconds = time.perf_counter() - begun
         estimate = study.estimate(interval=setting.interval)
         columns = [
             np.atleast_1d(one)
             for one in (
-                truth,
+                setting.truth,
                 estimate.value,
                 estimate.ci.low,
                 estimate.ci.high,

@@ -114,9 +114,11 @@ class Ledger:
         self._slots_of: dict[int, list[int]] = {}
         self._row_of: dict[Id, int] = {}
         self._asked_mask: Bools | None = None
+        self._seen: Seen | None = None
 
     def apply(self, seq: int, record: Record) -> None:
         """Take in one event."""
+        self._seen = None
         if isinstance(record, Round):
             self._apply_round(record)
         elif isinstance(record, Answer):
@@ -140,6 +142,11 @@ class Ledger:
     @property
     def seen(self) -> Seen:
         """Labels known now."""
+        if self._seen is None:
+            self._seen = self._labels_known()
+        return self._seen
+
+    def _labels_known(self) -> Seen:
         told = self._slot_status.view == ANSWERED
         seen = Seen(self._slot_unit.view[told], self._slot_row.view[told], self._slot_y.view[told])
         if not self.rounds or self.rounds[-1].kind != "wr":
