@@ -9,7 +9,6 @@ subtracts what the belief predicts.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -44,19 +43,19 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
         return np.asarray(kept[1])
     rows, unit, nodes = unit_nodes(problem)
     believed = nodes
-    nodes = Nodes(nodes.labels, _floored(problem.pool, nodes.weights, floor))
+    nodes = Nodes(nodes.labels, floored(problem.pool, nodes.weights, floor))
     measure, count, seen = problem.measure, problem.units.count, problem.pool.rows(rows)
     share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
     R = measure.expected_total(seen, *believed, share)
     variance = None
     if problem.objective.scaled and measure.m > 1:
-        variance = _uniform_variance(measure, R, [(seen, believed, share)])
+        variance = uniform_variance(measure, R, [(seen, believed, share)])
     slope = target(problem, R, variance)
     centre = None
     if problem.centre != "none":
         mean, _ = measure.moments(seen, *believed, slope)
-        centre = _unit_mean(mean, unit, count)[unit]
-    spread = _unit_mean(measure.spread(seen, *nodes, slope, centre=centre), unit, count)
+        centre = unit_mean(mean, unit, count)[unit]
+    spread = unit_mean(measure.spread(seen, *nodes, slope, centre=centre), unit, count)
     problem.memo["unit spread"] = problem.state, spread
     return spread
 
@@ -76,14 +75,14 @@ def item_spread(
     if problem.objective.scaled and measure.m > 1:
         each = 1.0 / len(pool)
         pieces = ((rows, belief.items(rows), np.full(len(rows), each)) for _, rows in pool.chunks())
-        variance = _uniform_variance(measure, R, pieces)
+        variance = uniform_variance(measure, R, pieces)
     slope = target(problem, R, variance)
     out = np.empty(len(pool))
     signature = measure.signature(pool) if pool.labels.finite else None
     if signature is None:
         for piece, rows in pool.chunks():
             y, weights = belief.items(rows)
-            weights = _floored(pool, weights, floor)
+            weights = floored(pool, weights, floor)
             out[piece] = measure.spread(rows, y, weights, slope, power=power)
         return out
     # Equal signature means equal loss, so the norm of every (signature, label) is worked out once.
@@ -97,7 +96,7 @@ def item_spread(
     return out
 
 
-def _floored(pool: Pool, weights: Floats, floor: float) -> Floats:
+def floored(pool: Pool, weights: Floats, floor: float) -> Floats:
     """Label chances of at least ``floor``; those of yes or no to many, each for itself."""
     if pool.labels.finite:
         return at_least(weights, floor)
@@ -118,102 +117,6 @@ def item_expectation(pool: Pool, measure: Measure, belief: Belief) -> Floats:
     labels = np.arange(pool.labels.size, dtype=np.float64)
     mass = belief.mass(pool, signature, len(first))
     return measure.total(pool.rows(first), labels, mass) / len(pool)
-
-
-def drawing_size(
-    problem: Problem,
-    power: Literal[1, 2],
-    *,
-    epsilon: float = 0.0,
-    floor: float = 0.0,
-    R: Floats | None = None,
-) -> tuple[Floats, Floats]:
-    """(U,) and (asked,) size of the influence of an item left in each unit, and of each item asked.
-
-    The label of an item that has one is known; an open one is like the others of its unit. Power 1 is the
-    mean absolute influence, power 2 the root mean square. ``epsilon``, in shares of the largest, is the
-    least influence of a label that has any loss at all (Marchant and Rubinstein 2021, Prop. 2); ``floor``
-    the least chance of any label that the design reckons with. ``R`` are the averages to linearise at: by
-    default the labels seen and the belief about the rest.
-    """
-    rows, unit, nodes = unit_nodes(problem)
-    measure, count = problem.measure, problem.units.count
-    left = _of_units(problem, rows, nodes.labels)
-    told = ~np.isnan(problem.labels)
-    if problem.oracle != "deterministic":  # answers that vary tell nothing for sure
-        told[:] = False
-    known = _Losses(measure, problem.pool.rows(problem.asked_rows[told]), problem.labels[told][:, None])
-    if R is None:
-        number = problem.units.size - np.bincount(problem.asked_units[told], minlength=count)
-        share = (number / np.bincount(unit, minlength=count))[unit]
-        R = left.total(nodes.weights, share)
-        if told.any():
-            R = R + known.total(np.ones((int(told.sum()), 1)))
-        R = R / len(problem.pool)
-    variance = None
-    if problem.objective.scaled and measure.m > 1:
-        share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
-        variance = _uniform_variance(measure, R, [(left.rows, nodes, share)])
-    slope = target(problem, R, variance)
-    weights = _floored(problem.pool, nodes.weights, floor)
-    if problem.pool.labels.kind == "vector":  # labels that are not written out: the root mean square
-        size = np.sqrt(_unit_mean(measure.spread(left.rows, nodes.labels, weights, slope), unit, count))
-        return size, size[problem.asked_units]
-    norm = left.norm(slope)
-    least = epsilon * norm.max(initial=0.0)
-    norm = np.maximum(norm, least * left.bears) ** power
-    each = _unit_mean((weights * norm).sum(axis=1), unit, count)
-    size = each if power == 1 else np.sqrt(each)
-    asked = size[problem.asked_units]
-    if told.any():
-        asked[told] = np.maximum(known.norm(slope), least * known.bears)[:, 0]
-    return size, asked
-
-
-class _Losses:
-    """Some rows under labels: their losses are worked out once where the measure is made of nothing else."""
-
-    def __init__(self, measure: Measure, rows: Rows, y: Floats) -> None:
-        self.measure, self.rows, self.y = measure, rows, y
-        kind = type(measure)
-        plain = all(
-            getattr(kind, name) is getattr(Measure, name) for name in ("total", "expected_total", "influence")
-        )
-        self._loss = measure.loss(rows, y) if plain and not measure.wide else None
-
-    def total(self, weights: Floats, factor: Floats | None = None) -> Floats:
-        """(d,) sum over rows and labels of the losses by their weight and the factor of the row."""
-        if self._loss is not None:
-            weights = weights if factor is None else weights * factor[:, None]
-            return np.asarray(np.einsum("ns,nsd->d", weights, self._loss))
-        if factor is not None:
-            return self.measure.expected_total(self.rows, self.y, weights, factor)
-        return self.measure.total(self.rows, self.y, weights)
-
-    def norm(self, slope: Any) -> Floats:
-        """(n, S) length of the influence of each row under each label."""
-        if self._loss is None:
-            influence = self.measure.influence(self.rows, self.y, slope)
-        else:
-            influence = self._loss @ slope.T
-        return np.asarray(np.sqrt(np.square(influence).sum(axis=-1)))
-
-    @cached_property
-    def bears(self) -> Floats | float:
-        """(n, S) 1 where a label brings any loss beside the weight; 1 throughout where losses are many."""
-        if self.measure.wide:
-            return 1.0
-        loss = self.measure.loss(self.rows, self.y) if self._loss is None else self._loss
-        return np.asarray((loss[..., 1:] != 0).any(axis=-1), dtype=np.float64)
-
-
-def _of_units(problem: Problem, rows: Ints, labels: Floats) -> _Losses:
-    """The representatives of the units under every label; of classes, which stay the same, made once."""
-
-    def make() -> _Losses:
-        return _Losses(problem.measure, problem.pool.rows(rows), labels)
-
-    return problem.once("losses of the units", make) if labels.ndim == 1 else make()
 
 
 def seen_variance(problem: Problem, first: int | None = None) -> Floats:
@@ -250,15 +153,15 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
         nodes = Nodes(nodes.labels, nodes.weights[unit])
     mean, square = problem.measure.moments(problem.pool.rows(rows), *nodes, _stratified_slope(problem))
     count = problem.units.count
-    each = _unit_mean(mean, unit, count)
-    return np.asarray(np.maximum(_unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1))
+    each = unit_mean(mean, unit, count)
+    return np.asarray(np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1))
 
 
 def possible_jump(problem: Problem) -> Floats:
     """(U,) squared difference between the greatest and the least influence of a label of each unit."""
     rows, unit, nodes = unit_nodes(problem)
     influence = problem.measure.influence(problem.pool.rows(rows), nodes.labels, _stratified_slope(problem))
-    return _unit_mean(np.square(np.ptp(influence, axis=1)).sum(axis=1), unit, problem.units.count)
+    return unit_mean(np.square(np.ptp(influence, axis=1)).sum(axis=1), unit, problem.units.count)
 
 
 def _stratified_slope(problem: Problem) -> Any:
@@ -292,7 +195,7 @@ def target(problem: Problem, R: Floats, variance: Floats | None = None) -> Any:
     return problem.measure.slope(R, weight)
 
 
-def _uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]) -> Floats:
+def uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]) -> Floats:
     """(m,) mean squared influence of an item, over rows that stand for the given shares of the pool."""
     known = measure.uniform_variance(R)
     if known is not None:
@@ -303,7 +206,8 @@ def _uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, 
     return total
 
 
-def _unit_mean(values: Floats, unit: Ints, count: int) -> Floats:
+def unit_mean(values: Floats, unit: Ints, count: int) -> Floats:
+    """(U,) or (U, m) mean over the representatives of each unit."""
     if len(values) == count:  # one representative each
         return values
     each = np.bincount(unit, minlength=count)
