@@ -73,8 +73,9 @@ def simulate(
 
     ``labels`` maps ids to labels, or lists them in the order of ``pool.ids``. Each repeat has a seed of
     its own, derived from ``rng`` and its number, so that the result does not depend on ``workers``
-    (default: one per core). One row per repeat, coordinate and budget; an undefined estimate has value
-    nan and ``defined`` False.
+    (default: one per core). ``batch`` labels are asked for at a time, whatever the design likes: pass
+    ``batch=design.batch`` for that. One row per repeat, coordinate and budget; an undefined estimate has
+    value nan and ``defined`` False.
 
     >>> from sondage.datasets import synthetic_pool
     >>> pool, labels = synthetic_pool(n=500, prevalence=.2)
