@@ -127,17 +127,23 @@ class CellUnits:
 
     def nth(self, unit: int, k: int) -> int:
         """The k-th row of a cell in keyed order."""
-        if unit not in self._orders:
-            rows = self.members(unit)
-            self._orders[unit] = LazyOrder(len(rows), lambda: keyed_hash(self._seed, self._pool.ids[rows]))
-        return int(self._grouped[self._starts[unit] + self._orders[unit][k]])
+        return int(self._grouped[self._starts[unit] + self._order(unit)[k]])
 
     def rows_at(self, unit: Ints, k: Ints) -> Ints:
         """``nth`` of many cells at once: those met for the first time are put into order together."""
         new = [cell for cell in dict.fromkeys(unit.tolist()) if cell not in self._orders]
         self._put_in_order([cell for cell in new if self.size[cell] <= _SMALL])
         pairs = zip(unit.tolist(), k.tolist(), strict=True)
-        return np.array([self.nth(cell, place) for cell, place in pairs], dtype=np.int64)
+        place = np.array([self._order(cell)[one] for cell, one in pairs], dtype=np.int64)
+        return np.asarray(self._grouped[self._starts[unit] + place], dtype=np.int64)
+
+    def _order(self, unit: int) -> LazyOrder:
+        order = self._orders.get(unit)
+        if order is None:
+            rows = self.members(unit)
+            order = LazyOrder(len(rows), lambda: keyed_hash(self._seed, self._pool.ids[rows]))
+            self._orders[unit] = order
+        return order
 
     def _put_in_order(self, cells: list[int]) -> None:
         if len(cells) < 2:

@@ -389,16 +389,17 @@ class Study:
     def _items(self, slots: Ints) -> list[Item]:
         """Items as an oracle sees them, with the chance by which each was drawn as the reason."""
         ledger, pool = self.state.ledger, self.pool
-        columns = (ledger.drawn(name, slots).tolist() for name in ("row", "p", "pi", "left"))
+        rows, *chances = (ledger.drawn(name, slots) for name in ("row", "p", "pi", "left"))
+        columns = (one.tolist() for one in (rows, *chances))
         items = []
-        for row, p, pi, left in zip(*columns, strict=True):
+        for id, row, p, pi, left in zip(pool.ids_of(rows), *columns, strict=True):
             if not math.isnan(pi):
                 reason = f"included with chance {pi:.2g}"
             elif not math.isnan(p):
                 reason = f"drawn with chance {p:.2g}"
             else:
                 reason = f"at random from {left:,} items of its cell"
-            items.append(Item(pool.id_of(row), pool.payload_of(row), pool.cost_of(row), reason))
+            items.append(Item(id, pool.payload_of(row), pool.cost_of(row), reason))
         return items
 
 
