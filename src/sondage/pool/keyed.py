@@ -71,13 +71,6 @@ class LazyOrder:
         self._rows: Ints = np.empty(0, dtype=np.int64)
         self._sorted_keys: Array = np.empty(0)
 
-    @classmethod
-    def of(cls, rows: Ints) -> LazyOrder:
-        """Rows that are in their order already."""
-        order = cls(len(rows), lambda: np.argsort(rows))
-        order._rows, order._sorted_keys = rows, np.arange(len(rows))
-        return order
-
     def __len__(self) -> int:
         return self._n
 

@@ -16,8 +16,9 @@ from sondage.types import Array, Floats, Ints
 REPRESENTATIVES = 16
 """Items that stand for a cell whose losses differ inside."""
 _FEW = 16
-_SMALL = 4096
-"""Items of cells that are put into keyed order at once and not as far as they are read."""
+_BLOCK = 1 << 16
+_READY = 64
+"""Items of a cell that are put into keyed order at once, about; more only where they are asked for."""
 
 
 class Units(Protocol):
@@ -127,35 +128,47 @@ class CellUnits:
 
     def nth(self, unit: int, k: int) -> int:
         """The k-th row of a cell in keyed order."""
-        return int(self._grouped[self._starts[unit] + self._order(unit)[k]])
+        return int(self.rows_at(np.array([unit]), np.array([k]))[0])
 
     def rows_at(self, unit: Ints, k: Ints) -> Ints:
-        """``nth`` of many cells at once: those met for the first time are put into order together."""
-        new = [cell for cell in dict.fromkeys(unit.tolist()) if cell not in self._orders]
-        self._put_in_order([cell for cell in new if self.size[cell] <= _SMALL])
-        pairs = zip(unit.tolist(), k.tolist(), strict=True)
-        place = np.array([self._order(cell)[one] for cell, one in pairs], dtype=np.int64)
-        return np.asarray(self._grouped[self._starts[unit] + place], dtype=np.int64)
+        """``nth`` of many cells at once."""
+        begin, count, rows = self._first
+        ready = k < count[unit]
+        out = np.empty(len(unit), dtype=np.int64)
+        out[ready] = rows[begin[unit[ready]] + k[ready]]
+        for j in np.flatnonzero(~ready).tolist():
+            cell = int(unit[j])
+            out[j] = self.members(cell)[self._order(cell)[int(k[j])]]
+        return out
+
+    @cached_property
+    def _first(self) -> tuple[Ints, Ints, Ints]:
+        """Where the first rows of each cell in keyed order begin, how many they are, and these rows.
+
+        Found in one pass, so that no later step depends on the size of a cell: they are all the rows with a
+        key below a limit that leaves about ``_READY``.
+        """
+        share = np.minimum(1.0, _READY / self.size)
+        limit = np.where(share < 1.0, np.floor(np.minimum(share, 0.999) * 2.0**64), 0.0).astype(np.uint64)
+        limit[share == 1.0] = np.uint64(2**64 - 1)
+        pieces, keys = [], []
+        for start in range(0, len(self.codes), _BLOCK):
+            key = keyed_hash(self._seed, self._pool.ids[start : start + _BLOCK])
+            kept = np.flatnonzero(key <= limit[self.codes[start : start + _BLOCK]])
+            pieces.append(kept + start)
+            keys.append(key[kept])
+        rows, key = np.concatenate(pieces), np.concatenate(keys)
+        cell = self.codes[rows]
+        count = np.bincount(cell, minlength=self.count)
+        # Rows are in the order of ids, so a stable sort breaks equal keys by id.
+        return np.cumsum(count) - count, count, rows[np.lexsort((key, cell))]
 
     def _order(self, unit: int) -> LazyOrder:
-        order = self._orders.get(unit)
-        if order is None:
+        """A cell in keyed order, for those that are read on and on."""
+        if unit not in self._orders:
             rows = self.members(unit)
-            order = LazyOrder(len(rows), lambda: keyed_hash(self._seed, self._pool.ids[rows]))
-            self._orders[unit] = order
-        return order
-
-    def _put_in_order(self, cells: list[int]) -> None:
-        if len(cells) < 2:
-            return
-        members = [self.members(cell) for cell in cells]
-        size = self.size[cells]
-        keys = keyed_hash(self._seed, self._pool.ids[np.concatenate(members)])
-        cell = np.repeat(np.arange(len(cells)), size)
-        # By cell and then by key: a stable sort breaks equal keys by id, as ``LazyOrder`` does.
-        order = np.lexsort((keys, cell)) - np.repeat(np.cumsum(size) - size, size)
-        for number, place in zip(cells, np.split(order, np.cumsum(size)[:-1]), strict=True):
-            self._orders[number] = LazyOrder.of(place)
+            self._orders[unit] = LazyOrder(len(rows), lambda: keyed_hash(self._seed, self._pool.ids[rows]))
+        return self._orders[unit]
 
     def representatives(self) -> tuple[Ints, Ints]:
         """One row per cell if all its items have the same losses, otherwise some spread over it."""
