@@ -17,8 +17,8 @@ REPRESENTATIVES = 16
 """Items that stand for a cell whose losses differ inside."""
 _FEW = 16
 _BLOCK = 1 << 16
-_READY = 64
-"""Items of a cell that are put into keyed order at once, about; more only where they are asked for."""
+_READY, _MOST_READY = 64, 1 << 20
+"""Items of a cell, and of all, that are put into keyed order at once; more only where they are asked for."""
 
 
 class Units(Protocol):
@@ -128,7 +128,10 @@ class CellUnits:
 
     def nth(self, unit: int, k: int) -> int:
         """The k-th row of a cell in keyed order."""
-        return int(self.rows_at(np.array([unit]), np.array([k]))[0])
+        begin, count, rows = self._first
+        if k < count[unit]:
+            return int(rows[begin[unit] + k])
+        return int(self.members(unit)[self._order(unit)[k]])
 
     def rows_at(self, unit: Ints, k: Ints) -> Ints:
         """``nth`` of many cells at once."""
@@ -137,8 +140,7 @@ class CellUnits:
         out = np.empty(len(unit), dtype=np.int64)
         out[ready] = rows[begin[unit[ready]] + k[ready]]
         for j in np.flatnonzero(~ready).tolist():
-            cell = int(unit[j])
-            out[j] = self.members(cell)[self._order(cell)[int(k[j])]]
+            out[j] = self.nth(int(unit[j]), int(k[j]))
         return out
 
     @cached_property
@@ -148,9 +150,10 @@ class CellUnits:
         Found in one pass, so that no later step depends on the size of a cell: they are all the rows with a
         key below a limit that leaves about ``_READY``.
         """
-        share = np.minimum(1.0, _READY / self.size)
-        limit = np.where(share < 1.0, np.floor(np.minimum(share, 0.999) * 2.0**64), 0.0).astype(np.uint64)
-        limit[share == 1.0] = np.uint64(2**64 - 1)
+        ready = min(_READY, max(_MOST_READY // self.count, 1))
+        limit = np.full(self.count, 2**64 - 1, dtype=np.uint64)
+        larger = self.size > ready
+        limit[larger] = np.floor(ready / self.size[larger] * 2.0**64).astype(np.uint64)
         pieces, keys = [], []
         for start in range(0, len(self.codes), _BLOCK):
             key = keyed_hash(self._seed, self._pool.ids[start : start + _BLOCK])
