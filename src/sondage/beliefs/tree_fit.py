@@ -56,8 +56,9 @@ class TreeFit:
         self._levels = _levels(tree)
         # Siblings are neighbours, so that one sum over runs serves every parent at once.
         above = tree.parent[1:]
-        self._families = np.flatnonzero(np.concatenate([[True], above[1:] != above[:-1]]))
-        self._family: Ints = np.cumsum(np.concatenate([[False], above[1:] != above[:-1]]))
+        first = np.diff(above, prepend=-1) != 0
+        self._families = np.flatnonzero(first)
+        self._family: Ints = np.cumsum(first) - 1
         depth = 0.0 if self.flat else smoothing * np.square(tree.depth[:, None].astype(np.float64))
         self._prior = depth + self._under(pseudo)
         self._inner = np.flatnonzero(tree.n_children)
