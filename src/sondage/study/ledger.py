@@ -259,8 +259,9 @@ class Ledger:
 
     def _apply_answer(self, seq: int, record: Answer) -> None:
         row = self.row_of(record.id)
-        slots = number, *others = self._slots_of[row]
-        if others:
+        slots = self._slots_of[row]
+        number = slots[0]
+        if len(slots) > 1:
             # With a stochastic oracle the next unanswered draw of the item gets the answer, and a
             # correction goes to the last answered one.
             waiting = [slot for slot in slots if not self._slots[slot].answers]
