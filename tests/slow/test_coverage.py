@@ -25,6 +25,7 @@ SHORT: dict[tuple[float, str, str], dict[str, float]] = {
     },
     (0.01, "f1", "uniform"): {"bootstrap": 0.916},
     (0.01, "f1", "sequential"): {"wald": 0.91, "t": 0.91, "bootstrap": 0.907, "empirical-likelihood": 0.919},
+    (0.01, "f1", "online"): {"bootstrap": 0.917},
     (0.01, "recall", "uniform"): {"wald": 0.889, "t": 0.889, "logit": 0.909, "bootstrap": 0.909},
     (0.01, JOINT, "uniform"): {"simultaneous": 0.905, "region": 0.919},
     (0.01, JOINT, "importance"): {"simultaneous": 0.913},
