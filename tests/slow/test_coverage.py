@@ -23,6 +23,7 @@ SHORT: dict[tuple[float, str, str], dict[str, float]] = {
         "bootstrap": 0.892,
         "empirical-likelihood": 0.906,
     },
+    (0.01, "accuracy", "systematic"): {"wald": 0.916, "t": 0.916, "bootstrap": 0.912},
     (0.01, "f1", "uniform"): {"bootstrap": 0.916},
     (0.01, "f1", "sequential"): {"wald": 0.91, "t": 0.91, "bootstrap": 0.907, "empirical-likelihood": 0.919},
     (0.01, "f1", "online"): {"bootstrap": 0.917},
