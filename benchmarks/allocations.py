@@ -19,7 +19,6 @@ import sondage as sd
 from benchmarks._results import Result, Row
 from benchmarks.variance import embed, in_parallel, stamp
 from sondage.designs import Stratified
-from sondage.designs.allocation import add_greedily
 from sondage.designs.allocations import (
     Allocation,
     BennettCarvalho,
@@ -31,6 +30,7 @@ from sondage.designs.allocations import (
     UpperConfidence,
     variance_drop,
 )
+from sondage.designs.sharing import add_greedily
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, estimate_totals
 from sondage.pool.strata import ByGroup
 from sondage.streams import stream

@@ -1,8 +1,10 @@
 """Steps of the adaptive designs: ask and tell of one item and of fifty, on pools of all sizes.
 
 Pools are made in memory (margins of a classifier with about one predicted positive in a hundred, labels drawn
-by them), studies kept there. Also the time to water-fill the chances of a large pool, which Poisson
-sampling does once.
+by them), studies kept there. Also whole simulations with 2,000 labels in stages of 50 (of abt_buy where it is
+there), and the time to water-fill the chances of a large pool, which Poisson sampling does once. Times are
+those of one core; where the extra ``fast`` is installed, with and without it. ``--docs`` puts the tables into
+docs/proof.md.
 """
 
 from __future__ import annotations
@@ -10,12 +12,18 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
 
 import numpy as np
 from scipy.special import expit
 
 import sondage as sd
-from benchmarks._results import Result, Row
+from benchmarks._pools import available, load
+from benchmarks._results import Result, Row, shown
+from benchmarks.variance import embed, in_parallel
+from sondage.beliefs import tree_kernel
 from sondage.designs import AIS, Design, Oasis, PoissonOnline, Sequential, Stratified, WaterLevel
 
 DESIGNS: dict[str, Design] = {
@@ -26,9 +34,14 @@ DESIGNS: dict[str, Design] = {
     "sequential": Sequential(),
     "poisson-online": PoissonOnline(),
 }
-MOST = {1: 5.0, 50: 10.0}
-"""Milliseconds allowed to adaptive importance sampling, by items asked for at once."""
+FITTED = "ais, depth 8"
+"""The design whose fit the extra ``fast`` compiles."""
+MOST = {False: {1: 5.0, 50: 10.0}, True: {1: 1.0, 50: 2.0}}
+"""Milliseconds allowed, by whether the fit is compiled and by items asked for at once."""
+MOST_MINUTES = {False: 4.0, True: 1.0}
+"""For 1,000 simulated studies on two cores."""
 MOST_SECONDS = 2.0
+LABELS, STAGE = 2000, 50
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,15 +49,40 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--rows", nargs="+", type=int, default=[10**4, 10**5, 10**6, 10**7], help="sizes of the pool")
     add("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS), metavar="D")
     add("--steps", type=int, default=40, help="steps to take the median of")
+    add("--repeats", type=int, default=100, help="simulated studies; 0 for none")
+    add("--docs", action="store_true", help="put the tables into docs/proof.md")
 
 
 def run(args: argparse.Namespace) -> Result:
+    compilers = [False] if tree_kernel.compiled() is None else [False, True]
     rows = []
     for n in sorted(args.rows):
         pool, labels = made(n)
-        rows += [row for name in args.designs for row in steps(pool, labels, name, args.steps)]
+        for name in args.designs:
+            for fast in compilers if name == FITTED else [False]:
+                with compiling(fast):
+                    rows += steps(pool, labels, name, args.steps, fast)
         print(f"  {n:,} items: done", flush=True)
-    return Result({"ask and tell, median": rows, "water-filling": [water_filling(max(args.rows))]})
+    tables = {"ask and tell, median": rows, "water-filling": [water_filling(max(args.rows))]}
+    if args.repeats:
+        tables["simulation"] = [simulation(args.repeats, fast) for fast in compilers]
+    numba = version("numba") if True in compilers else None
+    notes = [f"fast: with the fit of the tree compiled, by numba {numba}." if numba else "numba: none."]
+    if args.docs:
+        embed("steps", _markdown(tables, notes[0]))
+    return Result(tables, notes)
+
+
+@contextmanager
+def compiling(wanted: bool) -> Iterator[None]:
+    """The fit of the tree compiled, or by numpy alone."""
+    found = tree_kernel.compiled
+    if not wanted:
+        tree_kernel.compiled = lambda: None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        tree_kernel.compiled = found
 
 
 def made(n: int) -> tuple[sd.Pool, np.ndarray]:
@@ -54,22 +92,23 @@ def made(n: int) -> tuple[sd.Pool, np.ndarray]:
     return pool, (rng.random(n) < expit(score)).astype(np.int64)
 
 
-def steps(pool: sd.Pool, labels: np.ndarray, name: str, count: int) -> list[Row]:
-    begun = time.perf_counter()
+def steps(pool: sd.Pool, labels: np.ndarray, name: str, count: int, fast: bool) -> list[Row]:
+    begun = time.process_time()
     study = sd.create_study(pool, "f1", design=DESIGNS[name], rng=0)
     study.tell({item.id: int(labels[item.id]) for item in study.ask(1)})
-    ready = time.perf_counter() - begun
+    ready = time.process_time() - begun
     rows = []
-    for items, most in MOST.items():
+    for items, most in MOST[fast].items():
         seconds = []
         for _ in range(count):
-            begun = time.perf_counter()
+            begun = time.process_time()
             study.tell({item.id: int(labels[item.id]) for item in study.ask(items)})
-            seconds.append(time.perf_counter() - begun)
+            seconds.append(time.process_time() - begun)
         milliseconds = 1000 * statistics.median(seconds)
         rows.append(
             {
                 "design": name,
+                "fast": fast,
                 "rows": len(pool),
                 "items": items,
                 "ms": milliseconds,
@@ -81,11 +120,48 @@ def steps(pool: sd.Pool, labels: np.ndarray, name: str, count: int) -> list[Row]
     return rows
 
 
+def simulation(repeats: int, fast: bool) -> Row:
+    """Time of one core for one study, and what 1,000 of them take on two."""
+    name = "abt_buy" if "abt_buy" in available() else "synthetic_rare"
+    pool, labels = load(name)
+
+    def seconds(number: int) -> float:
+        begun = time.process_time()
+        sd.simulate(
+            pool, labels, "f1", design=AIS(), budgets=[LABELS], repeats=10, batch=STAGE, rng=number, workers=1
+        )
+        return time.process_time() - begun
+
+    with compiling(fast):
+        each = sum(in_parallel(seconds, max(1, repeats // 10), None)) / (10 * max(1, repeats // 10))
+    minutes = 1000 * each / 2 / 60
+    most = MOST_MINUTES[fast]
+    return {
+        "pool": name,
+        "fast": fast,
+        "labels": LABELS,
+        "ms per study": 1000 * each,
+        "minutes": minutes,
+        "most": most,
+        "met": minutes <= most,
+    }
+
+
 def water_filling(n: int) -> Row:
     size = np.random.default_rng(0).exponential(size=n)
-    begun = time.perf_counter()
+    begun = time.process_time()
     scale = WaterLevel(size).scale(n / 10)
-    seconds = time.perf_counter() - begun
+    seconds = time.process_time() - begun
     found = float(np.minimum(1, scale * size).sum())
     assert abs(found / (n / 10) - 1) < 1e-9
     return {"rows": n, "seconds": seconds, "most": MOST_SECONDS, "met": seconds <= MOST_SECONDS}
+
+
+def _markdown(tables: dict[str, list[Row]], note: str) -> list[str]:
+    out = [f"*Made by `python -m benchmarks steps --docs`, sondage {sd.__version__}. {note}*"]
+    for rows in tables.values():
+        names = list(rows[0])
+        words = sum(isinstance(value, (str, bool)) for value in list(rows[0].values())[:2])
+        out += ["", f"| {' | '.join(names)} |", "|---" * words + "|--:" * (len(names) - words) + "|"]
+        out += [f"| {' | '.join(shown(row[name]) for name in names)} |" for row in rows]
+    return out

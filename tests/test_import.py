@@ -15,6 +15,7 @@ HEAVY = [
     "sqlalchemy",
     "rich",
     "sklearn",
+    "numba",
 ]
 
 

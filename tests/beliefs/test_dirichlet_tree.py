@@ -176,6 +176,18 @@ def test_heavy_weights_are_cut_for_the_belief() -> None:
     assert cut.nodes.weights.min() > 1e-6
 
 
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+def test_one_stratum(oracle: str) -> None:
+    """All scores are equal: a tree that is its own leaf, and a belief that counts."""
+    pool = sd.Pool.from_arrays(score=np.full(40, 0.3), prediction=np.arange(40) % 2)
+    study = sd.create_study(pool, "accuracy", design=AIS(), oracle=oracle, rng=1)
+    for _ in range(3):
+        study.tell({item.id: 1 for item in study.ask(3)})
+    nodes = study.problem().state.nodes
+    assert nodes is not None
+    assert (nodes.weights[:, 1] > 0.8).all()
+
+
 @pytest.mark.parametrize("options", [{"strength": 0}, {"least": 0}, {"smoothing": -1}])
 def test_bad_options(options: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(options))):

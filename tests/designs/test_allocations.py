@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import sondage as sd
 from sondage.designs import Stratified
-from sondage.designs.allocation import add_greedily
 from sondage.designs.allocations import (
     Allocation,
     BennettCarvalho,
@@ -22,6 +21,7 @@ from sondage.designs.allocations import (
     UpperConfidence,
 )
 from sondage.designs.influence import possible_jump, seen_variance, unit_variance
+from sondage.designs.sharing import add_greedily
 from sondage.errors import InvalidInput, NotSupported
 from sondage.pool.strata import ByGroup, OneStratum
 from sondage.registry import from_config

@@ -14,9 +14,9 @@ import sondage as sd
 from sondage.beliefs import ErrorCurve
 from sondage.beliefs.error_curve import CurveState
 from sondage.designs import Design, ErrorCurveDesign, Problem
-from sondage.designs.allocation import shares
 from sondage.designs.error_curve import rounded
 from sondage.designs.influence import unseen_variance
+from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput, NothingLeft
 from sondage.journal import MemoryJournal
 from sondage.measures import Precision, Recall, resolve

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sondage.pool import CellUnits, EqualSize, ItemUnits, LogRank, OneStratum, Pool, Strata, Units
+from sondage.pool.keyed import keyed_hash
 from sondage.pool.units import REPRESENTATIVES, compressed, cost_band
 from sondage.testing.units import SEED, UnitsSuite, random_columns
 from sondage.types import Floats, Ints
@@ -32,6 +33,15 @@ class TestOneCell(UnitsSuite):
 class TestCellsOfStrataSignatureAndCost(UnitsSuite):
     def make_units(self, pool: Pool, seed: int) -> Units:
         return cells(pool, seed, LogRank(), by_cost=True, signed=True)
+
+
+class TestCellsReadBeyondWhatIsReady(UnitsSuite):
+    @pytest.fixture(autouse=True)
+    def _few_are_ready(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sondage.pool.units._READY", 2)
+
+    def make_units(self, pool: Pool, seed: int) -> Units:
+        return cells(pool, seed, EqualSize(3), by_cost=False, signed=False)
 
 
 class TestCellsOfManyStrata(UnitsSuite):
@@ -85,6 +95,26 @@ def test_seed_changes_the_order_inside_a_cell_and_not_the_cells() -> None:
     orders = [[units.nth(0, k) for k in range(30)] for units in (one, two)]
     assert orders[0] != orders[1]
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(30))
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_large_cells_are_read_in_keyed_order_to_the_end(text: bool) -> None:
+    """About as many as are read as a rule are put into order at first, the others when they are wanted."""
+    ids = np.array([f"item {i}" for i in range(2500)]) if text else np.arange(2500)
+    pool = Pool.from_arrays(id=ids)
+    strata = np.random.default_rng(1).choice([0, 0, 0, 0, 1, 2], 2500)
+    strata[:3] = 3
+    units = CellUnits(pool, strata, seed=SEED)
+    _, ready, _ = units._first
+    assert (ready[:3] > 30).all()
+    assert (ready[:3] < 130).all()
+    assert ready[3] == units.size[3] == 3
+    key = keyed_hash(SEED, pool.ids)
+    for unit in range(4):
+        rows = np.flatnonzero(units.codes == unit)
+        expected = rows[np.argsort(key[rows])]
+        found = units.rows_at(np.full(len(rows), unit), np.arange(len(rows)))
+        assert found.tolist() == expected.tolist()
 
 
 def test_permanent_numbers_are_fixed_by_seed_and_id() -> None:

@@ -13,7 +13,7 @@ import pytest
 from numpy.random import SeedSequence
 
 import sondage as sd
-from sondage.designs import Design, Poisson
+from sondage.designs import Design, Poisson, PoissonOnline
 from sondage.pool import Pool
 from sondage.pool.keyed import keyed_hash
 from sondage.streams import seed_from, stream
@@ -45,18 +45,35 @@ def sequence(design: Any) -> list[int]:
 
 
 def designs() -> dict[str, Any]:
-    """Every design by its name, and the second kind of one."""
-    return {**{name: name for name in Design.catalogue()}, "fixed": Poisson(fixed_size=True)}
+    """Every design by its name, and the further kinds of sampling of some."""
+    return {
+        **{name: name for name in Design.catalogue()},
+        "fixed": Poisson(fixed_size=True),
+        "systematic": PoissonOnline(sampling="systematic"),
+        "pivotal": PoissonOnline(sampling="pivotal"),
+    }
 
 
 GOLDEN = {
+    "ais": """
+        1007 1088 1006 1231 1123 1122 1182 1040 1049 1205 1041 1299 1003 1044 1166
+        1098 1138 1120 1086 1291 1092 1195 1027 1249 1192 1282 1225 1009 1148 1142
+    """,
     "importance": """
         1029 1086 1190 1041 1186 1284 1103 1030 1170 1224 1076 1234 1035 1291 1192
         1088 1161 1205 1107 1057 1283 1081 1036 1043 1239 1063 1042 1146 1068 1082
     """,
+    "oasis": """
+        1255 1057 1281 1089 1060 1210 1195 1007 1120 1299 1192 1249 1116 1237 1122
+        1142 1226 1186 1086 1035 1092 1093 1282 1138 1284 1088 1101 1265 1182 1180
+    """,
     "poisson": """
         1264 1167 1297 1138 1284 1013 1273 1179 1166 1279 1027 1023 1165 1282 1205
         1177 1182 1268 1159 1283 1030 1172 1158 1094 1147 1143 1196 1057 1084 1093
+    """,
+    "poisson-online": """
+        1048 1013 1141 1103 1102 1286 1057 1294 1159 1049 1120 1142 1265 1199 1205
+        1089 1179 1246 1226 1093 1006 1009 1076 1122 1027 1030 1063 1160 1231 1228
     """,
     "sequential": """
         1013 1294 1103 1231 1192 1042 1196 1284 1297 1146 1143 1195 1028 1113 1249
@@ -73,6 +90,14 @@ GOLDEN = {
     "fixed": """
         1264 1167 1297 1138 1284 1013 1273 1179 1166 1279 1027 1023 1165 1282 1205
         1177 1182 1268 1159 1283 1030 1172 1158 1094 1147 1143 1196 1057 1084 1093
+    """,
+    "systematic": """
+        1136 1278 1264 1203 1249 1283 1051 1089 1294 1248 1216 1250 1147 1239 1205
+        1260 1057 1268 1003 1118 1204 1229 1138 1120 1092 1037 1004 1284 1160 1231
+    """,
+    "pivotal": """
+        1232 1013 1141 1226 1142 1057 1278 1003 1294 1158 1146 1120 1180 1299 1210
+        1051 1089 1264 1147 1203 1093 1079 1205 1249 1175 1058 1125 1072 1160 1231
     """,
 }
 

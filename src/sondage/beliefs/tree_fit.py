@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sondage.beliefs import tree_kernel
 from sondage.pool.hierarchy import Tree
 from sondage.types import Floats, Ints
 
@@ -52,20 +53,15 @@ class TreeFit:
     def __init__(self, tree: Tree, pseudo: Floats, smoothing: float) -> None:
         self.tree, self.pseudo = tree, pseudo
         self.flat = int(tree.depth.max(initial=0)) <= 1
-        nodes = np.arange(1, len(tree))
-        under = [tree.leaves_under(int(node)) for node in nodes]
-        self._begin = np.array([one.start for one in under], dtype=np.int64)
-        self._end = np.array([one.stop for one in under], dtype=np.int64)
+        self._levels = _levels(tree)
         # Siblings are neighbours, so that one sum over runs serves every parent at once.
         above = tree.parent[1:]
-        self._families = np.flatnonzero(np.concatenate([[True], above[1:] != above[:-1]]))
-        self._family: Ints = np.cumsum(np.concatenate([[False], above[1:] != above[:-1]]))
-        depth = 0.0 if self.flat else smoothing * np.square(tree.depth[1:, None].astype(np.float64))
-        self._branch = depth + self._under(pseudo)
-        self._total = pseudo.sum(axis=0)
-        self._marks = np.concatenate([self._begin, self._end])
+        first = np.diff(above, prepend=-1) != 0
+        self._families = np.flatnonzero(first)
+        self._family: Ints = np.cumsum(first) - 1
+        depth = 0.0 if self.flat else smoothing * np.square(tree.depth[:, None].astype(np.float64))
+        self._prior = depth + self._under(pseudo)
         self._inner = np.flatnonzero(tree.n_children)
-        self._levels = _levels(tree)
 
     def response(self, observed: Floats, unlabelled: Floats, start: Floats) -> Floats:
         """(K, S) chance of each class for an unlabelled item of each stratum.
@@ -83,15 +79,14 @@ class TreeFit:
             left = unlabelled[:, None]
             return _mixed(lambda response: self._expected(observed + left * response), start)
         logs = np.log(np.maximum(start, _EDGE))
-        here = _Point(logs[:, 1:] - logs[:, :1], self, observed, unlabelled)
+        here = self._point(logs[:, 1:] - logs[:, :1], observed, unlabelled)
         damping, least = 0.0, 1.0 / max(float(unlabelled.sum()), 1.0)
         for _ in range(_MOST):
             step = self._newton(here, unlabelled, damping)
             if step is not None:
                 length = float(np.abs(step).max())
-                there = _Point(
-                    here.odds + step * min(1.0, _LONGEST / max(length, _EDGE)), self, observed, unlabelled
-                )
+                shorter = min(1.0, _LONGEST / max(length, _EDGE))
+                there = self._point(here.odds + step * shorter, observed, unlabelled)
                 if length < _TOLERANCE and damping == 0:
                     return there.response
                 if there.gap_size <= 2 * here.gap_size:
@@ -115,13 +110,31 @@ class TreeFit:
         The log of a stratum is a sum over the nodes above it: of a branch, less that of all its siblings.
         So one more item under a node moves all strata under it alike, by the second result.
         """
-        branch = self._branch + self._under(counts)
-        family = np.add.reduceat(branch, self._families, axis=0)
-        path = self._along(np.log(branch) - np.log(family)[self._family])
-        total = self._total + counts.sum(axis=0)
-        growth = 1.0 / np.concatenate([total[None], branch])
+        branch = self._prior + self._under(counts)  # of the root, the class as a whole
+        family = np.add.reduceat(branch[1:], self._families, axis=0)
+        path = np.log(branch)
+        path[1:] -= np.log(family)[self._family]
+        for level in self._levels:
+            path[level.nodes] += path[level.above]
+        growth = 1.0 / branch
         growth[self._inner] -= 1.0 / family
-        return path + np.log(total), growth
+        return path[self.tree.leaf], growth
+
+    def _point(self, odds: Floats, observed: Floats, unlabelled: Floats) -> _Point:
+        """Log odds of the strata, and how far they are from what they imply."""
+        kernel = tree_kernel.compiled() if odds.shape[1] == 1 else None
+        if kernel is not None:
+            gap, growth = np.empty_like(odds), np.empty((len(self.tree), 2))
+            response = np.empty((len(odds), 2))
+            tree, prior = self.tree, self._prior
+            size = kernel.imply(
+                odds[:, 0], observed, unlabelled, tree.parent, tree.leaf, prior, response, gap[:, 0], growth
+            )
+            return _Point(odds, response, gap, growth, size)
+        response = _shares(np.concatenate([np.zeros((len(odds), 1)), odds], axis=1))
+        logs, growth = self._joint(observed + unlabelled[:, None] * response)
+        gap = odds - (logs[:, 1:] - logs[:, :1])
+        return _Point(odds, response, gap, growth, float(np.abs(gap).max()))
 
     def _newton(self, point: _Point, unlabelled: Floats, damping: float) -> Floats | None:
         """(K, S-1) Newton's step of the log odds; None where the equation is not that of a maximum.
@@ -131,6 +144,8 @@ class TreeFit:
         in what it gets from above: one sweep up the tree finds how, and one down finds the sums.
         """
         classes = point.odds.shape[1]
+        if classes == 1:
+            return self._newton_of_two(point, unlabelled, damping)
         one = np.eye(classes)
         share = point.response[:, 1:]
         moved = (unlabelled / (1.0 + damping))[:, None, None] * (
@@ -156,29 +171,50 @@ class TreeFit:
             passed[level.nodes] = above + (growth[level.nodes] @ total[:, :, None])[:, :, 0]
         return np.asarray((passed[self.tree.leaf] - point.gap) / (1.0 + damping))
 
+    def _newton_of_two(self, point: _Point, unlabelled: Floats, damping: float) -> Floats | None:
+        """The same for two classes, where the matrices are numbers."""
+        kernel = tree_kernel.compiled()
+        if kernel is not None:
+            step, tree = np.empty_like(point.gap), self.tree
+            given = (point.response, point.gap[:, 0], point.growth, unlabelled, tree.parent, tree.leaf)
+            return step if kernel.newton(*given, damping, _EDGE, step[:, 0]) else None
+        gap, growth = point.gap[:, 0], point.growth.sum(axis=1)
+        moved = unlabelled / (1.0 + damping) * (point.response[:, 1] * point.response[:, 0])
+        linear = np.empty((2, len(self.tree)))
+        linear[:, self.tree.leaf] = moved, -moved * gap
+        for level in (*reversed(self._levels), None):
+            nodes = level.nodes if level else slice(0, 1)
+            left = 1.0 - linear[0, nodes] * growth[nodes]
+            if left.min() <= _EDGE:
+                return None
+            linear[:, nodes] /= left
+            if level:
+                linear[:, level.parents] = np.add.reduceat(linear[:, nodes], level.begin, axis=1)
+        passed = np.empty(len(self.tree))
+        passed[0] = growth[0] * linear[1, 0]
+        for level in self._levels:
+            nodes, above = level.nodes, passed[level.above]
+            passed[nodes] = above + growth[nodes] * (linear[0, nodes] * above + linear[1, nodes])
+        return np.asarray((passed[self.tree.leaf] - gap) / (1.0 + damping))[:, None]
+
     def _under(self, values: Floats) -> Floats:
-        """(V - 1, S) sums over the strata under each node but the root: they are neighbours."""
-        running = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
-        return np.asarray(running[self._end] - running[self._begin])
-
-    def _along(self, values: Floats) -> Floats:
-        """(K, S) sums of the nodes' values along the path to each stratum."""
-        strata = len(self.pseudo)
-        jumps = [
-            np.bincount(self._marks, np.concatenate([column, -column]), strata + 1) for column in values.T
-        ]
-        return np.asarray(np.cumsum(np.stack(jumps, axis=1), axis=0)[:strata])
+        """(V, S) sums over the strata under each node."""
+        out = np.empty((len(self.tree), values.shape[1]))
+        out[self.tree.leaf] = values
+        for level in reversed(self._levels):
+            out[level.parents] = np.add.reduceat(out[level.nodes], level.begin, axis=0)
+        return out
 
 
-class _Point:
-    """Log odds of the strata, and how far they are from what they imply."""
+class _Point(NamedTuple):
+    """(K, S-1) log odds of the strata, the response, and how far the odds are from what it implies."""
 
-    def __init__(self, odds: Floats, fit: TreeFit, observed: Floats, unlabelled: Floats) -> None:
-        self.odds = odds
-        self.response = _shares(np.concatenate([np.zeros((len(odds), 1)), odds], axis=1))
-        logs, self.growth = fit._joint(observed + unlabelled[:, None] * self.response)
-        self.gap = odds - (logs[:, 1:] - logs[:, :1])
-        self.gap_size = float(np.abs(self.gap).max())
+    odds: Floats
+    response: Floats
+    gap: Floats
+    growth: Floats
+    """(V, S) how fast logs grow with the counts of a node: see ``TreeFit._joint``."""
+    gap_size: float
 
 
 def _mixed(step: Callable[[Floats], Floats], start: Floats) -> Floats:

@@ -3,7 +3,6 @@
 from sondage.designs import allocations
 from sondage.designs.active_inference import ActiveInference
 from sondage.designs.ais import AIS
-from sondage.designs.allocation import WaterLevel
 from sondage.designs.base import Design, Problem, Table
 from sondage.designs.draw import Draws, History, Limit, draw
 from sondage.designs.error_curve import ErrorCurveDesign
@@ -14,6 +13,7 @@ from sondage.designs.optimal import Optimal
 from sondage.designs.poisson import Poisson
 from sondage.designs.poisson_online import PoissonOnline
 from sondage.designs.sequential import Sequential
+from sondage.designs.sharing import WaterLevel
 from sondage.designs.stratified import Stratified
 from sondage.designs.stratified_ppi import StratifiedPPI
 from sondage.designs.uniform import Uniform

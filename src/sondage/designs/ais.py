@@ -10,7 +10,7 @@ import numpy as np
 from sondage.beliefs import Belief
 from sondage.beliefs.dirichlet_tree import DirichletTree, StochasticDirichletTree
 from sondage.designs.base import CostRule, Design, Kind, Oracle, Problem, Table, check_cost, over_root_cost
-from sondage.designs.influence import drawing_size
+from sondage.designs.drawing_size import drawing_size
 from sondage.errors import InvalidInput
 from sondage.pool.score_strata import CumulatedRootFrequency
 from sondage.pool.strata import Strata

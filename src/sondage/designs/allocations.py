@@ -15,7 +15,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.beliefs.base import Nodes
-from sondage.designs.allocation import add_greedily, shares, top_up, with_floor
 from sondage.designs.base import CostRule, Problem
 from sondage.designs.influence import (
     possible_jump,
@@ -24,6 +23,7 @@ from sondage.designs.influence import (
     unit_spread,
     unit_variance,
 )
+from sondage.designs.sharing import add_greedily, shares, top_up, with_floor
 from sondage.errors import InvalidInput
 from sondage.registry import Named
 from sondage.types import Floats, Ints

@@ -43,10 +43,7 @@ def _strata(table: Table, units: Units, history: History, limit: Limit) -> Draws
     turn = np.argsort((index + 0.5) / table.quota[unit], kind="stable")
     unit, index = unit[turn], index[turn]
     position = history.taken[unit] + index
-    row = np.array(
-        [units.nth(u, k) for u, k in zip(unit.tolist(), position.tolist(), strict=True)],
-        dtype=np.int64,
-    )
+    row = units.rows_at(unit, position)
     fits = limit.cut(units.cost_of(row))
     unit, row, position = unit[:fits], row[:fits], position[:fits]
     left = units.size[unit] - position

@@ -34,8 +34,7 @@ def draw_from_cells(
     n = min(n, limit.labels)
     if not repeats:
         n = min(n, int(left[weights[:cells] > 0].sum()))
-    group = place = np.empty(0, dtype=np.int64)
-    fresh = np.empty(0, dtype=np.int64)
+    group = place = fresh = first = begin = which = np.empty(0, dtype=np.int64)
     while len(fresh) < n and len(group) < MOST_DRAWS:
         more = max(64, 2 * n, len(group))
         hit = stream.pick(cumulative, more)
@@ -44,7 +43,8 @@ def draw_from_cells(
         if repeats:
             fresh = np.arange(len(group))
         else:
-            first = np.sort(np.unique((group << _SHIFT) | place, return_index=True)[1])
+            _, begin, which = np.unique((group << _SHIFT) | place, return_index=True, return_inverse=True)
+            first = np.sort(begin)
             fresh = first[group[first] < cells]
     fresh = fresh[:n]
     row_of_fresh = _rows(units, history, group[fresh], place[fresh], repeats)
@@ -55,9 +55,8 @@ def draw_from_cells(
     if repeats:
         first, times = fresh, np.ones(len(fresh), dtype=np.int64)
     else:
-        _, first, times = np.unique((group << _SHIFT) | place, return_index=True, return_counts=True)
-        order = np.argsort(first, kind="stable")
-        first, times = first[order], times[order]
+        first = first[first < end]
+        times = np.bincount(which[:end], minlength=len(begin))[which[first]]
     hit = group[first]
     new = hit < cells
     row = np.empty(len(first), dtype=np.int64)
@@ -80,13 +79,13 @@ def draw_from_cells(
 
 def _rows(units: Units, history: History, cell: Ints, place: Ints, repeats: bool) -> Ints:
     """The item of each new draw: the next of its cell in keyed order, or any where items come again."""
-    index = place if repeats else history.taken[cell] + _turn(cell)
-    pairs = zip(cell.tolist(), index.tolist(), strict=True)
-    return np.array([units.nth(unit, k) for unit, k in pairs], dtype=np.int64)
+    return units.rows_at(cell, place if repeats else history.taken[cell] + _turn(cell))
 
 
 def _turn(cell: Ints) -> Ints:
     """0, 1, 2, ... for the first, second, third, ... time that a cell appears."""
+    if len(cell) == 1:
+        return np.zeros(1, dtype=np.int64)
     order = np.argsort(cell, kind="stable")
     ordered = cell[order]
     begin = np.concatenate([[0], np.flatnonzero(np.diff(ordered)) + 1]) if len(cell) else np.empty(0, int)

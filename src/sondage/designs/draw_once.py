@@ -88,9 +88,7 @@ def _rows(units: Units, history: History, count: Ints, order: Ints) -> tuple[Int
     if units.itemwise:
         return unit, unit
     index = np.arange(len(unit)) - np.repeat(np.cumsum(count[chosen]) - count[chosen], count[chosen])
-    place = history.taken[unit] + index
-    pairs = zip(unit.tolist(), place.tolist(), strict=True)
-    return np.array([units.nth(u, k) for u, k in pairs], dtype=np.int64), unit
+    return units.rows_at(unit, history.taken[unit] + index), unit
 
 
 def _independent(chance: Floats, left: Ints, stream: Stream) -> Ints:

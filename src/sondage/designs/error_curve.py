@@ -9,11 +9,11 @@ import numpy as np
 
 from sondage.beliefs.base import Belief
 from sondage.beliefs.error_curve import CurveState, ErrorCurve
-from sondage.designs.allocation import shares
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
 from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, remains
 from sondage.designs.influence import divides_by_known, unseen_variance
 from sondage.designs.reasons import reason_of
+from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool

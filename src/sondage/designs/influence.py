@@ -43,14 +43,14 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
     if kept is not None and kept[0] is problem.state:  # a belief that did not move need not be asked again
         return np.asarray(kept[1])
     rows, unit, believed = unit_nodes(problem)
-    nodes = Nodes(believed.labels, _floored(problem.pool, believed.weights, floor))
+    nodes = Nodes(believed.labels, floored(problem.pool, believed.weights, floor))
     measure, count, seen = problem.measure, problem.units.count, problem.pool.rows(rows)
     slope = _believed_slope(problem)
     centre = None
     if problem.centre != "none":
         mean, _ = measure.moments(seen, *believed, slope)
-        centre = _unit_mean(mean, unit, count)[unit]
-    spread = _unit_mean(measure.spread(seen, *nodes, slope, centre=centre), unit, count)
+        centre = unit_mean(mean, unit, count)[unit]
+    spread = unit_mean(measure.spread(seen, *nodes, slope, centre=centre), unit, count)
     problem.memo["unit spread"] = problem.state, spread
     return spread
 
@@ -63,7 +63,7 @@ def _believed_slope(problem: Problem) -> Any:
     R = measure.expected_total(seen, *nodes, share)
     variance = None
     if problem.objective.scaled and measure.m > 1:
-        variance = _uniform_variance(measure, R, [(seen, nodes, share)])
+        variance = uniform_variance(measure, R, [(seen, nodes, share)])
     return target(problem, R, variance)
 
 
@@ -77,7 +77,7 @@ def seen_error(problem: Problem) -> tuple[Floats, Ints]:
     if not len(seen.y):
         return np.zeros(count), np.zeros(count, dtype=np.int64)
     slope = _believed_slope(problem)
-    mean = _unit_mean(measure.moments(problem.pool.rows(rows), *nodes, slope)[0], unit, count)
+    mean = unit_mean(measure.moments(problem.pool.rows(rows), *nodes, slope)[0], unit, count)
     found = measure.influence(problem.pool.rows(seen.row), seen.y[:, None], slope)[:, 0, :]
     error = np.square(found - mean[seen.unit]).sum(axis=1)
     total = np.bincount(seen.unit, weights=error, minlength=count)
@@ -98,7 +98,7 @@ def rectifier_spread(problem: Problem, floor: float = 0.0) -> Floats:
         for piece, rows in pool.chunks():
             y, weights = belief.items(rows)
             centre, _ = measure.moments(rows, y, weights, slope)
-            left = measure.spread(rows, y, _floored(pool, weights, floor), slope, centre=centre)
+            left = measure.spread(rows, y, floored(pool, weights, floor), slope, centre=centre)
             total += np.bincount(units.codes[piece], weights=left, minlength=units.count)
         return np.asarray(total / units.size)
 
@@ -119,7 +119,7 @@ def item_spread(
     if signature is None:
         for piece, rows in pool.chunks():
             y, weights = belief.items(rows)
-            weights = _floored(pool, weights, floor)
+            weights = floored(pool, weights, floor)
             out[piece] = measure.spread(rows, y, weights, slope, power=power)
         return out
     # Equal signature means equal loss, so the norm of every (signature, label) is worked out once.
@@ -143,11 +143,11 @@ def _item_slope(problem: Problem, risk_floor: float = 0.0) -> Any:
     if problem.objective.scaled and measure.m > 1:
         each = 1.0 / len(pool)
         pieces = ((rows, belief.items(rows), np.full(len(rows), each)) for _, rows in pool.chunks())
-        variance = _uniform_variance(measure, R, pieces)
+        variance = uniform_variance(measure, R, pieces)
     return target(problem, R, variance)
 
 
-def _floored(pool: Pool, weights: Floats, floor: float) -> Floats:
+def floored(pool: Pool, weights: Floats, floor: float) -> Floats:
     """Label chances of at least ``floor``; those of yes or no to many, each for itself."""
     if pool.labels.finite:
         return at_least(weights, floor)
@@ -168,56 +168,6 @@ def item_expectation(pool: Pool, measure: Measure, belief: Belief) -> Floats:
     labels = np.arange(pool.labels.size, dtype=np.float64)
     mass = belief.mass(pool, signature, len(first))
     return measure.total(pool.rows(first), labels, mass) / len(pool)
-
-
-def drawing_size(
-    problem: Problem,
-    power: Literal[1, 2],
-    *,
-    epsilon: float = 0.0,
-    floor: float = 0.0,
-    R: Floats | None = None,
-) -> tuple[Floats, Floats]:
-    """(U,) and (asked,) size of the influence of an item left in each unit, and of each item asked.
-
-    The label of an item that has one is known; an open one is like the others of its unit. Power 1 is the
-    mean absolute influence, power 2 the root mean square. ``epsilon``, in shares of the largest, is the
-    least influence of a label that has any loss at all (Marchant and Rubinstein 2021, Prop. 2); ``floor``
-    the least chance of any label that the design reckons with. ``R`` are the averages to linearise at: by
-    default the labels seen and the belief about the rest.
-    """
-    rows, unit, nodes = unit_nodes(problem)
-    measure, count = problem.measure, problem.units.count
-    shown, told = problem.pool.rows(rows), ~np.isnan(problem.labels)
-    if R is None:
-        seen, left = problem.seen, problem.units.size
-        total = np.zeros(measure.d)
-        if problem.oracle == "deterministic":  # answers that vary tell nothing for sure
-            left = left - problem.answered
-            if len(seen.y):
-                total = measure.total(problem.pool.rows(seen.row), seen.y[:, None], np.ones((len(seen.y), 1)))
-        share = (left / np.bincount(unit, minlength=count))[unit]
-        R = (total + measure.expected_total(shown, *nodes, share)) / len(problem.pool)
-    variance = None
-    if problem.objective.scaled and measure.m > 1:
-        share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
-        variance = _uniform_variance(measure, R, [(shown, nodes, share)])
-    slope = target(problem, R, variance)
-    weights = _floored(problem.pool, nodes.weights, floor)
-    if problem.pool.labels.kind == "vector":  # labels that are not written out: the root mean square
-        size = np.sqrt(_unit_mean(measure.spread(shown, nodes.labels, weights, slope), unit, count))
-        return size, size[problem.asked_units]
-    norm = _norm(measure, shown, nodes.labels, slope)
-    least = epsilon * norm.max(initial=0.0)
-    norm = np.maximum(norm, least * _bears(measure, shown, nodes.labels)) ** power
-    each = _unit_mean((weights * norm).sum(axis=1), unit, count)
-    size = each if power == 1 else np.sqrt(each)
-    asked = size[problem.asked_units]
-    if told.any() and problem.oracle == "deterministic":
-        known, y = problem.pool.rows(problem.asked_rows[told]), problem.labels[told][:, None]
-        mine = np.maximum(_norm(measure, known, y, slope), least * _bears(measure, known, y))
-        asked[told] = mine[:, 0]
-    return size, asked
 
 
 def seen_variance(problem: Problem, first: int | None = None) -> Floats:
@@ -254,8 +204,8 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
         nodes = Nodes(nodes.labels, nodes.weights[unit])
     mean, square = problem.measure.moments(problem.pool.rows(rows), *nodes, _stratified_slope(problem))
     count = problem.units.count
-    each = _unit_mean(mean, unit, count)
-    return np.asarray(np.maximum(_unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1))
+    each = unit_mean(mean, unit, count)
+    return np.asarray(np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1))
 
 
 def unseen_variance(problem: Problem, measures: Sequence[Measure], least: float) -> Floats:
@@ -279,11 +229,11 @@ def unseen_variance(problem: Problem, measures: Sequence[Measure], least: float)
         variance = None
         if problem.objective.scaled and measure.m > 1:
             share = expected.sum(axis=1) / len(problem.pool)
-            variance = _uniform_variance(measure, R, [(shown, nodes, share)])
+            variance = uniform_variance(measure, R, [(shown, nodes, share)])
         slope = target(replace(problem, measure=measure), R, variance)
         mean, square = measure.moments(shown, *nodes, slope)
-        each = _unit_mean(mean, unit, count)
-        total += np.maximum(_unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1)
+        each = unit_mean(mean, unit, count)
+        total += np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1)
     return total
 
 
@@ -301,7 +251,7 @@ def possible_jump(problem: Problem) -> Floats:
     """(U,) squared difference between the greatest and the least influence of a label of each unit."""
     rows, unit, nodes = unit_nodes(problem)
     influence = problem.measure.influence(problem.pool.rows(rows), nodes.labels, _stratified_slope(problem))
-    return _unit_mean(np.square(np.ptp(influence, axis=1)).sum(axis=1), unit, problem.units.count)
+    return unit_mean(np.square(np.ptp(influence, axis=1)).sum(axis=1), unit, problem.units.count)
 
 
 def _stratified_slope(problem: Problem) -> Any:
@@ -321,16 +271,6 @@ def _stratified_slope(problem: Problem) -> Any:
     return target(problem, R)
 
 
-def _norm(measure: Measure, rows: Rows, y: Floats, slope: Any) -> Floats:
-    """(n, S) length of the influence of each row under each label."""
-    return np.asarray(np.sqrt(np.square(measure.influence(rows, y, slope)).sum(axis=-1)))
-
-
-def _bears(measure: Measure, rows: Rows, y: Floats) -> Floats | float:
-    """(n, S) 1 where a label brings any loss beside the weight; 1 throughout where losses are many."""
-    return 1.0 if measure.wide else (measure.loss(rows, y)[..., 1:] != 0).any(axis=-1).astype(np.float64)
-
-
 def target(problem: Problem, R: Floats, variance: Floats | None = None) -> Any:
     """The measure's slope at the believed averages, its coordinates weighted by the objective.
 
@@ -345,7 +285,7 @@ def target(problem: Problem, R: Floats, variance: Floats | None = None) -> Any:
     return problem.measure.slope(R, weight)
 
 
-def _uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]) -> Floats:
+def uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]) -> Floats:
     """(m,) mean squared influence of an item, over rows that stand for the given shares of the pool."""
     known = measure.uniform_variance(R)
     if known is not None:
@@ -356,7 +296,8 @@ def _uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, 
     return total
 
 
-def _unit_mean(values: Floats, unit: Ints, count: int) -> Floats:
+def unit_mean(values: Floats, unit: Ints, count: int) -> Floats:
+    """(U,) or (U, m) mean over the representatives of each unit."""
     if len(values) == count:  # one representative each
         return values
     each = np.bincount(unit, minlength=count)

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
-from sondage.designs.allocation import WaterLevel
 from sondage.designs.base import (
     CostRule,
     Design,
@@ -20,6 +19,7 @@ from sondage.designs.base import (
     over_root_cost,
 )
 from sondage.designs.influence import item_spread
+from sondage.designs.sharing import WaterLevel
 from sondage.errors import InvalidInput
 from sondage.pool.strata import Strata
 

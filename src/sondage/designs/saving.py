@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sondage.beliefs.base import Belief, Seen
-from sondage.designs.allocation import WaterLevel
 from sondage.designs.base import Design, Problem, Table
 from sondage.designs.influence import item_spread, unit_spread
+from sondage.designs.sharing import WaterLevel
 from sondage.errors import InvalidInput
 from sondage.objective import Objective
 from sondage.types import Floats

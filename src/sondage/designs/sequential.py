@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
-from sondage.designs.allocation import with_floor
 from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
 from sondage.designs.influence import unit_spread
+from sondage.designs.sharing import with_floor
 from sondage.errors import InvalidInput
 from sondage.pool.strata import LogRank, Strata
 

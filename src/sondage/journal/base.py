@@ -126,4 +126,10 @@ class Journal(ABC):
 
 def none_if_nan(values: Floats) -> list[float | None]:
     """Floats as JSON takes them."""
-    return [None if np.isnan(value) else value for value in values.tolist()]
+    gap = np.isnan(values)
+    if gap.all():
+        return [None] * len(values)
+    listed: list[float | None] = values.tolist()
+    for k in np.flatnonzero(gap).tolist():
+        listed[k] = None
+    return listed

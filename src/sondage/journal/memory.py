@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import Conflict, InvalidInput
-from sondage.journal.base import Event, Journal, Record
+from sondage.journal.base import Event, Journal, Record, Round
 from sondage.types import Floats
 
 
@@ -75,8 +75,13 @@ class MemoryJournal(Journal):
 
 def _copied(events: list[Event]) -> list[Event]:
     """The same events with lists of their own, so that nobody's change reaches the journal."""
-    return [Event(seq, dataclasses.replace(record, **_lists(record))) for seq, record in events]
+    return [Event(seq, _copy(record)) for seq, record in events]
 
 
-def _lists(record: Record) -> dict[str, Any]:
-    return {name: list(value) for name, value in vars(record).items() if isinstance(value, list)}
+def _copy(record: Record) -> Record:
+    if not isinstance(record, Round) and not isinstance(getattr(record, "label", None), list):
+        return record
+    lists: dict[str, Any] = {
+        name: list(value) for name, value in vars(record).items() if isinstance(value, list)
+    }
+    return dataclasses.replace(record, **lists)

@@ -226,7 +226,7 @@ class Measure(Named, family="sondage.measures"):
         J = self.jac(R)
         if weight is not None:
             J = J * np.sqrt(weight)[:, None]
-        return np.nan_to_num(J, nan=0.0, posinf=0.0, neginf=0.0)
+        return J if np.isfinite(J).all() else np.nan_to_num(J, nan=0.0, posinf=0.0, neginf=0.0)
 
     def influence(self, rows: Rows, y: Floats, slope: Any, which: slice = ALL) -> Floats:
         """(n, S, m) influence ``J @ l`` of n rows under their labels, on the coordinates ``which``."""

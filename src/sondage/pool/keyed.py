@@ -75,7 +75,8 @@ class LazyOrder:
         return self._n
 
     def __getitem__(self, k: int) -> int:
-        self._extend(k + 1)
+        if k >= len(self._rows):
+            self._extend(k + 1)
         return int(self._rows[k])
 
     def first(self, k: int) -> tuple[Ints, Array]:

@@ -248,6 +248,11 @@ class Pool:
         id: Id = self.ids[row].item()
         return id
 
+    def ids_of(self, rows: Ints) -> list[Id]:
+        """The ids of many rows."""
+        ids: list[Id] = self.ids[rows].tolist()
+        return ids
+
     def payload_of(self, row: int) -> dict[str, Any]:
         """What to show of an item: its payload columns."""
         at = row if self._row_in_source is None else int(self._row_in_source[row])

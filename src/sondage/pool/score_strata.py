@@ -43,14 +43,15 @@ class ScoreBands(Strata):
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """Bands in the order of the score."""
-        return self.describe(pool, systems, seed).codes
+        score = self.column(pool, systems)
+        inner = self._inner(score)
+        return numbered(boundaries.bands(inner, score), len(inner) + 1)[0]
 
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
         """The bands with their edges; fewer than asked for are explained."""
         score = self.column(pool, systems or (pool.system_name(),))
         low, high = float(score.min()), float(score.max())
-        inner = np.unique(self.cuts(score))
-        inner = inner[(inner > low) & (inner <= high)]
+        inner = self._inner(score)
         # A band without items is a node without items in the tree over all bands.
         full = complete_tree(len(inner) + 1)
         codes, used, tree = numbered(boundaries.bands(inner, score), len(inner) + 1, full)
@@ -70,6 +71,11 @@ class ScoreBands(Strata):
             tuple(notes),
             tree,
         )
+
+    def _inner(self, score: Array) -> Floats:
+        """The boundaries that part scores."""
+        inner = np.unique(self.cuts(score))
+        return np.asarray(inner[(inner > score.min()) & (inner <= score.max())])
 
     def _why_fewer(self, score: Array, empty: int) -> str:
         different = len(np.unique(score))

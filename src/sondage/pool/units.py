@@ -16,6 +16,9 @@ from sondage.types import Array, Floats, Ints
 REPRESENTATIVES = 16
 """Items that stand for a cell whose losses differ inside."""
 _FEW = 16
+_BLOCK = 1 << 16
+_READY, _MOST_READY = 64, 1 << 20
+"""Items of a cell, and of all, that are put into keyed order at once; more only where they are asked for."""
 
 
 class Units(Protocol):
@@ -51,6 +54,9 @@ class Units(Protocol):
 
     def nth(self, unit: int, k: int) -> int:
         """The k-th row of a unit in keyed order."""
+
+    def rows_at(self, unit: Ints, k: Ints) -> Ints:
+        """``nth`` of many units at once."""
 
     def representatives(self) -> tuple[Ints, Ints]:
         """Rows that stand for the units, and the unit that each stands for."""
@@ -122,10 +128,50 @@ class CellUnits:
 
     def nth(self, unit: int, k: int) -> int:
         """The k-th row of a cell in keyed order."""
+        begin, count, rows = self._first
+        if k < count[unit]:
+            return int(rows[begin[unit] + k])
+        return int(self.members(unit)[self._order(unit)[k]])
+
+    def rows_at(self, unit: Ints, k: Ints) -> Ints:
+        """``nth`` of many cells at once."""
+        begin, count, rows = self._first
+        ready = k < count[unit]
+        out = np.empty(len(unit), dtype=np.int64)
+        out[ready] = rows[begin[unit[ready]] + k[ready]]
+        for j in np.flatnonzero(~ready).tolist():
+            out[j] = self.nth(int(unit[j]), int(k[j]))
+        return out
+
+    @cached_property
+    def _first(self) -> tuple[Ints, Ints, Ints]:
+        """Where the first rows of each cell in keyed order begin, how many they are, and these rows.
+
+        Found in one pass, so that no later step depends on the size of a cell: they are all the rows with a
+        key below a limit that leaves about ``_READY``.
+        """
+        ready = min(_READY, max(_MOST_READY // self.count, 1))
+        limit = np.full(self.count, 2**64 - 1, dtype=np.uint64)
+        larger = self.size > ready
+        limit[larger] = np.floor(ready / self.size[larger] * 2.0**64).astype(np.uint64)
+        pieces, keys = [], []
+        for start in range(0, len(self.codes), _BLOCK):
+            key = keyed_hash(self._seed, self._pool.ids[start : start + _BLOCK])
+            kept = np.flatnonzero(key <= limit[self.codes[start : start + _BLOCK]])
+            pieces.append(kept + start)
+            keys.append(key[kept])
+        rows, key = np.concatenate(pieces), np.concatenate(keys)
+        cell = self.codes[rows]
+        count = np.bincount(cell, minlength=self.count)
+        # Rows are in the order of ids, so a stable sort breaks equal keys by id.
+        return np.cumsum(count) - count, count, rows[np.lexsort((key, cell))]
+
+    def _order(self, unit: int) -> LazyOrder:
+        """A cell in keyed order, for those that are read on and on."""
         if unit not in self._orders:
             rows = self.members(unit)
             self._orders[unit] = LazyOrder(len(rows), lambda: keyed_hash(self._seed, self._pool.ids[rows]))
-        return int(self.members(unit)[self._orders[unit][k]])
+        return self._orders[unit]
 
     def representatives(self) -> tuple[Ints, Ints]:
         """One row per cell if all its items have the same losses, otherwise some spread over it."""
@@ -183,6 +229,12 @@ class ItemUnits:
     def nth(self, unit: int, k: int) -> int:
         """The row itself."""
         if k:
+            raise IndexError("a unit of one item has no further items")
+        return unit
+
+    def rows_at(self, unit: Ints, k: Ints) -> Ints:
+        """The rows themselves."""
+        if k.any():
             raise IndexError("a unit of one item has no further items")
         return unit
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sondage.designs.allocation import WaterLevel
 from sondage.designs.base import Problem, Table
+from sondage.designs.sharing import WaterLevel
 from sondage.errors import InvalidInput
 from sondage.pool.score_column import score_column
 from sondage.study import Study

@@ -20,7 +20,8 @@ from sondage.types import Floats
 class Diagnostics:
     """What a study's design gives away.
 
-    ``kl``: divergence of its next chances from the optimal ones, ``sum q* log(q* / q)``; infinite where it
+    ``kl``: divergence of its next chances from the optimal ones, ``sum q* log(q* / q)``, over the items that
+    can come next: all of them, or where none comes twice those not asked before. Infinite where the design
     never looks at an item that matters; nan for designs without chances. ``floor``: the least variance of one
     draw with replacement, ``(sum |influence|)^2``, over the number of labels so far. ``regret``: variance of
     the labels so far over that of the best allocation of as many to the same cells; nan for designs
@@ -65,22 +66,29 @@ def true_influence(study: Study, y: Floats) -> Floats:
 
 
 def item_chances(problem: Problem, table: Table) -> Floats | None:
-    """(N,) chance of every item at the next draw; None where the table has quotas."""
+    """(N,) chance of every item at the next draw, nan where it cannot come again.
+
+    None where the table has quotas.
+    """
     if table.chance is None:
         return None
     chance = table.chance[problem.units.codes].astype(np.float64)
     if table.asked is not None:
         chance[problem.asked_rows] = table.asked
-    elif not problem.units.itemwise:
-        chance[problem.asked_rows] = 0.0
-    return np.asarray(chance / chance.sum())
+    elif table.kind != "wr" and not problem.units.itemwise:
+        chance[problem.asked_rows] = np.nan
+    return np.asarray(chance / np.nansum(chance))
 
 
 def divergence(best: Floats, chance: Floats | None) -> float:
-    """Kullback-Leibler divergence of chances from those in proportion to ``best``."""
+    """Kullback-Leibler divergence of chances from those in proportion to ``best``, over the same items."""
     if chance is None:
         return float("nan")
-    share = best / best.sum()
+    possible = ~np.isnan(chance)
+    total = float(best[possible].sum())
+    if not total > 0:  # nothing that matters is left: whatever comes next is as good
+        return 0.0
+    share = np.where(possible, best, 0.0) / total
     mine = share > 0
     with np.errstate(divide="ignore"):
         return float((share[mine] * (np.log(share[mine]) - np.log(chance[mine]))).sum())

@@ -35,6 +35,7 @@ class Setting(NamedTuple):
     seed: int
     interval: str | None
     confidence_level: float
+    truth: Floats
 
 
 COLUMNS = (
@@ -72,8 +73,9 @@ def simulate(
 
     ``labels`` maps ids to labels, or lists them in the order of ``pool.ids``. Each repeat has a seed of
     its own, derived from ``rng`` and its number, so that the result does not depend on ``workers``
-    (default: one per core). One row per repeat, coordinate and budget; an undefined estimate has value
-    nan and ``defined`` False.
+    (default: one per core). ``batch`` labels are asked for at a time, whatever the design likes: pass
+    ``batch=design.batch`` for that. One row per repeat, coordinate and budget; an undefined estimate has
+    value nan and ``defined`` False.
 
     >>> from sondage.datasets import synthetic_pool
     >>> pool, labels = synthetic_pool(n=500, prevalence=.2)
@@ -89,16 +91,18 @@ def simulate(
     if workers is not None and workers < 1:
         raise InvalidInput(f"workers= must be at least 1, not {workers}")
     wanted = tuple(sorted({int(budget) for budget in budgets}))
+    chosen, y = resolve(measure), encoded_labels(pool, labels)
     setting = Setting(
         pool,
-        encoded_labels(pool, labels),
-        resolve(measure),
+        y,
+        chosen,
         design,
         wanted,
         batch,
         seed_from(rng),
         interval,
         confidence_level,
+        pool_value(chosen.bind(pool), pool, y),
     )
     rows: list[tuple[Any, ...]] = []
     workers = min(workers or os.cpu_count() or 1, repeats)
@@ -122,14 +126,15 @@ def simulate(
 
 def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
     """One study from the first label to the last budget."""
-    pool, measure = setting.pool, setting.measure.bind(setting.pool)
-    truth = pool_value(measure, pool, setting.y)
+    pool = setting.pool
     seed = int.from_bytes(stream(setting.seed, "simulate", number).words(2).tobytes(), "little")
     most = min(setting.budgets[-1], len(pool))
     study = create_study(
         pool,
         setting.measure,
-        design=resolve_design(setting.design, "deterministic", pool, measure).with_truth(setting.y),
+        design=resolve_design(setting.design, "deterministic", pool, setting.measure.bind(pool)).with_truth(
+            setting.y
+        ),
         rng=np.random.default_rng(seed),
         confidence_level=setting.confidence_level,
     )
@@ -144,13 +149,15 @@ def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
                 items = study.ask(n)
             except NothingLeft:
                 break
-            study.tell({item.id: pool.labels.decode(setting.y[pool.row_of(item.id)]) for item in items})
+            ids = [item.id for item in items]
+            told = setting.y[pool.rows_of(ids)].tolist()
+            study.tell({id: pool.labels.decode(y) for id, y in zip(ids, told, strict=True)})
         seconds = time.perf_counter() - begun
         estimate = study.estimate(interval=setting.interval)
         columns = [
             np.atleast_1d(one)
             for one in (
-                truth,
+                setting.truth,
                 estimate.value,
                 estimate.ci.low,
                 estimate.ci.high,

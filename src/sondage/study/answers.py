@@ -24,7 +24,7 @@ def checked_answers(
 def _checked(
     state: StudyState, id: Id, label: Any, annotator: str | None, replace: bool, now: float
 ) -> Answer:
-    row = state.parts.pool.row_of(id)
+    row = state.ledger.row_of(id)
     if not state.ledger.is_asked(row):
         raise UnknownItem(
             f"id {id!r} was never asked, so its chance is unknown and its label cannot be used: "
@@ -50,7 +50,7 @@ def _checked(
 
 def withdrawal(state: StudyState, id: Id) -> Answer:
     """The record that takes back all answers to an item."""
-    row = state.parts.pool.row_of(id)
+    row = state.ledger.row_of(id)
     if not any(state.ledger.answers(row)):
         raise UnknownItem(f"id {id!r} has no answer that could be taken back")
     return Answer(state.parts.pool.id_of(row), None, refused=False, replace=True, at=time.time())

@@ -16,7 +16,7 @@ from sondage.journal import Answer, Lease, Record, Round
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
-from sondage.types import Array, Bools, Floats, Ints
+from sondage.types import Array, Bools, Floats, Id, Ints
 
 ADJUDICATOR = "adjudicator"
 """The annotator whose answer overrides the majority."""
@@ -61,6 +61,9 @@ class Slot:
         if ADJUDICATOR in self.answers:
             final = self.answers[ADJUDICATOR]
             return (REFUSED, np.nan) if final is None else (ANSWERED, final)
+        if len(self.answers) == 1:
+            (only,) = self.answers.values()
+            return (REFUSED, np.nan) if only is None else (ANSWERED, only)
         told = Counter(code for code in self.answers.values() if code is not None)
         if not told:
             return REFUSED, np.nan
@@ -107,11 +110,15 @@ class Ledger:
         self._slots: list[Slot] = []
         self._slot_row, self._slot_unit = Growing(np.int64), Growing(np.int64)
         self._slot_y, self._slot_status = Growing(np.float64), Growing(np.int64)
+        self._slot_draw = Growing(np.int64)
         self._slots_of: dict[int, list[int]] = {}
+        self._row_of: dict[Id, int] = {}
         self._asked_mask: Bools | None = None
+        self._seen: Seen | None = None
 
     def apply(self, seq: int, record: Record) -> None:
         """Take in one event."""
+        self._seen = None
         if isinstance(record, Round):
             self._apply_round(record)
         elif isinstance(record, Answer):
@@ -135,6 +142,11 @@ class Ledger:
     @property
     def seen(self) -> Seen:
         """Labels known now."""
+        if self._seen is None:
+            self._seen = self._labels_known()
+        return self._seen
+
+    def _labels_known(self) -> Seen:
         told = self._slot_status.view == ANSWERED
         seen = Seen(self._slot_unit.view[told], self._slot_row.view[told], self._slot_y.view[told])
         if not self.rounds or self.rounds[-1].kind != "wr":
@@ -176,6 +188,10 @@ class Ledger:
         """The slot of every draw."""
         return self._columns["slot"].view
 
+    def drawn(self, name: str, slots: Ints) -> Array:
+        """A column of the draws that made some slots."""
+        return self._columns[name].view[self._slot_draw.view[slots]]
+
     @property
     def status(self) -> Ints:
         """The status of every slot."""
@@ -191,6 +207,11 @@ class Ledger:
         """Number of items that all rounds asked for."""
         return self.rounds[-1].expected if self.rounds else 0.0
 
+    def row_of(self, id: Id) -> int:
+        """The row of an id; those asked are at hand."""
+        row = self._row_of.get(id) if type(id) in (int, str) else None  # 1.0 and True are no ids
+        return self.pool.row_of(id) if row is None else row
+
     def is_asked(self, row: int) -> bool:
         """Whether the item was ever asked."""
         return row in self._slots_of
@@ -204,21 +225,25 @@ class Ledger:
         scale = np.nan if record.scale is None else record.scale
         self.rounds.append(RoundInfo(record.kind, scale, record.expected))  # type: ignore[arg-type]
         self.digests.append(record.table)
-        rows = self.pool.rows_of(record.id)
-        slots = []
-        for row, unit, new in zip(rows.tolist(), record.unit, record.new, strict=True):
-            if new:
-                slots.append(len(self._slots))
+        rows, before = self.pool.rows_of(record.id), len(self._slots)
+        new = np.array(record.new, dtype=bool)
+        slots = np.empty(len(rows), dtype=np.int64)
+        slots[new] = np.arange(before, before + int(new.sum()))
+        for k, (id, row, fresh) in enumerate(zip(record.id, rows.tolist(), record.new, strict=True)):
+            if fresh:
+                self._row_of[id] = row
                 self._slots_of.setdefault(row, []).append(len(self._slots))
                 self._slots.append(Slot())
-                self._slot_row.extend((row,))
-                self._slot_unit.extend((unit,))
-                self._slot_y.extend((np.nan,))
-                self._slot_status.extend((OPEN,))
-                if self._asked_mask is not None:
-                    self._asked_mask[row] = True
             else:
-                slots.append(self._slots_of[row][0])
+                slots[k] = self._slots_of[row][0]
+        count = len(self._slots) - before
+        self._slot_row.extend(rows[new])
+        self._slot_unit.extend(np.array(record.unit, dtype=np.int64)[new])
+        self._slot_y.extend(np.full(count, np.nan))
+        self._slot_status.extend(np.full(count, OPEN))
+        self._slot_draw.extend(len(self._columns["slot"].view) + np.flatnonzero(new))
+        if self._asked_mask is not None:
+            self._asked_mask[rows] = True
         for name, values in (
             ("round", [number] * len(slots)),
             ("row", rows),
@@ -233,13 +258,15 @@ class Ledger:
             self._columns[name].extend(values)
 
     def _apply_answer(self, seq: int, record: Answer) -> None:
-        row = self.pool.row_of(record.id)
+        row = self.row_of(record.id)
         slots = self._slots_of[row]
-        # With a stochastic oracle the next unanswered draw of the item gets the answer, and a
-        # correction goes to the last answered one.
-        waiting = [slot for slot in slots if not self._slots[slot].answers]
-        done = [slot for slot in slots if self._slots[slot].answers]
-        number = done[-1] if done and (record.replace or not waiting) else waiting[0]
+        number = slots[0]
+        if len(slots) > 1:
+            # With a stochastic oracle the next unanswered draw of the item gets the answer, and a
+            # correction goes to the last answered one.
+            waiting = [slot for slot in slots if not self._slots[slot].answers]
+            done = [slot for slot in slots if self._slots[slot].answers]
+            number = done[-1] if done and (record.replace or not waiting) else waiting[0]
         slot = self._slots[number]
         who: Any = record.annotator
         if record.replace:
@@ -265,4 +292,4 @@ class Ledger:
 
 
 def _floats(values: list[float | None]) -> Floats:
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return np.array(values, dtype=np.float64)  # None becomes nan

@@ -34,7 +34,7 @@ def next_round(state: StudyState, n: int, annotator: str | None) -> list[Record]
 
 
 def _records(state: StudyState, n: int, table: Table, draws: Draws, annotator: str | None) -> list[Record]:
-    ids = [state.parts.pool.id_of(row) for row in draws.row.tolist()]
+    ids = state.parts.pool.ids_of(draws.row)
     this = Round(
         number=len(state.ledger.rounds),
         kind=table.kind,

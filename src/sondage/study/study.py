@@ -432,26 +432,25 @@ class Study:
 
     def _items(self, slots: Ints) -> list[Item]:
         """Items as an oracle sees them; why each was asked is said when somebody wants to know."""
-        drawn = self.state.ledger.sample
-        drawn = drawn.where(drawn.new)
-        pool, items = self.pool, []
-        for slot in slots.tolist():
-            row = int(drawn.row[slot])
-            why = partial(_reason, self.state, drawn, slot)
-            items.append(Item(pool.id_of(row), pool.payload_of(row), pool.cost_of(row), why))
-        return items
+        pool, state = self.pool, self.state
+        rows = state.ledger.drawn("row", slots)
+        return [
+            Item(id, pool.payload_of(row), pool.cost_of(row), partial(_reason, state, slot))
+            for id, row, slot in zip(pool.ids_of(rows), rows.tolist(), slots.tolist(), strict=True)
+        ]
 
 
-def _reason(state: StudyState, drawn: Sample, slot: int) -> str:
+def _reason(state: StudyState, slot: int) -> str:
     """Why a drawn item was asked: what the design says of its unit, and the chance by which it was drawn."""
-    p, pi, left = drawn.p[slot], drawn.pi[slot], drawn.left[slot]
+    columns = ("p", "pi", "left", "round", "unit")
+    p, pi, left, number, unit = (state.ledger.drawn(name, np.array([slot])).item() for name in columns)
     if not np.isnan(pi):
         chance = f"included with chance {pi:.2g}"
     elif not np.isnan(p):
         chance = f"drawn with chance {p:.2g}"
     else:
         chance = f"at random from {left:,} items of its cell" if left > 1 else "the last item of its cell"
-    why = state.parts.design.reason(state.problem_of(int(drawn.round[slot])), int(drawn.unit[slot]))
+    why = state.parts.design.reason(state.problem_of(number), unit)
     return f"{why}; {chance}" if why else chance
 
 

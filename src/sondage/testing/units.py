@@ -138,6 +138,22 @@ class UnitsSuite:
             with pytest.raises(IndexError):
                 units.nth(number, int(units.size[number]))
 
+    def test_rows_at_is_nth_of_many(self, columns: dict[str, Any]) -> None:
+        """In any order, repeated, and also of units of which ``nth`` was asked before."""
+        pool = Pool.from_arrays(**columns)
+        expected = self.listed(self.make_units(pool, SEED))
+        units = self.make_units(pool, SEED)
+        pairs = [(u, k) for u in range(units.count) for k in range(int(units.size[u]))]
+        units.nth(*pairs[-1])
+        random = np.random.default_rng(0)
+        for some in (random.permutation(len(pairs)), random.integers(0, len(pairs), 20), np.arange(0)):
+            unit, k = np.array(pairs, dtype=np.int64)[some].T
+            found = units.rows_at(unit, k)
+            assert found.tolist() == [expected[u][i] for u, i in zip(unit.tolist(), k.tolist(), strict=True)]
+            assert np.issubdtype(found.dtype, np.integer)
+        with pytest.raises(IndexError):
+            units.rows_at(np.array([0]), units.size[:1])
+
     def test_nth_is_a_plain_int(self, columns: dict[str, Any]) -> None:
         """Rows are Python ints, fit for a journal."""
         units = self.make_units(Pool.from_arrays(**columns), SEED)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sondage.designs.allocation import WaterLevel, shares, top_up
+from sondage.designs.sharing import WaterLevel, shares, top_up
 
 SIZES = arrays(
     np.float64,

@@ -1,0 +1,139 @@
+"""Sizes to draw by: how much an item left in each unit, and each item asked, is expected to move the measure.
+
+What adaptive designs work out before every round, and therefore from as little as they can: units, and
+the labels seen.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from sondage.designs.base import Problem
+from sondage.designs.influence import floored, target, uniform_variance, unit_mean, unit_nodes
+from sondage.measures.base import Measure
+from sondage.pool.rows import Rows
+from sondage.types import Bools, Floats, Ints
+
+
+def drawing_size(
+    problem: Problem,
+    power: Literal[1, 2],
+    *,
+    epsilon: float = 0.0,
+    floor: float = 0.0,
+    R: Floats | None = None,
+) -> tuple[Floats, Floats]:
+    """(U,) and (asked,) size of the influence of an item left in each unit, and of each item asked.
+
+    The label of an item that has one is known; an open one is like the others of its unit. Power 1 is the
+    mean absolute influence, power 2 the root mean square. ``epsilon``, in shares of the largest, is the
+    least influence of a label that has any loss at all (Marchant and Rubinstein 2021, Prop. 2); ``floor``
+    the least chance of any label that the design reckons with. ``R`` are the averages to linearise at: by
+    default the labels seen and the belief about the rest.
+    """
+    rows, unit, nodes = unit_nodes(problem)
+    measure, count = problem.measure, problem.units.count
+    left = _of_units(problem, rows, nodes.labels)
+    told = ~np.isnan(problem.labels)
+    if problem.oracle != "deterministic":  # answers that vary tell nothing for sure
+        told[:] = False
+    known = _Known(problem, told, left) if told.any() else None
+    if R is None:
+        number = problem.units.size - np.bincount(problem.asked_units[told], minlength=count)
+        share = (number / np.bincount(unit, minlength=count))[unit]
+        R = left.total(nodes.weights, share)
+        R = (R if known is None else R + known.total()) / len(problem.pool)
+    variance = None
+    if problem.objective.scaled and measure.m > 1:
+        share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
+        variance = uniform_variance(measure, R, [(left.rows, nodes, share)])
+    slope = target(problem, R, variance)
+    weights = floored(problem.pool, nodes.weights, floor)
+    if problem.pool.labels.kind == "vector":  # labels that are not written out: the root mean square
+        size = np.sqrt(unit_mean(measure.spread(left.rows, nodes.labels, weights, slope), unit, count))
+        return size, size[problem.asked_units]
+    norm = left.norm(slope)
+    least = epsilon * norm.max(initial=0.0)
+    norm = np.maximum(norm, least * left.bears)
+    each = unit_mean((weights * norm**power).sum(axis=1), unit, count)
+    size = each if power == 1 else np.sqrt(each)
+    asked = size[problem.asked_units]
+    if known is not None:
+        asked[told] = known.norm(norm, slope, least)
+    return size, asked
+
+
+class _Losses:
+    """Some rows under labels: their losses are worked out once where the measure is made of nothing else."""
+
+    def __init__(self, measure: Measure, rows: Rows, y: Floats) -> None:
+        self.measure, self.rows, self.y = measure, rows, y
+        kind = type(measure)
+        plain = all(
+            getattr(kind, name) is getattr(Measure, name) for name in ("total", "expected_total", "influence")
+        )
+        self._loss = measure.loss(rows, y) if plain and not measure.wide else None
+
+    def total(self, weights: Floats, factor: Floats | None = None) -> Floats:
+        """(d,) sum over rows and labels of the losses by their weight and the factor of the row."""
+        if self._loss is not None:
+            weights = weights if factor is None else weights * factor[:, None]
+            return np.asarray(np.einsum("ns,nsd->d", weights, self._loss))
+        if factor is not None:
+            return self.measure.expected_total(self.rows, self.y, weights, factor)
+        return self.measure.total(self.rows, self.y, weights)
+
+    def norm(self, slope: Any) -> Floats:
+        """(n, S) length of the influence of each row under each label."""
+        if self._loss is None:
+            influence = self.measure.influence(self.rows, self.y, slope)
+        else:
+            influence = self._loss @ slope.T
+        return np.asarray(np.sqrt(np.square(influence).sum(axis=-1)))
+
+    @cached_property
+    def bears(self) -> Floats | float:
+        """(n, S) 1 where a label brings any loss beside the weight; 1 throughout where losses are many."""
+        if self.measure.wide:
+            return 1.0
+        loss = self.measure.loss(self.rows, self.y) if self._loss is None else self._loss
+        return np.asarray((loss[..., 1:] != 0).any(axis=-1), dtype=np.float64)
+
+
+class _Known:
+    """Items with a label: where those of a unit are alike, all is known of them from the unit's own row."""
+
+    def __init__(self, problem: Problem, told: Bools, units: _Losses) -> None:
+        self._units, self._count = units, problem.units.count
+        y, self._own = problem.labels[told], None
+        if units.y.ndim == 1 and len(units.rows) == self._count:  # classes, and one row for each unit
+            self._place = problem.asked_units[told], y.astype(np.int64)
+        else:
+            self._own = _Losses(problem.measure, problem.pool.rows(problem.asked_rows[told]), y[:, None])
+
+    def total(self) -> Floats:
+        """(d,) sum of their losses."""
+        if self._own is not None:
+            return self._own.total(np.ones((len(self._own.rows), 1)))
+        unit, y = self._place
+        labels = len(self._units.y)
+        counts = np.bincount(unit * labels + y, minlength=self._count * labels).astype(np.float64)
+        return self._units.total(counts.reshape(self._count, labels))
+
+    def norm(self, of_units: Floats, slope: Any, least: float) -> Floats:
+        """(n,) length of their influence, given that of every unit under every label."""
+        if self._own is not None:
+            return np.maximum(self._own.norm(slope), least * self._own.bears)[:, 0]
+        return np.asarray(of_units[self._place])
+
+
+def _of_units(problem: Problem, rows: Ints, labels: Floats) -> _Losses:
+    """The representatives of the units under every label; of classes, which stay the same, made once."""
+
+    def make() -> _Losses:
+        return _Losses(problem.measure, problem.pool.rows(rows), labels)
+
+    return problem.once("losses of the units", make) if labels.ndim == 1 else make()
