@@ -119,7 +119,7 @@ def labels_for(labels: Ints, width: Floats, target: float, size: int, end: float
     ``end``, the width with the whole pool labelled. What is reached before the first number is that number.
 
     >>> labels_for(np.array([100, 400]), np.array([0.2, 0.1]), 0.15, 10_000)
-    171.0
+    178.0
     """
     if width[0] <= target:
         return float(labels[0])
