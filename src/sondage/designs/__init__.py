@@ -3,6 +3,7 @@
 from sondage.designs import allocations
 from sondage.designs.ais import AIS
 from sondage.designs.allocation import WaterLevel
+from sondage.designs.audit import Audit
 from sondage.designs.base import Design, Problem, Table
 from sondage.designs.draw import Draws, History, Limit, draw
 from sondage.designs.importance import Importance
@@ -16,6 +17,7 @@ from sondage.designs.uniform import Uniform
 
 __all__ = [
     "AIS",
+    "Audit",
     "Design",
     "Draws",
     "History",

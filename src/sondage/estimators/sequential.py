@@ -111,8 +111,8 @@ class SequentialEstimator(Estimator):
         loss = case.once("unit loss", lambda: _unit_losses(case)) - predicted[-1][:, None, :]
         second = np.einsum("us,usd,use->ude", at_least(share, 1.0 / len(case.pool)), loss, loss)
         asked = np.bincount(case.sample.unit[case.sample.new], minlength=case.units.count)
-        left = np.maximum(case.units.size - asked, 0)
-        chance = table.chance / max(float(table.chance @ left), 1e-300)
+        left = case.units.size - asked
+        chance = table.next_chance(case.units.size, asked)
         factor = np.where(chance > 0, left / np.maximum(chance, 1e-300), 0.0)
         return np.asarray(squared_shares * np.einsum("u,ude->de", factor, second) / len(case.pool) ** 2)
 
