@@ -1,9 +1,9 @@
 """Sequences: how often they ever miss, how wide they are, when two systems are told apart, and their speed.
 
-A sequence only ever gives up cells, so that it has ever missed if it misses at the end. Draws are those of a
-study (``benchmarks/_paths.py``); a path of 2,000 draws is looked at in one pass. Beside it: an ordinary interval
-looked at after every round. ``--parts`` runs some of the tables and takes the others from the last result;
-``--docs`` puts them into docs/sequences.md.
+Draws are those of a study (``benchmarks/_paths.py``). A sequence has ever missed if it has ever given up the
+cell in which the truth lies, which takes the capital at the two ends of that cell; widths take all cells, and
+are means over fewer runs. Beside it: an ordinary interval looked at every 50 labels. ``--parts`` runs some of
+the tables and takes the others from the last result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sondage.datasets import synthetic_pool
 from sondage.designs import Audit, Design, Sequential
 from sondage.estimators import estimate_totals
 from sondage.estimators.increments import Increments
-from sondage.intervals import AsymptoticSequence, Interval, Sequence
+from sondage.intervals import AsymptoticSequence, BoxSequence, Interval, Sequence
 from sondage.intervals.betting import Walk
 from sondage.intervals.sequence import evidence
 from sondage.measures import Difference, pool_value, resolve
@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> Result:
         elif title in before:
             result.tables[title] = before[title]
     result.notes.append(
-        f"nominal .05; standard error of a rate of .05: {np.sqrt(NOMINAL * (1 - NOMINAL) / args.runs):.3f} in "
-        f"{args.runs:,} runs."
+        f"nominal .05; standard error of a rate of .05 in {args.runs:,} runs: "
+        f"{np.sqrt(NOMINAL * (1 - NOMINAL) / args.runs):.3f}."
     )
     return result
 
@@ -86,6 +86,23 @@ def ends(interval: Interval, path: Path, measure: Measure, labels: int | None = 
     """Limits of a measure with one coordinate after so many draws."""
     low, high = interval.limits(path.totals(measure, labels), measure, 1 - NOMINAL, 2, stream(1, "interval"))
     return float(low[0]), float(high[0])
+
+
+class OneCell(Walk):
+    """Capital at the two ends of one cell."""
+
+    knots = 2
+
+
+def ever_missed(path: Path, measure: Measure, truth: float) -> bool:
+    """Whether the cell of the truth has been given up at any draw."""
+    assert measure.ratio is not None
+    num, den = measure.ratio
+    points = np.linspace(0.0, 1.0, Sequence().cells + 1)
+    cell = min(int(np.searchsorted(points, truth, "right")) - 1, Sequence().cells - 1)
+    increments = Increments(path.case(measure))
+    walk = OneCell(increments, num, -den, points[cell : cell + 2]).advance(increments)
+    return bool(max(walk.greatest_plus[1], walk.greatest_minus[0]) >= np.log(2 / NOMINAL))
 
 
 def in_one_pass(path: Path, measure: Measure, looks: list[int]) -> list[tuple[float, float]]:
@@ -117,8 +134,9 @@ def misses(
     workers: int | None = None,
     design: Design | None = None,
     measures: tuple[str, ...] = MEASURES,
+    wide: int | None = None,
 ) -> list[Row]:
-    """A row per measure: how often the sequence ever misses, and its mean width."""
+    """A row per measure: how often the sequence ever misses, and its mean width in ``wide`` of the runs."""
     pool, answers = labelled(name)
     y = labels_of(pool, answers)
     paths = Paths(pool, y, "f1", design or Audit())
@@ -126,13 +144,18 @@ def misses(
     truth = [float(pool_value(one, pool, y)[0]) for one in bound]
     looks = [n for n in LOOKS if n <= labels]
 
+    wide = runs if wide is None else min(wide, runs)
+
     def one(number: int) -> list[list[float]]:
         silent = np.random.default_rng(number).random(len(pool)) < refused
         path = paths(number, labels, batch, silent if refused else None)
         found = []
         for measure, true in zip(bound, truth, strict=True):
-            limits = in_one_pass(path, measure, [*looks, labels])
-            found.append([float(outside(true, limits[-1])), *(high - low for low, high in limits)])
+            width = np.full(len(looks), np.nan)
+            if number < wide:
+                limits = in_one_pass(path, measure, looks)
+                width = np.array([high - low for low, high in limits])
+            found.append([float(ever_missed(path, measure, true)), *width])
         return found
 
     found = np.array(in_parallel(one, runs, workers))
@@ -140,7 +163,7 @@ def misses(
     for j, measure in enumerate(measures):
         row: Row = {"positives": name, "measure": measure, "runs": runs, "labels": labels, "round": batch}
         row["ever missed"] = float(found[:, j, 0].mean())
-        row |= {f"width at {n}": float(found[:, j, 1 + k].mean()) for k, n in enumerate(looks)}
+        row |= {f"width at {n}": float(found[:wide, j, 1 + k].mean()) for k, n in enumerate(looks)}
         rows.append(row)
     return rows
 
@@ -148,13 +171,14 @@ def misses(
 def one_system(args: argparse.Namespace) -> list[Row]:
     rows = []
     for name in POOLS:
-        rows += misses(name, args.runs, args.labels, args.batch, workers=args.workers)
+        rows += misses(name, args.runs, args.labels, args.batch, workers=args.workers, wide=args.few)
+        print(f"    {name}: done", flush=True)
     return rows
 
 
 def variants(args: argparse.Namespace) -> list[Row]:
     """Rounds of other lengths, and labels that cannot be told."""
-    run_of = partial(misses, workers=args.workers, measures=("f1",))
+    run_of = partial(misses, workers=args.workers, measures=("f1",), wide=args.few // 2)
     rows = []
     for name in ("5 %",):
         rows += [{"case": "rounds of 1", **row} for row in run_of(name, args.few, 500, 1)]
@@ -189,7 +213,7 @@ def designs(args: argparse.Namespace) -> list[Row]:
 
 
 def ordinary(args: argparse.Namespace) -> list[Row]:
-    """An ordinary interval, looked at after every round from 100 labels on, beside the sequence."""
+    """An ordinary interval, looked at every 50 labels from 100 on, beside the sequence."""
     rows = []
     wald = Interval.from_alias("wald")
     for name in POOLS:
@@ -226,8 +250,9 @@ def ordinary(args: argparse.Namespace) -> list[Row]:
     return rows
 
 
-CURVE = tuple(range(50, 1001, 25)) + (1250, 1500, 1750, 2000)
+CURVE = (*range(50, 1001, 50), 1500, 2000)
 SHOWN = (50, 100, 150, 250, 350, 500, 750, 1000, 1500, 2000)
+"""Numbers of labels at which the ordinary interval is looked at, and at which widths are compared."""
 
 
 def asymptotic(args: argparse.Namespace) -> list[Row]:
@@ -257,6 +282,31 @@ def asymptotic(args: argparse.Namespace) -> list[Row]:
             row["ever missed"] = float(found[:, j, 0].mean())
             row |= {f"width at {n}": float(found[:, j, 1 + k].mean()) for k, n in enumerate((200, 500, 1000))}
             rows.append(row)
+    return rows
+
+
+def boxes(args: argparse.Namespace) -> list[Row]:
+    """The box sequence of Matthews' correlation: it only ever narrows, so the last look tells."""
+    rows = []
+    runs = args.runs // 2
+    for name in POOLS:
+        pool, answers = labelled(name)
+        y = labels_of(pool, answers)
+        paths, measure = Paths(pool, y, "f1", Audit()), resolve("matthews_corrcoef").bind(pool)
+        truth = float(pool_value(measure, pool, y)[0])
+
+        def one(number: int, paths: Paths = paths, measure: Measure = measure, truth: float = truth) -> Any:
+            path = paths(number, 1000, 50)
+            looks = LOOKS[:3] if number < args.few else LOOKS[2:3]
+            limits = [ends(BoxSequence(), path, measure, n) for n in looks]
+            width = [high - low for low, high in limits]
+            return [float(outside(truth, limits[-1])), *(width if len(width) == 3 else [np.nan] * 3)]
+
+        found = np.array(in_parallel(one, runs, args.workers))
+        row: Row = {"positives": name, "measure": "matthews_corrcoef", "runs": runs, "labels": 1000}
+        row["ever missed"] = float(found[:, 0].mean())
+        row |= {f"width at {n}": float(np.nanmean(found[:, 1 + k])) for k, n in enumerate(LOOKS[:3])}
+        rows.append(row)
     return rows
 
 
@@ -412,6 +462,7 @@ PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[Row]]]] = {
     "one": ("one system: runs that ever miss, and mean width", one_system),
     "variants": ("rounds of other lengths, and labels that cannot be told", variants),
     "asymptotic": ("asymptotic sequence: runs that ever miss, and mean width", asymptotic),
+    "box": ("box sequence: runs that ever miss, and mean width", boxes),
     "ordinary": ("width against labels, F1: sequence and ordinary interval", ordinary),
     "equal": ("true hypotheses about two systems: runs that ever reject them", equal_systems),
     "decided": ("two systems of which one is better: labels until that is sure", decided),

@@ -11,6 +11,7 @@ from sondage.plot.intervals import forest
 from sondage.plot.matrix import confusion
 from sondage.plot.over_labels import progress
 from sondage.plot.shape import design_shape
+from sondage.plot.widths import widths
 
 __all__ = [
     "confusion",
@@ -21,4 +22,5 @@ __all__ = [
     "progress",
     "reliability",
     "tree",
+    "widths",
 ]
