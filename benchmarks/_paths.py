@@ -17,12 +17,15 @@ from sondage.designs import Design, History, Limit, Problem, Table, draw
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, Totals, estimator_for
 from sondage.estimators.increments import Increments
 from sondage.estimators.sample import REFUSED
+from sondage.intervals import Interval
 from sondage.measures import Measure, resolve
 from sondage.objective import EstimateAll
 from sondage.pool.strata import Strata
 from sondage.pool.units import CellUnits
 from sondage.streams import seed_from, stream
 from sondage.types import Bools, Floats, Ints
+
+NOMINAL = 0.05
 
 
 @dataclass(frozen=True)
@@ -151,3 +154,17 @@ class Paths:
             seen=seen,
             memo=kept,
         )
+
+
+def labels_of(pool: Pool, answers: Any) -> Floats:
+    return np.array([answers[id] for id in pool.ids.tolist()], dtype=np.float64)
+
+
+def ends(interval: Interval, path: Path, measure: Measure, labels: int | None = None) -> tuple[float, float]:
+    """Limits of a measure with one coordinate after so many draws."""
+    low, high = interval.limits(path.totals(measure, labels), measure, 1 - NOMINAL, 2, stream(1, "interval"))
+    return float(low[0]), float(high[0])
+
+
+def outside(truth: float, limits: tuple[float, float]) -> bool:
+    return not limits[0] - 1e-9 <= truth <= limits[1] + 1e-9

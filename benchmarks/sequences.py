@@ -3,7 +3,7 @@
 Draws are those of a study (``benchmarks/_paths.py``). A sequence has ever missed if it has ever given up the
 cell in which the truth lies, which takes the capital at the two ends of that cell; widths take all cells, and
 are means over fewer runs. Beside it: an ordinary interval looked at every 50 labels. ``--parts`` runs some of
-the tables and takes the others from the last result.
+the tables and takes the others from the last result; ``--docs`` puts them into docs/sequences.md.
 """
 
 from __future__ import annotations
@@ -17,28 +17,25 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._paths import Path, Paths
+from benchmarks._paths import NOMINAL, Path, Paths, ends, labels_of, outside
 from benchmarks._pools import Labelled, available, load
 from benchmarks._results import FOLDER, Result, Row
-from benchmarks.variance import in_parallel
-from sondage import Pool, create_study
+from benchmarks._sequence_tables import CURVE, LOOKS, POOLS, SHOWN, markdown
+from benchmarks._two_systems import decided, equal_systems
+from benchmarks.variance import PROOF, embed, in_parallel
+from sondage import create_study
 from sondage.datasets import synthetic_pool
 from sondage.designs import Audit, Design, Sequential
 from sondage.estimators import estimate_totals
 from sondage.estimators.increments import Increments
 from sondage.intervals import AsymptoticSequence, BoxSequence, Interval, Sequence
 from sondage.intervals.betting import Walk
-from sondage.intervals.sequence import evidence
-from sondage.measures import Difference, pool_value, resolve
+from sondage.measures import pool_value, resolve
 from sondage.measures.base import Measure
-from sondage.measures.coordinates import two_sides
 from sondage.streams import stream
-from sondage.types import Floats
 
 MEASURES = ("f1", "recall", "precision", "accuracy")
-POOLS = {"40 %": (4000, 0.4), "5 %": (6000, 0.05), "1 %": (10_000, 0.01)}
-LOOKS = (250, 500, 1000, 2000)
-NOMINAL = 0.05
+PAGE = PROOF.with_name("sequences.md")
 REFERENCE = {"40 %": (0.167, 0.118, 0.083), "5 %": (0.37, 0.23, 0.13), "1 %": (0.74, 0.50, 0.31)}
 """Widths for F1 at 250, 500 and 1,000 labels that were aimed at: pools of the same kind, 12 cells."""
 
@@ -51,6 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--few", type=int, default=100, help="studies for what takes long: rounds of one, ordinary intervals")
     add("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="P", help=", ".join(PARTS))
     add("--workers", type=int, default=None)
+    add("--docs", action="store_true", help="put the tables into docs/sequences.md")
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -64,6 +62,9 @@ def run(args: argparse.Namespace) -> Result:
             print(f"  {name}: {time.process_time() - begun:.0f} s", flush=True)
         elif title in before:
             result.tables[title] = before[title]
+    if args.docs:
+        found = {name: result.tables.get(title, []) for name, (title, _) in PARTS.items()}
+        embed("sequences", markdown(found), PAGE)
     result.notes.append(
         f"nominal .05; standard error of a rate of .05 in {args.runs:,} runs: "
         f"{np.sqrt(NOMINAL * (1 - NOMINAL) / args.runs):.3f}."
@@ -76,16 +77,6 @@ def labelled(name: str) -> Labelled:
         n, prevalence = POOLS[name]
         return synthetic_pool(n, prevalence=prevalence, separation=2.0, rng=1)
     return load(name)
-
-
-def labels_of(pool: Pool, answers: Any) -> Floats:
-    return np.array([answers[id] for id in pool.ids.tolist()], dtype=np.float64)
-
-
-def ends(interval: Interval, path: Path, measure: Measure, labels: int | None = None) -> tuple[float, float]:
-    """Limits of a measure with one coordinate after so many draws."""
-    low, high = interval.limits(path.totals(measure, labels), measure, 1 - NOMINAL, 2, stream(1, "interval"))
-    return float(low[0]), float(high[0])
 
 
 class OneCell(Walk):
@@ -116,10 +107,6 @@ def in_one_pass(path: Path, measure: Measure, looks: list[int]) -> list[tuple[fl
         walk.advance(increments, n)
         found.append(interval.hull(Increments(path.case(measure, n)), walk, 1 - NOMINAL, 2))
     return found
-
-
-def outside(truth: float, limits: tuple[float, float]) -> bool:
-    return not limits[0] - 1e-9 <= truth <= limits[1] + 1e-9
 
 
 # ---- one system ----------------------------------------------------------------------------------
@@ -250,11 +237,6 @@ def ordinary(args: argparse.Namespace) -> list[Row]:
     return rows
 
 
-CURVE = (*range(50, 1001, 50), 1500, 2000)
-SHOWN = (50, 100, 150, 250, 350, 500, 750, 1000, 1500, 2000)
-"""Numbers of labels at which the ordinary interval is looked at, and at which widths are compared."""
-
-
 def asymptotic(args: argparse.Namespace) -> list[Row]:
     """The asymptotic sequence of Matthews' correlation and of F1, looked at every 100 labels."""
     rows = []
@@ -308,117 +290,6 @@ def boxes(args: argparse.Namespace) -> list[Row]:
         row |= {f"width at {n}": float(np.nanmean(found[:, 1 + k])) for k, n in enumerate(LOOKS[:3])}
         rows.append(row)
     return rows
-
-
-# ---- two systems ---------------------------------------------------------------------------------
-
-
-def told_apart(measure: str, runs: int, labels: int, batch: int = 25, workers: int | None = None) -> Row:
-    """How often two systems that are equal by construction are ever called different."""
-    pool, answers = mirrored_pool(500)
-    y = labels_of(pool, answers)
-    paths = Paths(pool, y, Difference(measure, "a", "b"), Audit())
-    interval = Sequence(margins=())
-
-    def one(number: int) -> bool:
-        return outside(0.0, ends(interval, paths(number, labels, batch), paths.measure))
-
-    wrong = in_parallel(one, runs, workers)
-    return {"pool": "mirrored", "measure": measure, "margin": 0.0, "runs": runs, "labels": labels,
-            "ever rejected": float(np.mean(wrong))}  # fmt: skip
-
-
-def beyond_the_margin(name: str, runs: int, labels: int, batch: int = 25, workers: int | None = None) -> Row:
-    """How often "A is at most B + margin", and its mirror image, are rejected at the true difference."""
-    pool, answers = crossing_pool() if name == "crossing" else better_pool()
-    y = labels_of(pool, answers)
-    paths = Paths(pool, y, Difference("f1", "a", "b"), Audit())
-    margin = float(pool_value(paths.measure, pool, y)[0])
-    sides = two_sides(paths.measure)
-    assert sides is not None
-    (a, b) = sides[0]
-
-    def one(number: int) -> bool:
-        increments = Increments(paths(number, labels, batch).case(paths.measure))
-        found = max(evidence(increments, a, b, margin), evidence(increments, b, a, -margin))
-        return found >= np.log(2 / NOMINAL)
-
-    wrong = in_parallel(one, runs, workers)
-    return {"pool": name, "measure": "f1", "margin": margin, "runs": runs, "labels": labels,
-            "ever rejected": float(np.mean(wrong))}  # fmt: skip
-
-
-def decided(args: argparse.Namespace) -> list[Row]:
-    """Labels until a better system is called better, with Decided() looked at every 25 labels."""
-    pool, answers = better_pool()
-    y = labels_of(pool, answers)
-    paths = Paths(pool, y, Difference("f1", "a", "b"), Audit())
-    margin = float(pool_value(paths.measure, pool, y)[0])
-    disagree = int((pool.system("a").prediction != pool.system("b").prediction).sum())
-
-    def one(number: int) -> float:
-        path = paths(number, 1500, 25)
-        for n in range(50, 1501, 25):
-            low, high = ends(Sequence(margins=()), path, paths.measure, n)
-            if low > -1e-9 and low >= 0.0 and high > 0.0 and low != -1.0:
-                return n
-            if high <= 0.0:
-                return -n
-        return np.inf
-
-    labels = np.array(in_parallel(one, args.few // 4, args.workers))
-    return [
-        {
-            "difference of F1": margin,
-            "items": len(pool),
-            "disagreements": disagree,
-            "runs": len(labels),
-            "decided by 1500": float(np.isfinite(labels).mean()),
-            "wrongly": float((labels < 0).mean()),
-            "median labels": float(np.median(np.abs(labels))),
-        }
-    ]
-
-
-def equal_systems(args: argparse.Namespace) -> list[Row]:
-    return [
-        *(told_apart(one, args.runs, 600, args.batch, args.workers) for one in ("f1", "accuracy", "recall")),
-        *(
-            beyond_the_margin(one, args.runs, 600, args.batch, args.workers)
-            for one in ("crossing", "one better")
-        ),
-    ]
-
-
-def mirrored_pool(n: int) -> Labelled:
-    """Every item twice, the systems exchanged."""
-    rng = np.random.default_rng(1)
-    y = (rng.random(n) < 0.3).astype(int)
-    a, b = ((rng.normal(size=n) + 2.5 * y > 1.3).astype(int) for _ in range(2))
-    return _two_systems(np.concatenate([y, y]), np.concatenate([a, b]), np.concatenate([b, a]))
-
-
-def crossing_pool(n: int = 2000) -> Labelled:
-    """One system finds more and is wrong more often: better in positives found, worse in accuracy."""
-    rng = np.random.default_rng(2)
-    y = (rng.random(n) < 0.3).astype(int)
-    score = rng.normal(size=n) + 2.5 * y
-    return _two_systems(y, (score > 0.9).astype(int), (score > 2.0).astype(int), score)
-
-
-def better_pool(n: int = 6000) -> Labelled:
-    """One system is a noisy copy of the other."""
-    rng = np.random.default_rng(3)
-    y = (rng.random(n) < 0.3).astype(int)
-    score = rng.normal(size=n) + 2.0 * y
-    worse = score + 0.6 * rng.normal(size=n)
-    return _two_systems(y, (score > 1.1).astype(int), (worse > 1.1).astype(int), score)
-
-
-def _two_systems(y: Any, a: Any, b: Any, score: Any = None) -> Labelled:
-    first = {"prediction": a} if score is None else {"prediction": a, "score": score}
-    pool = Pool.from_arrays(systems={"a": first, "b": {"prediction": b}})
-    return pool, dict(zip(pool.ids.tolist(), y.tolist(), strict=True))
 
 
 # ---- speed ---------------------------------------------------------------------------------------

@@ -8,20 +8,16 @@ import argparse
 
 import numpy as np
 import pytest
-from benchmarks._paths import Paths
+from benchmarks._paths import Paths, ends, labels_of, outside
+from benchmarks._two_systems import beyond_the_margin, told_apart
 from benchmarks.sequences import (
     REFERENCE,
     asymptotic,
-    beyond_the_margin,
     boxes,
-    ends,
     ever_missed,
     in_one_pass,
     labelled,
-    labels_of,
     misses,
-    outside,
-    told_apart,
 )
 from tests.slow.workers import WORKERS
 
