@@ -85,6 +85,9 @@ class BoxSequence(Interval):
         self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
     ) -> tuple[Floats, Floats]:
         """Range of the measure over the box of totals that their sequences leave."""
+        return self._range(totals, measure, level)
+
+    def _range(self, totals: Totals, measure: Measure, level: float) -> tuple[Floats, Floats]:
         increments = totals.increments
         assert increments is not None
         unknown = unknown_totals(increments)
@@ -110,9 +113,7 @@ class BoxSequence(Interval):
 
     def remarks(self, totals: Totals, measure: Measure, level: float) -> tuple[str, ...]:
         """That assumptions are broken, or that the interval says next to nothing so far."""
-        from sondage.streams import stream
-
-        low, high = self.limits(totals, measure, level, 2, stream(0, "interval"))
+        low, high = self._range(totals, measure, level)
         return remarks_on(measure, zip(low.tolist(), high.tolist(), strict=True))
 
 
