@@ -87,7 +87,7 @@ def decided(args: argparse.Namespace) -> list[Row]:
 
 def equal_systems(args: argparse.Namespace) -> list[Row]:
     return [
-        *(told_apart(one, args.runs, 600, args.batch, args.workers) for one in ("f1", "accuracy", "recall")),
+        *(told_apart(one, args.runs, 600, args.batch, args.workers) for one in ("f1", "accuracy")),
         *(
             beyond_the_margin(one, args.runs, 600, args.batch, args.workers)
             for one in ("crossing", "one better")
