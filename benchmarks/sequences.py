@@ -150,7 +150,8 @@ def misses(
     for j, measure in enumerate(measures):
         row: Row = {"positives": name, "measure": measure, "runs": runs, "labels": labels, "round": batch}
         row["ever missed"] = float(found[:, j, 0].mean())
-        row |= {f"width at {n}": float(found[:wide, j, 1 + k].mean()) for k, n in enumerate(looks)}
+        # A sequence that has lost the truth may have no value left when nearly all is known: it has no width.
+        row |= {f"width at {n}": float(np.nanmean(found[:wide, j, 1 + k])) for k, n in enumerate(looks)}
         rows.append(row)
     return rows
 
