@@ -442,12 +442,12 @@ def last_rows(name: str, args: argparse.Namespace) -> list[Row]:
     return list(next(iter(content["tables"].values())))
 
 
-def embed(name: str, lines: list[str]) -> None:
-    """Replace what stands between the markers of ``name`` in docs/proof.md."""
+def embed(name: str, lines: list[str], page: Path = PROOF) -> None:
+    """Replace what stands between the markers of ``name`` in a page, by default docs/proof.md."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    text = PROOF.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(begin)
     _, found, after = rest.partition(end)
     if not found:
-        raise ValueError(f"docs/proof.md has no markers {begin} ... {end}")
-    PROOF.write_text("\n".join([before + begin, *lines, end]) + after, encoding="utf-8")
+        raise ValueError(f"{page.name} has no markers {begin} ... {end}")
+    page.write_text("\n".join([before + begin, *lines, end]) + after, encoding="utf-8")

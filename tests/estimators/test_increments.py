@@ -82,7 +82,7 @@ def test_only_the_draws_before_the_first_open_one_count() -> None:
     np.testing.assert_array_equal(cut.z, Increments(study.case((3, 1))).z)
 
 
-@pytest.mark.parametrize("design", ["sequential", "uniform"])
+@pytest.mark.parametrize("design", ["sequential", "uniform", "auto-audit"])
 def test_designs_that_draw_one_by_one_have_them(design: str) -> None:
     pool, labels = small_pool(60)
     study = sd.create_study(pool, "f1", design=design, rng=1)

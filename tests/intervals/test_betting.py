@@ -7,7 +7,7 @@ import pytest
 from tests.estimators.test_increments import tiny, total
 
 from sondage.estimators.increments import Increments
-from sondage.intervals.betting import Walk, chords
+from sondage.intervals.betting import STAKE, Walk, chords
 
 POINTS = np.linspace(0, 1, 21)
 
@@ -137,7 +137,7 @@ def by_hand(study, rows, c, num, den):  # type: ignore[no-untyped-def]
             base = side * known + sum(worst[i] for i in silent)
             lowest = base + min((worst[i] - side * mean[i]) / q[i] for i in left)
             bet = max(base, 0.0) / max(base * base + noise, 1e-300)
-            bet = min(bet, 0.75 / -lowest) if lowest < 0 else bet
+            bet = min(bet, STAKE / -lowest) if lowest < 0 else bet
             drawn = worst[row] if row in study.refused else side * u[row, int(study.y[row])]
             gain = np.log1p(bet * (base + (drawn - side * mean[row]) / q[row]))
             plus, minus = (plus + gain, minus) if side > 0 else (plus, minus + gain)

@@ -33,6 +33,9 @@ DRAWN: dict[str, Callable[[SimpleNamespace, Any], Any]] = {
     "labels_by_stratum": lambda made, ax: sd.plot.labels_by_stratum(made.strata, ax),
     "design_shape": lambda made, ax: sd.plot.design_shape({"auto": made.strata, "other": made.items}, ax),
     "plan": lambda made, ax: sd.plot.plan(made.plan, ax),
+    "widths": lambda made, ax: sd.plot.widths(
+        {"auto": made.strata, "other": made.items}, ax, intervals=("logit", "wald"), points=4
+    ),
     "tree": lambda made, ax: sd.plot.tree(EqualSize(8).describe(made.pool), ax),
 }
 EACH = pytest.mark.parametrize("name", sorted(DRAWN))

@@ -85,6 +85,7 @@ BAD_CALLS: dict[str, tuple[Callable[[sd.Study], Any], type[SondageError], str]] 
     "ask true": (lambda s: s.ask(True), InvalidInput, r"ask\(n\) takes .* not True"),
     "ask 2.5": (lambda s: s.ask(2.5), InvalidInput, r"ask\(n\) takes .* not 2.5"),
     "ask text": (lambda s: s.ask("5"), InvalidInput, r"ask\(n\) takes .* not '5'"),
+    "level 0": (lambda s: s.estimate(confidence_level=0), InvalidInput, r"confidence_level=.*not 0"),
     "level 1": (lambda s: s.estimate(confidence_level=1), InvalidInput, r"confidence_level=.*not 1"),
     "level 95": (lambda s: s.estimate(confidence_level=95), InvalidInput, r"confidence_level="),
     "level text": (lambda s: s.estimate(confidence_level=".9"), InvalidInput, "confidence_level="),

@@ -114,7 +114,7 @@ def test_a_study_refuses_a_rule_that_peeks_unless_allowed() -> None:
     assert decision.guarantee == "fixed-n"
 
 
-@pytest.mark.parametrize("design", ["sequential", "uniform"])
+@pytest.mark.parametrize("design", ["sequential", "uniform", "auto-audit"])
 @pytest.mark.parametrize("rule", [Width(0.3), Above(0.6), Below(0.95), Above(0.6) | Below(0.6)])
 def test_designs_that_draw_one_by_one_are_safe_to_stop_by_what_is_seen(design: str, rule: StopRule) -> None:
     pool, labels = small_pool(400)

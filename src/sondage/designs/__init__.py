@@ -3,6 +3,7 @@
 from sondage.designs import allocations
 from sondage.designs.active_inference import ActiveInference
 from sondage.designs.ais import AIS
+from sondage.designs.audit import Audit
 from sondage.designs.base import Design, Problem, Table
 from sondage.designs.draw import Draws, History, Limit, draw
 from sondage.designs.error_curve import ErrorCurveDesign
@@ -21,6 +22,7 @@ from sondage.designs.uniform import Uniform
 __all__ = [
     "AIS",
     "ActiveInference",
+    "Audit",
     "Design",
     "Draws",
     "ErrorCurveDesign",

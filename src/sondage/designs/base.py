@@ -22,7 +22,7 @@ from sondage.pool.strata import Strata
 from sondage.pool.units import CellUnits, ItemUnits, Units
 from sondage.registry import Named
 from sondage.streams import Stream, integer_weights, stream
-from sondage.types import Floats, Ints
+from sondage.types import Array, Floats, Ints
 
 Kind = Literal["wr", "wor", "poisson", "fixed", "strata", "online", "systematic", "pivotal"]
 Centre = Literal["none", "unit", "belief"]
@@ -38,7 +38,9 @@ class Table:
         ``chance`` per item and draw, with replacement. Where units are cells it is the chance of an item
         not asked before, and ``asked`` the chance of each item that was, in the order asked.
     kind ``wor``
-        ``chance`` per item and draw, relative to the items left.
+        ``chance`` per item and draw, relative to the items left. With a ``goal``, the number of items that
+        each unit should have had when the round ends, ``chance`` is what an item has in any case, and what
+        is missing to 1 is shared by the units below their goal, as far as they are below it at that draw.
     kinds ``poisson``, ``fixed``
         an item is included with chance ``min(1, scale * chance)``; ``chance`` is only its size.
     kinds ``online``, ``systematic``, ``pivotal``
@@ -53,6 +55,7 @@ class Table:
     quota: Ints | None = None
     scale: float = np.nan
     asked: Floats | None = None
+    goal: Floats | None = None
     cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """What is worked out from ``chance`` alone; tables that differ in scale share it."""
 
@@ -78,13 +81,41 @@ class Table:
         """All its numbers in one array, as a journal keeps them."""
         body = self.quota if self.chance is None else self.chance
         assert body is not None
-        return body if self.asked is None else np.concatenate([body, self.asked])
+        more = [one for one in (self.asked, self.goal) if one is not None]
+        return np.concatenate([body, *more]) if more else body
 
     @classmethod
     def from_content(cls, kind: Kind, content: Floats, units: int) -> Table:
         """The table of chances again."""
-        known = content[units:] if len(content) > units else None
-        return cls(kind, chance=content[:units], asked=known)
+        more = content[units:] if len(content) > units else None
+        if kind == "wor":
+            return cls(kind, chance=content[:units], goal=more)
+        return cls(kind, chance=content[:units], asked=more)
+
+    def mass(self, size: Ints, asked: Array) -> Floats:
+        """(..., U) kind ``wor``: relative chance of each unit at the next draw, so many having been asked.
+
+        With a goal the chances add up to 1, unless no unit is below its goal.
+
+        >>> table = Table("wor", chance=np.array([0.1, 0.1]), goal=np.array([1.0, 3.0]))
+        >>> table.mass(np.array([2, 4]), np.array([0, 1])).round(2).tolist()
+        [0.37, 0.63]
+        """
+        assert self.chance is not None
+        mass = self.chance * (size - asked)
+        if self.goal is None:
+            return np.asarray(mass)
+        short = np.maximum(self.goal - asked, 0.0)
+        total = short.sum(axis=-1, keepdims=True)
+        rest = 1.0 - mass.sum(axis=-1, keepdims=True)
+        return np.asarray(mass + np.where(total > 0, rest * short / np.where(total > 0, total, 1.0), 0.0))
+
+    def next_chance(self, size: Ints, asked: Array) -> Floats:
+        """(..., U) kind ``wor``: chance of one item left in each unit at the next draw; 0 if none is."""
+        mass, left = self.mass(size, asked), size - asked
+        there = left > 0
+        share = np.where(there, mass / np.where(there, left, 1), 0.0)
+        return np.asarray(share / np.maximum(mass.sum(axis=-1, keepdims=True), 1e-300))
 
     @property
     def weights(self) -> Ints:

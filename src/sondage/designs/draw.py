@@ -54,24 +54,26 @@ def _strata(table: Table, units: Units, history: History, limit: Limit) -> Draws
 def _without_replacement(
     table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
 ) -> Draws:
-    """One after another: a unit by its chance times the items left in it, an item evenly inside."""
-    assert table.chance is not None
+    """One after another: a unit by its chance times the items left in it, an item evenly inside.
+
+    Whether the limit pays for a draw is settled before it: where it does not pay for the dearest item that
+    could come, the round ends. To draw and then put back what is too dear would leave the cheap ones with
+    larger chances than recorded.
+    """
     taken = history.taken.copy()
     row, unit, p, left = [], [], [], []
     words = stream.uniform(n)
-    spent = 0.0
+    limited, most, spent = np.isfinite(limit.cost), limit.cost * (1 + 1e-12), 0.0
     for k in range(min(n, limit.labels)):
         remaining = units.size - taken
-        mass = table.chance * remaining
-        if not mass.any():
+        mass = table.mass(units.size, taken)
+        if not mass.any() or (limited and spent + units.dearest[mass > 0].max() > most):
             break
         weights = integer_weights(mass)
         cumulative = np.cumsum(weights)
         u = int(np.searchsorted(cumulative, np.floor(words[k] * float(cumulative[-1])), "right"))
         item = units.nth(u, int(taken[u]))
-        spent += float(units.cost_of(np.array([item]))[0])
-        if spent > limit.cost * (1 + 1e-12):
-            break
+        spent += float(units.cost_of(np.array([item]))[0]) if limited else 0.0
         row.append(item)
         unit.append(u)
         p.append(float(weights[u]) / float(cumulative[-1]) / float(remaining[u]))

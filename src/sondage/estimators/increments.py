@@ -112,14 +112,13 @@ class Increments:
         sample, units = self._sample, self._case.units
         if units.count == 1:
             return np.repeat(self.p[:, None], len(self.size), axis=1)
-        left = units.size - _before(sample.unit, units.count)
-        relative = np.empty_like(left)
+        asked = _before(sample.unit, units.count)
+        chance = np.empty_like(asked)
         for number in np.unique(sample.round):
             table = self._case.tables(int(number))
             assert table is not None
-            assert table.chance is not None
-            relative[sample.round == number] = table.chance
-        chance = relative / (relative * left).sum(axis=1, keepdims=True)
+            mine = sample.round == number
+            chance[mine] = table.next_chance(units.size, asked[mine])
         return np.asarray(chance[:, self._strata.unit.astype(np.int64)])
 
     @cached_property
@@ -152,6 +151,24 @@ class Increments:
             return low, high
 
         return case.once(f"bounds:{alpha.tobytes().hex()}", make) if keep else make()
+
+    @cached_property
+    def known(self) -> Floats:
+        """(d,) totals of the losses that need no label; nan where they do."""
+        measure, pool = self._case.measure, self._case.pool
+        return self._case.once("known totals", lambda: measure.known(pool) * len(pool))
+
+    @cached_property
+    def moves(self) -> tuple[Floats, Floats] | None:
+        """(d,) totals if every label were the first, and (n, d) how other labels move an item's losses.
+
+        None where losses differ inside a cell.
+        """
+        loss = self._strata.loss
+        if loss is None:
+            return None
+        moves = (loss[:, 1:] - loss[:, :1]).reshape(-1, loss.shape[2])
+        return np.asarray(self.size @ loss[:, 0]), moves[np.abs(moves).max(axis=1) > 0]
 
     def walk(self, make: Callable[..., W], *arguments: Floats) -> W:
         """What ``make`` works out draw by draw, continued from where it was the last time it was wanted.

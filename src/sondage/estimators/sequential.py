@@ -85,8 +85,8 @@ class SequentialEstimator(Estimator):
         if table is None or table.chance is None:
             return None
         asked = np.bincount(case.sample.unit[case.sample.new], minlength=case.units.count)
-        left = np.maximum(case.units.size - asked, 0)
-        chance = table.chance / max(float(table.chance @ left), 1e-300)
+        left = case.units.size - asked
+        chance = table.next_chance(case.units.size, asked)
         factor = np.where(chance > 0, left / np.maximum(chance, 1e-300), 0.0)
         expected = expected_square(case, predicted[-1], factor)
         return None if expected is None else squared_shares * expected

@@ -4,6 +4,7 @@ from sondage.intervals.asymptotic_sequence import AsymptoticSequence
 from sondage.intervals.base import ALTERNATIVES, GUARANTEES, Alternative, Guarantee, Interval
 from sondage.intervals.beta import Beta
 from sondage.intervals.bootstrap import Bootstrap
+from sondage.intervals.box_sequence import BoxSequence
 from sondage.intervals.contrast import holm
 from sondage.intervals.empirical_likelihood import EmpiricalLikelihood
 from sondage.intervals.posterior import PosteriorInterval
@@ -21,6 +22,7 @@ __all__ = [
     "Beta",
     "Bonferroni",
     "Bootstrap",
+    "BoxSequence",
     "ClopperPearson",
     "EmpiricalLikelihood",
     "Guarantee",

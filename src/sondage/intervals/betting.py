@@ -6,7 +6,7 @@ Of ``u(c) = (first + c * second) @ l`` with total ``U(c)`` over the pool, and in
     K+_t = prod (1 + bet_s Z_s)   and   K-_t = prod (1 - bet_s Z_s)
 
 are non-negative supermartingales where ``U(c) <= 0`` and where ``U(c) >= 0``, if each bet is at least 0, is
-fixed before its draw, and leaves a quarter of the stake at the worst ``Z``. So K+ ever reaches ``1 / a`` with
+fixed before its draw, and leaves a tenth of the stake at the worst ``Z``. So K+ ever reaches ``1 / a`` with
 chance at most ``a`` where ``U(c) <= 0`` (Ville 1939). Any such bet is valid; ours is the mean of Z over its
 mean square by the labels before, which nearly gives the fastest growth (Waudby-Smith and Ramdas 2024).
 """
@@ -18,7 +18,7 @@ import numpy as np
 from sondage.estimators.increments import STRENGTH, Increments
 from sondage.types import Bools, Floats
 
-STAKE = 0.75
+STAKE = 0.9
 """The share of the capital that one draw may cost."""
 BLOCK = 64
 """Draws that are worked out at once."""
@@ -127,7 +127,7 @@ class Walk:
     def _bet(self, use: Bools, mean: Floats, noise: Floats, Z: Floats, worst: Floats, *, upper: bool) -> None:
         """Bet on Z above 0 at every draw of a block: for K+, and with all signs turned (``upper``) for K-."""
         now, greatest = (self.minus, self.greatest_minus) if upper else (self.plus, self.greatest_plus)
-        # Never below a quarter, but for the rounding of the table's chances: the stake leaves room for it.
+        # Never below a tenth, but for the rounding of the table's chances: the stake leaves room for it.
         capital = np.cumprod(np.minimum(1.0 + bets(mean, noise, worst) * Z, _MOST), axis=0)
         greatest[use] = np.maximum(greatest[use], now[use] + np.log(capital.max(axis=0)))
         now[use] += np.log(capital[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -77,8 +78,8 @@ class Sequence(Interval):
         if ratios is None:
             return (
                 f"interval {self.alias!r} is for ratios of averages (accuracy, precision, recall, F, means "
-                f"of bounded losses), and {measure.alias!r} is none. Use 'asymptotic-sequence', or 'logit' "
-                "for a number of labels fixed beforehand"
+                f"of bounded losses), and {measure.alias!r} is none. Use 'asymptotic-sequence' or "
+                "'box-sequence', or 'logit' for a number of labels fixed beforehand"
             )
         if not all(
             np.isfinite(_ends(totals.increments, ratio, measure, j)).all() for j, ratio in enumerate(ratios)
@@ -106,7 +107,7 @@ class Sequence(Interval):
             pairs = two_sides(measure)
             assert pairs is not None
             return [self._difference(increments, *pair, level, sides) for pair in pairs]
-        return [self._ends(increments, walk, level, sides) for walk in self.walks(totals, measure)]
+        return [self.hull(increments, walk, level, sides) for walk in self.walks(totals, measure)]
 
     def _difference(
         self, increments: Increments, a: Ratio, b: Ratio, level: float, sides: int
@@ -153,23 +154,10 @@ class Sequence(Interval):
 
     def remarks(self, totals: Totals, measure: Measure, level: float) -> tuple[str, ...]:
         """That assumptions are broken, or that the interval says next to nothing so far."""
-        said = []
-        least, most = measure.range
-        limits = self._limits(totals, measure, level, 2)
-        for name, (low, high), whole in zip(measure.names, limits, most - least, strict=True):
-            if np.isnan(low):
-                said.append(
-                    f"no value of {name} agrees with the draws: assumptions are broken (labels corrected "
-                    "because of the result, or chances that are not those of the draws)"
-                )
-            elif high - low > _VACUOUS * whole:
-                said.append(
-                    f"the interval of {name} that is safe to look at says little so far: it takes "
-                    "more labels than for a number of labels fixed beforehand, many more if few are positive"
-                )
-        return tuple(said)
+        return remarks_on(measure, self._limits(totals, measure, level, 2))
 
-    def _ends(self, increments: Increments, walk: Walk, level: float, sides: int) -> tuple[float, float]:
+    def hull(self, increments: Increments, walk: Walk, level: float, sides: int) -> tuple[float, float]:
+        """Ends of the cells left of one coordinate, inside what the labels force; nan if none is left."""
         threshold = np.log(sides / (1.0 - level))
         too_low = walk.greatest_plus[1:] >= threshold
         too_high = walk.greatest_minus[:-1] >= threshold
@@ -181,6 +169,24 @@ class Sequence(Interval):
         least, most = walk.forced(increments)
         low, high = max(walk.points[low_cells[0]], least), min(walk.points[high_cells[-1] + 1], most)
         return (float(low), float(high)) if low <= high + 1e-12 else (np.nan, np.nan)
+
+
+def remarks_on(measure: Measure, limits: Iterable[tuple[float, float]]) -> tuple[str, ...]:
+    """What the limits of a sequence leave to be said: none at all, or next to nothing so far."""
+    said = []
+    least, most = measure.range
+    for name, (low, high), whole in zip(measure.names, limits, most - least, strict=True):
+        if np.isnan(low):
+            said.append(
+                f"no value of {name} agrees with the draws: assumptions are broken (labels corrected "
+                "because of the result, or chances that are not those of the draws)"
+            )
+        elif high - low > _VACUOUS * whole:
+            said.append(
+                f"the interval of {name} that is safe to look at says little so far: it takes "
+                "more labels than for a number of labels fixed beforehand, many more if few are positive"
+            )
+    return tuple(said)
 
 
 def evidence(increments: Increments, a: Ratio, b: Ratio, margin: float) -> float:

@@ -13,6 +13,7 @@ from sondage.plot.matrix import confusion
 from sondage.plot.over_labels import progress
 from sondage.plot.planned import plan
 from sondage.plot.shape import design_shape
+from sondage.plot.widths import widths
 
 __all__ = [
     "confusion",
@@ -25,4 +26,5 @@ __all__ = [
     "progress",
     "reliability",
     "tree",
+    "widths",
 ]

@@ -43,6 +43,10 @@ class Units(Protocol):
         """(U,) mean cost of a label in each unit."""
 
     @property
+    def dearest(self) -> Floats:
+        """(U,) greatest cost of a label in each unit."""
+
+    @property
     def codes(self) -> Array:
         """(N,) unit of every row, in the smallest type that holds it."""
 
@@ -112,6 +116,15 @@ class CellUnits:
         if self._pool.cost is None:
             return np.ones(self.count)
         return np.bincount(self.codes, weights=self._pool.cost) / self.size
+
+    @cached_property
+    def dearest(self) -> Floats:
+        """(U,) greatest cost of a label in each cell."""
+        if self._pool.cost is None:
+            return np.ones(self.count)
+        most = np.zeros(self.count)
+        np.maximum.at(most, self.codes, self._pool.cost)
+        return most
 
     def cost_of(self, rows: Ints) -> Floats:
         """What the label of each row costs."""
@@ -212,6 +225,11 @@ class ItemUnits:
         if self._pool.cost is None:
             return np.ones(self.count)
         return np.asarray(self._pool.cost, dtype=np.float64)
+
+    @property
+    def dearest(self) -> Floats:
+        """(N,) cost of each label."""
+        return self.cost
 
     @property
     def codes(self) -> Ints:

@@ -54,7 +54,7 @@ def relative_chance(problem: Problem, table: Table, n: int) -> Floats:
     if table.kind == "wr":  # the chances of all items add up to 1, those asked before included
         return np.asarray(chance * len(problem.pool))
     if table.kind == "wor":  # only items that are left can be drawn
-        return _relative(chance, size - problem.asked)
+        return _relative(table.next_chance(problem.units.size, problem.asked), size - problem.asked)
     scale = WaterLevel(chance).scale(problem.expected + n)
     included = np.minimum(1.0, scale * chance, where=chance > 0, out=np.zeros(len(chance)))
     return _relative(included, size)

@@ -78,11 +78,9 @@ def expected_width(study: Study, n: float) -> float:
         or n >= len(study.pool)
     ):
         return 0.0 if n >= len(study.pool) else np.nan
-    table = study.design.table(problem, 1)
-    assert table.chance is not None
     left = problem.units.size - problem.asked
-    there = (left > 0) & (table.chance > 0)
-    chance = table.chance / float(table.chance @ left)
+    chance = study.design.table(problem, study.design.batch).next_chance(problem.units.size, problem.asked)
+    there = chance > 0
     spread = unit_spread(problem, 1.0 / len(study.pool))
     variance = float((left[there] * spread[there] / chance[there]).sum()) / len(study.pool) ** 2
     alpha = 1.0 - study.parts.confidence_level

@@ -205,9 +205,12 @@ class StudyState:
         if isinstance(budget, int) and self.left <= 0:
             return f"the budget of {budget} labels is spent{open_}"
         if isinstance(budget, Cost):
+            item = "another item"
+            if self.parts.design.kind == "wor":  # decided before the draw: afterwards it would bias
+                item = "whichever item the next draw takes"
             return (
                 f"what is left of the cost budget ({max(self.left, 0):g} of {budget.amount:g}) does not "
-                f"pay for another item{open_}"
+                f"pay for {item}{open_}"
             )
         return (
             f"all {self.ledger.asked:,} items that could move the measure have been asked, of "

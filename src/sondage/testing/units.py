@@ -160,12 +160,13 @@ class UnitsSuite:
         assert type(units.nth(0, 0)) is int
 
     def test_costs(self, columns: dict[str, Any]) -> None:
-        """``cost`` is the mean cost of a label in each unit; ``cost_of`` that of each row."""
+        """``cost`` and ``dearest`` are mean and greatest cost of a unit's labels; ``cost_of`` is per row."""
         pool = Pool.from_arrays(**columns)
         units = self.make_units(pool, SEED)
         assert pool.cost is not None
         each = [pool.cost[rows].mean() for rows in self.listed(units)]
         np.testing.assert_allclose(units.cost, each, rtol=1e-12)
+        assert units.dearest.tolist() == [pool.cost[rows].max() for rows in self.listed(units)]
         rows = np.arange(len(pool))[::-1]
         assert units.cost_of(rows).tolist() == pool.cost[rows].tolist()
 
@@ -173,7 +174,7 @@ class UnitsSuite:
         """Without costs in the pool every unit and every row costs 1."""
         pool = Pool.from_arrays(**{**columns, "cost": None})
         units = self.make_units(pool, SEED)
-        assert units.cost.tolist() == [1.0] * units.count
+        assert units.cost.tolist() == units.dearest.tolist() == [1.0] * units.count
         assert units.cost_of(np.arange(len(pool))).tolist() == [1.0] * len(pool)
 
     def test_representatives(self, columns: dict[str, Any]) -> None:

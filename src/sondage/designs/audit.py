@@ -1,0 +1,99 @@
+"""Audit: draws one by one with recorded chances, for estimates and sequences that hold for any belief."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sondage.beliefs import Belief, CountBelief
+from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
+from sondage.designs.influence import unit_spread
+from sondage.designs.sharing import shares
+from sondage.errors import InvalidInput
+from sondage.pool.strata import LogRank, Strata, predicted_pattern
+from sondage.pool.units import CellUnits
+from sondage.types import Floats
+
+
+@dataclass(frozen=True)
+class Audit(Design):
+    """Every draw takes a cell by a recorded chance, and evenly one of its items left.
+
+    ``share="spread"``: by the number of items left in a cell times the spread of influence around what the
+    belief predicts, which gives the next increment its least variance. ``share="deficit"``: by what a cell
+    lacks of its goal, renewed after every draw; the goal is its share of all labels when the round ends, in
+    proportion to size times spread and no more than its size. That spreads labels more evenly, but chances
+    that fall whenever a cell has had its turn make increments vary more (see docs/sequences.md).
+
+    ``floor`` is the share of draws made without regard to the belief: half of it evenly along the logarithm
+    of the rank from the decision boundary, half by size. So every item left has a chance at every draw:
+    estimates are unbiased and sequences hold whatever the belief. ``probability_floor`` is the least chance
+    of any label that the design reckons with.
+
+    >>> import sondage as sd
+    >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.2, rng=1)
+    >>> study = sd.create_study(pool, "f1", design="auto-audit", budget=600, rng=1)
+    >>> study.run(labels, stop=sd.Width(0.3)).guarantee
+    'uniform'
+    """
+
+    alias: ClassVar[str] = "auto-audit"
+    kind: ClassVar[Kind] = "wor"
+    belief: Belief = field(default_factory=lambda: CountBelief(strength=10.0))
+    strata: Strata = field(default_factory=LogRank)
+    share: Literal["spread", "deficit"] = "spread"
+    floor: float = 0.3
+    probability_floor: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_probability_floor(self.probability_floor)
+        if not 0 < self.floor <= 1:
+            raise InvalidInput(f"floor= must be in (0, 1], not {self.floor}")
+        if self.share not in ("spread", "deficit"):
+            raise InvalidInput(f"share= must be 'spread' or 'deficit', not {self.share!r}")
+
+    def table(self, problem: Problem, n: int) -> Table:
+        """Chances per item for the draws of one round, or what is sure of them and a goal for every cell."""
+        size, asked = problem.units.size, problem.asked
+        left = size - asked
+        spread = np.sqrt(unit_spread(problem, self.probability_floor) / problem.units.cost)
+        goal = None
+        believed = spread * left
+        if self.share == "deficit":
+            goal = shares(spread * size, size, int(asked.sum()) + n)
+            believed = np.maximum(goal - asked, 0.0)
+        total = float(believed.sum())
+        floor = self.floor if total > 0 else 1.0
+        near = np.where(left > 0, problem.once("log ranks", lambda: log_ranks(problem)), 0.0)
+        mass = floor * 0.5 * (near / max(float(near.sum()), 1e-300) + left / max(int(left.sum()), 1))
+        if goal is None and total > 0:
+            mass = mass + (1.0 - floor) * believed / total
+        return Table(self.kind, chance=np.where(left > 0, mass / np.maximum(left, 1), 0.0), goal=goal)
+
+
+def log_ranks(problem: Problem) -> Floats:
+    """(U,) length of each cell along the logarithm of the rank inside its predicted class.
+
+    Ranks count from where the bands of the class begin: ``log((end + 0.5) / (begin + 0.5))``, shared by size
+    among the cells of a band. Where bands mix classes, or labels are no classes, every cell has length 1.
+    """
+    units, pool = problem.units, problem.pool
+    if not isinstance(units, CellUnits) or not pool.labels.finite:
+        return np.ones(units.count)
+    pattern = predicted_pattern(pool, problem.measure.systems(pool)).astype(np.int64)
+    least, most = np.full(units.count, pattern.max() + 1), np.full(units.count, -1)
+    np.minimum.at(least, units.codes, pattern)
+    np.maximum.at(most, units.codes, pattern)
+    if (least != most).any():
+        return np.ones(units.count)
+    length = np.empty(units.count)
+    for one in np.unique(least):
+        mine = np.flatnonzero(least == one)
+        _, band = np.unique(units.stratum[mine], return_inverse=True)
+        held = np.bincount(band, weights=units.size[mine])
+        end = np.cumsum(held)
+        span = np.log((end + 0.5) / (end - held + 0.5))
+        length[mine] = span[band] * units.size[mine] / held[band]
+    return length
