@@ -55,8 +55,8 @@ class AsymptoticSequence(Interval):
             return None
         return (
             f"interval {self.alias!r} needs items drawn one by one, each with a recorded chance for every "
-            "item left: use design='sequential' or 'uniform'. For a number of labels fixed beforehand "
-            "'logit' serves every design"
+            "item left: use design='auto-audit', 'sequential' or 'uniform'. For a number of labels fixed "
+            "beforehand 'logit' serves every design"
         )
 
     def limits(

@@ -66,9 +66,9 @@ class Sequence(Interval):
         if totals.increments is None:
             return (
                 f"interval {self.alias!r} needs items drawn one by one, each with a recorded chance for "
-                "every item left, and labels that stand for the pool: use design='sequential' or "
-                "'uniform' (and target='pool', without exclude=True). For a number of labels fixed beforehand"
-                " 'logit' serves every design"
+                "every item left, and labels that stand for the pool: use design='auto-audit', "
+                "'sequential' or 'uniform' (and target='pool', without exclude=True). For a number of labels "
+                "fixed beforehand 'logit' serves every design"
             )
         if measure is None:
             return None

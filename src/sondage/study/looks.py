@@ -25,7 +25,7 @@ CALIBRATED = "calibrated"
 def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | None = None) -> Estimate:
     """The estimate that a rule looks at: with an interval that is safe to look at, where there is one."""
     if interval is None and rule.peeks and not allow_unsafe:
-        for name in SAFE_INTERVALS if one_by_one(study) else (CALIBRATED,):
+        for name in _safe_intervals(study):
             try:
                 return study.estimate(interval=name, alternative=rule.alternative)
             except NotSupported:
@@ -35,6 +35,13 @@ def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | 
     )
     check_safety(rule, estimate, allow_unsafe)
     return estimate
+
+
+def _safe_intervals(study: Study) -> tuple[str, ...]:
+    """Names of the intervals that may serve the study's samples and are safe to look at."""
+    if one_by_one(study):
+        return SAFE_INTERVALS
+    return (CALIBRATED,) if study.design.estimator == "posterior" else ()
 
 
 def one_by_one(study: Study) -> bool:
