@@ -68,9 +68,11 @@ class Posterior(Estimator):
         told = case.losses(seen)
         known = told.sum(axis=0)
 
+        each = (left[:, None, None] * loss).reshape(-1, case.measure.d)
+
         def with_rest(weights: Floats) -> Floats:
             """(..., d) averages, the rest of the units having (..., K, S) shares of the classes."""
-            return np.asarray((known + np.einsum("k,...ks,ksd->...d", left, weights, loss)) / N)
+            return np.asarray((known + weights.reshape(*weights.shape[:-2], -1) @ each) / N)
 
         rate = state.rate(state.strength_of_curve if self.own is None else self.own)
         weights = state.weights(rate)[unit]
@@ -111,8 +113,10 @@ class Posterior(Estimator):
 
     def _state(self, case: Case, seen: Sample) -> CurveState:
         """The belief after all labels of the sample."""
-        start = case.once("belief at the start", lambda: case.belief.start(case.pool, case.units))
-        state = case.belief.step(start, Seen(seen.unit, seen.row, seen.y))
+        before = case.states[-1] if case.states else None
+        if before is None:
+            before = case.once("belief at the start", lambda: case.belief.start(case.pool, case.units))
+        state = case.belief.step(before, Seen(seen.unit, seen.row, seen.y))
         assert isinstance(state, CurveState)
         return state
 
