@@ -74,7 +74,7 @@ class Paths:
         strata = design.strata
         assert isinstance(strata, Strata)
         self._codes, self._signature = strata.codes(pool, systems, 0), self.measure.signature(pool)
-        self.belief = design.belief_for("deterministic").bind(pool, systems)
+        self.belief = design.belief_for("deterministic", pool, self.measure).bind(pool, systems)
         self._static: dict[Any, Any] = {}
         units = self._units(0)
         self._start = self.belief.start(pool, units)
@@ -152,6 +152,8 @@ class Paths:
             asked_rows=asked,
             labels=np.where(told, self.y[asked], np.nan),
             seen=seen,
+            seed=0,  # designs that draw one by one round nothing
+            round=0,
             memo=kept,
         )
 

@@ -12,6 +12,8 @@ from sondage.beliefs.dirichlet_tree import DirichletTree, StochasticDirichletTre
 from sondage.designs.base import CostRule, Design, Kind, Oracle, Problem, Table, check_cost, over_root_cost
 from sondage.designs.drawing_size import drawing_size
 from sondage.errors import InvalidInput
+from sondage.measures.base import Measure
+from sondage.pool.pool import Pool
 from sondage.pool.score_strata import CumulatedRootFrequency
 from sondage.pool.strata import Strata
 from sondage.types import Floats
@@ -59,7 +61,7 @@ class AIS(Design):
             raise InvalidInput(f"epsilon= must be in [0, 1), not {self.epsilon}")
         check_cost(self.cost)
 
-    def belief_for(self, oracle: Oracle) -> Belief:
+    def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
         """A Dirichlet tree that fits the oracle, unless another belief is given."""
         if self.belief is not None:
             return self.belief

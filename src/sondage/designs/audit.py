@@ -7,11 +7,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sondage.beliefs import Belief, CountBelief
-from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
+from sondage.beliefs import Belief, CountBelief, ErrorCurve
+from sondage.designs.base import Design, Kind, Oracle, Problem, Table, check_probability_floor
 from sondage.designs.influence import unit_spread
 from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput
+from sondage.measures.base import Measure
+from sondage.pool.pool import Pool
 from sondage.pool.strata import LogRank, Strata, predicted_pattern
 from sondage.pool.units import CellUnits
 from sondage.types import Floats
@@ -29,8 +31,8 @@ class Audit(Design):
 
     ``floor`` is the share of draws made without regard to the belief: half of it evenly along the logarithm
     of the rank from the decision boundary, half by size. So every item left has a chance at every draw:
-    estimates are unbiased and sequences hold whatever the belief. ``probability_floor`` is the least chance
-    of any label that the design reckons with.
+    estimates are unbiased and sequences hold whatever the ``belief`` (by default that of ``auto``: curves of
+    the error rate). ``probability_floor`` is the least chance of any label that the design reckons with.
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.2, rng=1)
@@ -41,7 +43,7 @@ class Audit(Design):
 
     alias: ClassVar[str] = "auto-audit"
     kind: ClassVar[Kind] = "wor"
-    belief: Belief = field(default_factory=lambda: CountBelief(strength=10.0))
+    belief: Belief | None = None  # type: ignore[assignment]
     strata: Strata = field(default_factory=LogRank)
     share: Literal["spread", "deficit"] = "spread"
     floor: float = 0.3
@@ -53,6 +55,14 @@ class Audit(Design):
             raise InvalidInput(f"floor= must be in (0, 1], not {self.floor}")
         if self.share not in ("spread", "deficit"):
             raise InvalidInput(f"share= must be 'spread' or 'deficit', not {self.share!r}")
+
+    def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
+        """Curves of the error rate where there are predicted classes, otherwise counts; or the one given."""
+        if self.belief is not None:
+            return super().belief_for(oracle, pool, measure)
+        predicted = all(pool.system(name).prediction is not None for name in measure.systems(pool))
+        curves = pool.labels.finite and predicted and isinstance(self.strata, LogRank)
+        return ErrorCurve() if curves else CountBelief(strength=10.0)
 
     def table(self, problem: Problem, n: int) -> Table:
         """Chances per item for the draws of one round, or what is sure of them and a goal for every cell."""

@@ -208,8 +208,8 @@ class Design(Named, family="sondage.designs"):
     strata: Strata | None = None
     batch: int = 25
 
-    def belief_for(self, oracle: Oracle) -> Belief:
-        """The belief that it works with."""
+    def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
+        """The belief that it works with, not yet bound to the pool."""
         return Belief.from_alias(self.belief) if isinstance(self.belief, str) else self.belief
 
     def with_truth(self, truth: Floats) -> Design:

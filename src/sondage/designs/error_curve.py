@@ -68,7 +68,8 @@ class ErrorCurveDesign(Design):
 
     def __post_init__(self) -> None:
         check_cost(self.cost)
-        if not isinstance(self.belief_for("deterministic"), ErrorCurve):
+        belief = Belief.from_alias(self.belief) if isinstance(self.belief, str) else self.belief
+        if not isinstance(belief, ErrorCurve):
             raise InvalidInput(
                 f"belief= of design {self.alias!r} must be an 'error-curve', not {self.belief!r}: "
                 "other beliefs go with design='stratified'"

@@ -50,7 +50,7 @@ class StudyState:
         pool, measure, design = parts.pool, parts.measure, parts.design
         self.pool = pool  # what estimates see: systems may be added to it later
         self.units = design.make_units(pool, measure, parts.seed)
-        self.belief: Belief = design.belief_for(parts.oracle).bind(pool, measure.systems(pool))
+        self.belief: Belief = design.belief_for(parts.oracle, pool, measure).bind(pool, measure.systems(pool))
         self.ledger = Ledger(pool, self.units, parts.oracle)
         self.states: list[State] = []
         self._start = self._latest = self.belief.start(pool, self.units)
