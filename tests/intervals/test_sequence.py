@@ -164,7 +164,7 @@ def test_a_sample_that_cannot_carry_it_names_designs_that_can() -> None:
     pool, labels = small_pool(100)
     study = sd.create_study(pool, "f1", design="stratified", rng=1)
     ask_and_tell(study, labels, 40)
-    with pytest.raises(NotSupported, match="design='sequential' or 'uniform'"):
+    with pytest.raises(NotSupported, match="'sequential' or 'uniform'"):
         study.estimate(interval="sequence")
 
 

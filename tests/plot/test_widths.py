@@ -52,5 +52,5 @@ def test_what_cannot_be_drawn_is_explained(ax: Any) -> None:
         widths(a_study(["accuracy", "recall"]), ax, points=2)
     with pytest.raises(InvalidInput, match="at least one label"):
         widths(sd.create_study(small_pool(20)[0], "f1", design="auto-audit", rng=1), ax)
-    with pytest.raises(NotSupported, match="design='sequential'"):
+    with pytest.raises(NotSupported, match="design='auto-audit'"):
         widths(a_study(design="stratified"), ax, points=2)
