@@ -94,7 +94,7 @@ def test_other_designs_and_options_without_sense_are_refused() -> None:
     pool, labels = small_pool(100)
     study = sd.create_study(pool, "f1", design="stratified", rng=1)
     ask_and_tell(study, labels, 40)
-    with pytest.raises(NotSupported, match="design='sequential'"):
+    with pytest.raises(NotSupported, match="design='auto-audit'"):
         study.estimate(interval="asymptotic-sequence")
     for wrong in (0, 2.5, True):
         with pytest.raises(InvalidInput, match="at="):
