@@ -4,8 +4,8 @@
 tuned to, and pools on which what the default leans on is not there. One study aims at F1 and tells
 precision, recall and accuracy too, another aims at accuracy. Undefined estimates count as 0. ``classes``:
 accuracy of classifiers of many classes, against the formula of a uniform sample. ``batches``: all labels at
-once, in two rounds, in rounds of 25. ``speed``: seconds of a study. ``--docs`` puts the tables into
-docs/proof.md.
+once, in two rounds, in rounds of 25. ``looks``: how often the interval for stop rules ever misses. ``speed``:
+seconds of a study. ``--docs`` puts the tables into docs/proof.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sondage.simulate.engine import encoded_labels
 from sondage.streams import stream
 from sondage.types import Floats
 
-PARTS = ("real", "random", "broken", "classes", "batches", "speed")
+PARTS = ("real", "random", "broken", "classes", "batches", "looks", "speed")
 BUDGETS = (100, 250, 500, 1000, 2000)
 COMPARED = (250, 500, 1000, 2000)
 TOLD = {"f1": ("f1", "precision", "recall", "accuracy"), "accuracy": ("accuracy",)}
@@ -64,7 +64,9 @@ def run(args: argparse.Namespace) -> Result:
             everything += rows
             result.tables |= _summaries(part, rows)
         else:
-            result.tables |= {"classes": _classes, "batches": _batches, "speed": _speed}[part](args)
+            result.tables |= {"classes": _classes, "batches": _batches, "looks": _looks, "speed": _speed}[
+                part
+            ](args)
         if args.docs:
             tables = {title: rows for title, rows in result.tables.items() if title.startswith(part)}
             embed(f"auto-{part}", [stamp("auto", args.repeats, args.seed), *_markdown(tables)])
@@ -139,18 +141,25 @@ class Repeat:
 
     def __call__(self, number: int) -> Floats:
         """(budgets, measures, 3) value and limits."""
-        words = stream(self.seed, "simulate", number).words(2).tobytes()
-        random = np.random.default_rng(int.from_bytes(words, "little"))
-        pool, setting = self.pool, self.setting
-        study = sd.create_study(pool, setting.measure, design=setting.design, rng=random)
-        out = []
+        study, out = self.study(number), []
         for budget in self.budgets:
-            while (left := budget - study.state.ledger.asked) > 0:
-                items = study.ask(min(setting.batch, left))
-                study.tell({item.id: pool.labels.decode(self.y[pool.row_of(item.id)]) for item in items})
-            told = [study.estimate(one) for one in TOLD[setting.measure]]
+            self.label(study, budget)
+            told = [study.estimate(one) for one in TOLD[self.setting.measure]]
             out.append([[one.value, one.ci.low, one.ci.high] for one in told])
         return np.array(out, dtype=np.float64)
+
+    def study(self, number: int) -> sd.Study:
+        """The study of one repeat, before any label."""
+        words = stream(self.seed, "simulate", number).words(2).tobytes()
+        random = np.random.default_rng(int.from_bytes(words, "little"))
+        return sd.create_study(self.pool, self.setting.measure, design=self.setting.design, rng=random)
+
+    def label(self, study: sd.Study, budget: int) -> None:
+        """Ask and answer up to so many labels."""
+        pool = self.pool
+        while (left := budget - study.state.ledger.asked) > 0:
+            items = study.ask(min(self.setting.batch, left))
+            study.tell({item.id: pool.labels.decode(self.y[pool.row_of(item.id)]) for item in items})
 
 
 def _summaries(part: str, rows: list[Row]) -> dict[str, list[Row]]:
@@ -277,6 +286,35 @@ def _batches(args: argparse.Namespace) -> dict[str, list[Row]]:
                 row[f"width, {title}"] = float(np.mean(found[:, 2] - found[:, 1]))
             rows.append(row)
     return {"batches: F1 by auto, all labels at once, in two rounds, in rounds of 25": rows}
+
+
+class Looks:
+    """Whether the interval that stop rules look at ever misses in a study: looked at every 50 labels."""
+
+    def __init__(self, labelled: Labelled, seed: int) -> None:
+        self.work = Repeat(labelled, Setting("auto", "f1"), seed, tuple(range(100, 2001, 50)))
+
+    def __call__(self, number: int) -> Floats:
+        """(2,) whether the calibrated, and whether the ordinary interval ever missed F1."""
+        work = self.work
+        study = work.study(number)
+        missed = np.zeros(2)
+        for budget in work.budgets:
+            work.label(study, budget)
+            for k, interval in enumerate(("calibrated", "posterior")):
+                low, high = study.estimate(interval=interval).ci
+                missed[k] = max(missed[k], not low <= work.truth[0] <= high)
+        return missed
+
+
+def _looks(args: argparse.Namespace) -> dict[str, list[Row]]:
+    rows = []
+    for name in ("abt_buy", "tweets100k", "bank_marketing", "restaurants"):
+        if name in available():
+            found = np.array(in_parallel(Looks(load(name), args.seed), args.repeats, args.workers))
+            rate = found.mean(axis=0)
+            rows.append({"pool": name, "studies": args.repeats, "calibrated": rate[0], "posterior": rate[1]})
+    return {"looks: studies whose interval of F1 ever missed, looked at every 50 labels to 2,000": rows}
 
 
 def _speed(args: argparse.Namespace) -> dict[str, list[Row]]:
