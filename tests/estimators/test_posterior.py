@@ -19,6 +19,7 @@ from sondage.estimators import Case, Counts, Posterior, Totals
 from sondage.estimators.linear import for_population
 from sondage.streams import stream
 from sondage.study import Study
+from sondage.types import Floats
 
 FREE = -1e3
 """A fall that holds no curve back."""
@@ -84,11 +85,9 @@ def test_averages_are_those_of_items_one_by_one(own: float, measure: str, classe
     assert not totals.exact
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_covariance_is_of_labels_not_seen_and_of_the_curve(classes: int) -> None:
-    study = study_of(measure="accuracy" if classes > 2 else "f1", classes=classes)
+def analytic(study: Study) -> tuple[Floats, Floats]:
+    """Variance of the labels not seen, and of the curve through what each cell's log-odds moves."""
     state = state_of(study)
-    totals = Posterior(own=CURVE_ALONE).totals(study.case())
     _, chance, _ = item_by_item(study, state.curve.rate)
     eta, step = np.log(state.curve.rate) - np.log1p(-state.curve.rate), 1e-4
     J = []
@@ -99,8 +98,16 @@ def test_the_covariance_is_of_labels_not_seen_and_of_the_curve(classes: int) -> 
         ]
         J.append((ends[0] - ends[1]) / (2 * step))
     assert isinstance(study.belief, ErrorCurve)
-    curve = np.transpose(J) @ study.belief.loosened(state).covariance @ np.array(J)
-    np.testing.assert_allclose(totals.cov, chance + curve, rtol=1e-4, atol=1e-9)
+    return chance, np.transpose(J) @ study.belief.loosened(state).covariance @ np.array(J)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_covariance_is_the_mean_square_of_draws_around_the_estimate(classes: int) -> None:
+    study = study_of(measure="accuracy" if classes > 2 else "f1", classes=classes)
+    totals = Posterior().totals(study.case())
+    assert totals.replicates is not None
+    off = totals.replicates(stream(0, "interval"), 200, 0.0) - totals.R
+    np.testing.assert_allclose(totals.cov, off.T @ off / 200, rtol=1e-9, atol=1e-15)
 
 
 def many_labels() -> Study:
@@ -124,8 +131,9 @@ def test_replicates_have_the_mean_and_the_covariance_of_the_totals() -> None:
     error = np.sqrt(np.diag(totals.cov))
     np.testing.assert_allclose(drawn.mean(axis=0)[~moving], totals.R[~moving], atol=1e-12)
     assert (np.abs(drawn.mean(axis=0) - totals.R)[moving] < 0.1 * error[moving]).all()
+    chance, curve = analytic(study)
     cov = np.cov(drawn.T)[np.ix_(moving, moving)]
-    np.testing.assert_allclose(cov, totals.cov[np.ix_(moving, moving)], rtol=0.1)
+    np.testing.assert_allclose(cov, (chance + curve)[np.ix_(moving, moving)], rtol=0.1)
 
 
 def test_replicates_count_whole_items_and_keep_what_was_seen() -> None:

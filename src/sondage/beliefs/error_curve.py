@@ -221,7 +221,7 @@ class ErrorCurve(Belief):
         """The curves fitted to all labels known now."""
         assert isinstance(state, CurveState)
         assert state.ranks is not None
-        if not len(seen.y):
+        if not len(seen.y) and (state.n is None or not state.n.any()):
             return state
         count, y = len(state.ranks.at), seen.y.astype(np.int64)
         missed = y != state.ranks.expects[seen.unit]

@@ -28,7 +28,8 @@ class Caution:
 
     ``balanced`` more of it where no pattern of predictions has nearly all items, while labels are few; both
     fade with the root of the labels beyond ``fade``. Rates lean by ``doubt`` labels towards the mean of
-    their family, times the square of what there is to gain if ``scaled``.
+    their family, times the square of what there is to gain if ``scaled``. The share by size is that ratio, to
+    the ``power``.
     """
 
     least: float
@@ -36,6 +37,7 @@ class Caution:
     fade: float
     doubt: float = 5.0
     scaled: bool = True
+    power: float = 1.0
 
     def doubted(self, rate: Floats, counted: Array, size: Ints, family: Ints, jump: Floats) -> Floats:
         """(U,) rates that lean towards the mean of their family; ``counted`` are the labels they rest on."""
@@ -54,7 +56,7 @@ class Caution:
         """
         balance = min(1.0, balance / _BALANCED)
         fade = min(1.0, math.sqrt(self.fade / max(known, 1)))
-        by_size = min(max(fade * ratio, self.least + self.balanced * balance * fade), _MOST)
+        by_size = min(max(fade * ratio**self.power, self.least + self.balanced * balance * fade), _MOST)
         evenly = _EVENLY * (1.0 - by_size)
         at_once = more / (more + known + _KNOWN)
         by_size = max(by_size, _AT_ONCE * balance * at_once)
@@ -63,7 +65,7 @@ class Caution:
 
 RATIO = Caution(least=0.1, balanced=0.3, fade=300.0)
 """For measures that divide by what labels decide, such as F1: a uniform sample does badly there."""
-MEAN = Caution(least=0.3, balanced=0.2, fade=600.0, scaled=False)
+MEAN = Caution(least=0.3, balanced=0.2, fade=600.0, scaled=False, power=0.5)
 """For means over items that are known: there is less to gain, so less is risked."""
 SHARED = Caution(least=0.1, balanced=0.0, fade=300.0)
 """Where one curve serves all predicted classes, which is soon known well."""

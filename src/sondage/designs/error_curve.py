@@ -102,7 +102,7 @@ class ErrorCurveDesign(Design):
         state, size = problem.state, problem.units.size
         assert isinstance(state, CurveState)
         assert state.ranks is not None
-        caution = self._caution(problem, state)
+        caution = self._caution(problem)
         deviation = self._deviation(problem, state, caution)
         matters = deviation > 0
         if not matters.any():
@@ -120,10 +120,9 @@ class ErrorCurveDesign(Design):
             flat * by_size / by_size.sum(),
         )
 
-    def _caution(self, problem: Problem, state: CurveState) -> Caution:
+    def _caution(self, problem: Problem) -> Caution:
         """How far the belief is followed: by what the measure divides by, and how many curves there are."""
-        assert state.ranks is not None
-        if len(state.curve.curves.priors) == 1 and len(state.ranks.agreed) > 1:
+        if problem.pool.labels.size > 2:
             return SHARED
         return MEAN if problem.once("mean", lambda: divides_by_known(problem)) else RATIO
 

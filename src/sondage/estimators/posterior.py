@@ -12,12 +12,15 @@ from sondage.beliefs.error_curve import CurveState, ErrorCurve
 from sondage.binomial import binomial
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput, NotSupported
-from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
+from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.counts import Counts
 from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.estimators.sample import Sample
-from sondage.streams import Stream
+from sondage.streams import Stream, stream
 from sondage.types import Floats
+
+_SPREAD = 200
+"""Draws from which the standard error is made."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +29,9 @@ class Posterior(Estimator):
 
     The curve counts like ``own`` labels in each cell: with many labels a cell speaks for itself, with few it
     leans on its neighbours. By default 10 to 100, by how much cells differ more than by chance. Totals that
-    need no label are exact. The covariance is that of the belief: of the curve, and of the labels not seen
-    around it. For measures that tell items of a cell apart, and for targets that leave items out, the
-    cells' own labels are used alone (estimator ``counts``).
+    need no label are exact. The covariance is that of draws from the belief: of the curve, and of the
+    labels not seen around it. For measures that tell items of a cell apart, and for targets that leave
+    items out, the cells' own labels are used alone (estimator ``counts``).
     """
 
     alias: ClassVar[str] = "posterior"
@@ -67,40 +70,29 @@ class Posterior(Estimator):
         left = (strata.size - n).astype(np.float64)
         told = case.losses(seen)
         known = told.sum(axis=0)
-
-        each = (left[:, None, None] * loss).reshape(-1, case.measure.d)
-
-        def with_rest(weights: Floats) -> Floats:
-            """(..., d) averages, the rest of the units having (..., K, S) shares of the classes."""
-            return np.asarray((known + weights.reshape(*weights.shape[:-2], -1) @ each) / N)
-
         rate = state.rate(state.strength_of_curve if self.own is None else self.own)
-        weights = state.weights(rate)[unit]
-        R = with_rest(weights)
-        mean = np.einsum("ks,ksd->kd", weights, loss)
-        square = np.einsum("k,ks,ksd,kse->de", left, weights, loss, loss)
-        chance = (square - (mean * left[:, None]).T @ mean) / N**2
-        # d total / d log-odds of the cell: left * rate (1 - rate) * (mean loss if wrong - loss if right).
-        jump = np.einsum("ks,ksd->kd", state.weights(np.ones(len(rate)))[unit], loss)
-        jump -= np.einsum("ks,ksd->kd", state.weights(np.zeros(len(rate)))[unit], loss)
-        moves = np.zeros((case.units.count, case.measure.d))
-        moves[unit] = (left * (rate * (1.0 - rate))[unit])[:, None] * jump / N
-        curve = moves.T @ belief.loosened(state).covariance @ moves
-        own = np.einsum("td,te->de", told, told)
-        pool_cov = (own + square) / N - np.outer(R, R)
+        # What the pool's totals are if every prediction is right, and what each wrong one of a cell adds.
+        right, jump = (
+            np.einsum("ks,ksd->kd", state.weights(np.full(len(rate), chance))[unit], loss)
+            for chance in (0.0, 1.0)
+        )
+        all_right, jump = (known + left @ right) / N, (jump - right) / N
+        R = all_right + (left * rate[unit]) @ jump
 
-        def replicates(stream: Stream, count: int, fall: float) -> Floats:
-            rates = belief.rates(state, stream, count, fall)[:, unit]
-            wrong = binomial(stream.uniform(rates.size).reshape(rates.shape), left, rates)
-            share = np.divide(wrong, left, out=np.zeros_like(wrong), where=left > 0)
-            full = np.zeros((count, case.units.count))
-            full[:, unit] = share
-            return with_rest(state.weights(full)[:, unit])
+        def replicates(source: Stream, count: int, fall: float) -> Floats:
+            rates = belief.rates(state, source, count, fall)[:, unit]
+            wrong = binomial(source.uniform(rates.size).reshape(rates.shape), left, rates)
+            return np.asarray(all_right + wrong @ jump)
 
+        # Mean squares around the estimate, and not the curvature at it: far from the boundary rates are so
+        # small there that it would see nothing to doubt.
+        around = (replicates(stream(0, "interval"), _SPREAD, 0.0) - R) / np.sqrt(_SPREAD)
+        square = np.einsum("ks,ksd,kse->de", left[:, None] * state.weights(rate)[unit], loss, loss)
+        pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
         return Totals(
             R,
-            root(chance + curve),
+            around,
             kish(weight * bearing(case.measure, told)),
             max(float(len(seen)), 1.0),
             pool_cov,

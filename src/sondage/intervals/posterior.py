@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -21,6 +22,7 @@ _ASSUMES = {
     "doubling of the rank, and faster in the outer half of a class",
 }
 _SMALL = 10.0
+_BEYOND, _MOST = 5.0, 20_000
 
 
 @dataclass(frozen=True)
@@ -64,15 +66,19 @@ class PosteriorInterval(Interval):
         """What the draws rest on."""
         return (*super().assumes(), _ASSUMES[self.tail])
 
+    def _count(self, tail: float) -> int:
+        """Draws: some of them must lie beyond the quantile asked for."""
+        return max(self.replicates, min(math.ceil(_BEYOND / tail), _MOST))
+
     def limits(
         self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
     ) -> tuple[Floats, Floats]:
         """Quantiles, and those around the estimate."""
         assert totals.replicates is not None
+        tail = (1 - level) / sides
         with np.errstate(all="ignore"):
             value = np.asarray(measure.g(totals.R), dtype=np.float64)
-            drawn = np.asarray(measure.g(totals.replicates(stream, self.replicates, self.fall)))
-        tail = (1 - level) / sides
+            drawn = np.asarray(measure.g(totals.replicates(stream, self._count(tail), self.fall)))
         low, high = np.full(measure.m, np.nan), np.full(measure.m, np.nan)
         for j in range(measure.m):
             some = drawn[np.isfinite(drawn[:, j]), j]
@@ -96,7 +102,6 @@ class Calibrated(PosteriorInterval):
     alias: ClassVar[str] = "calibrated"
     guarantee: ClassVar[Guarantee] = "calibrated"
     share: float = 0.05
-    replicates: int = 4000
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,7 +110,7 @@ class Calibrated(PosteriorInterval):
 
     def assumes(self) -> tuple[str, ...]:
         """What the draws rest on; looking is allowed."""
-        return (_ASSUMES[self.tail], "looks are no more frequent than every 25 labels")
+        return (_ASSUMES[self.tail], "there are some 25 labels or more between two looks")
 
     def limits(
         self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream

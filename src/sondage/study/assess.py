@@ -12,7 +12,7 @@ from sondage.estimators import Case, Estimator, Sample, Totals, estimate_totals
 from sondage.estimators.linear import Linear, for_population, linearise, quadratic
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.estimators.tangent import GREATEST, LEAST, tangent_cases
-from sondage.intervals.base import Alternative, Interval
+from sondage.intervals.base import Alternative, Guarantee, Interval
 from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.study.estimate import ConfidenceInterval, Estimate, joined
@@ -100,7 +100,7 @@ def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ..
         std_error=_plain(np.where(undefined, np.nan, linear.std_error)),
         ci=ConfidenceInterval(_plain(low), _plain(high)),
         confidence_level=question.level,
-        guarantee=interval.guarantee,
+        guarantee=_guarantee(interval, totals),
         interval=interval.alias,
         alternative=question.alternative,
         n_labels=question.n_labels,
@@ -113,7 +113,7 @@ def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ..
         target=question.target + (" (items that can be told)" if question.exclude else ""),
         pool_version=question.pool_version,
         target_of_design=question.target_of_design,
-        assumptions=(*_assumptions(case, interval), *_attained(case.measure, totals), *notes),
+        assumptions=(*_assumptions(case, interval, totals), *_attained(case.measure, totals), *notes),
         warnings=warnings,
         defined=_plain(~undefined),
         why=why,
@@ -156,8 +156,19 @@ def _without_refused(case: Case) -> Case:
     return replace(case, sample=replace(sample, status=_all_told(sample)), tellable=True)
 
 
-def _assumptions(case: Case, interval: Interval) -> tuple[str, ...]:
-    said = list(interval.assumes())
+def _guarantee(interval: Interval, totals: Totals) -> Guarantee:
+    """What is promised: of totals that rest on a belief, no more than that allows."""
+    return (
+        "posterior"
+        if totals.replicates is not None and interval.guarantee == "fixed-n"
+        else interval.guarantee
+    )
+
+
+def _assumptions(case: Case, interval: Interval, totals: Totals) -> tuple[str, ...]:
+    said = [] if totals.exact else list(interval.assumes())
+    if totals.replicates is not None and interval.guarantee == "fixed-n":
+        said.append("the curves of the error rate are right: interval='posterior' allows for more")
     if (case.sample.status == REFUSED).any():
         value = "for the value alone, " if "increments" in interval.needs else ""
         said.append(f"{value}items that cannot be told are like the others of their unit")

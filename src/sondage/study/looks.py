@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -27,7 +27,8 @@ def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | 
     if interval is None and rule.peeks and not allow_unsafe:
         for name in _safe_intervals(study):
             try:
-                return study.estimate(interval=name, alternative=rule.alternative)
+                rounds: Literal["all", "closed"] = "closed" if name == CALIBRATED else "all"
+                return study.estimate(interval=name, rounds=rounds, alternative=rule.alternative)
             except NotSupported:
                 continue
     estimate = study.estimate(
@@ -92,4 +93,8 @@ def expected_width(study: Study, n: float) -> float:
     variance = float((left[there] * spread[there] / chance[there]).sum()) / len(study.pool) ** 2
     alpha = 1.0 - study.parts.confidence_level
     share_left = 1.0 - n / len(study.pool)
-    return float(2.0 * np.sqrt(variance * share_left / n * (2.0 * np.log(2.0 / alpha) + np.log(n))))
+    least, greatest = study.measure.range
+    most = float((greatest - least).max())
+    return min(
+        most, float(2.0 * np.sqrt(variance * share_left / n * (2.0 * np.log(2.0 / alpha) + np.log(n))))
+    )
