@@ -206,7 +206,7 @@ def test_labels_that_are_there_count(pilot: sd.Study) -> None:
     assert np.ptp(found.width[0]) == 0  # it is what it is
     assert found.width[0, 1, 0] == pytest.approx(now.ci.high - now.ci.low, rel=0.2)
     assert found.cost[-1] == pytest.approx(COSTS.sum())
-    assert "60 labels are there already, and counted" in str(found)
+    assert "60 items were asked already, and count" in str(found)
     assert found.to_frame()["more"].tolist() == [0, 40, 1440]
 
 

@@ -177,7 +177,7 @@ class Plan:
         widest = " of the widest coordinate" if len(self.names) > 1 else ""
         said = [f"widths of the {level} interval{widest}, from end to end; uniform: the one expected"]
         if self.n_labels:
-            said.append(f"{self.n_labels:,} labels are there already, and counted")
+            said.append(f"{self.n_labels:,} items were asked already, and count")
         if self.needed is None:
             return said
         line = f"{self.goal}: {_said(self.needed)}"
