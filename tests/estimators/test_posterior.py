@@ -106,8 +106,13 @@ def test_the_covariance_is_the_mean_square_of_draws_around_the_estimate(classes:
     study = study_of(measure="accuracy" if classes > 2 else "f1", classes=classes)
     totals = Posterior().totals(study.case())
     assert totals.replicates is not None
-    off = totals.replicates(stream(0, "interval"), 200, 0.0) - totals.R
+    drawn, measure = totals.replicates(stream(0, "interval"), 200, 0.0), study.measure
+    off = drawn - totals.R
+    really = np.abs(measure.g(drawn) - measure.g(totals.R))[:, 0]
+    sloped = np.abs(off @ measure.jac(totals.R).T)[:, 0]
+    off *= np.minimum(1, really / np.where(sloped > 0, sloped, 1))[:, None]
     np.testing.assert_allclose(totals.cov, off.T @ off / 200, rtol=1e-9, atol=1e-15)
+    assert study.estimate().std_error <= np.sqrt(np.mean(really**2)) * (1 + 1e-9)
 
 
 def many_labels() -> Study:

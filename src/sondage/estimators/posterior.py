@@ -16,6 +16,7 @@ from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.counts import Counts
 from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.estimators.sample import Sample
+from sondage.measures.base import Measure
 from sondage.streams import Stream, stream
 from sondage.types import Floats
 
@@ -86,13 +87,13 @@ class Posterior(Estimator):
 
         # Mean squares around the estimate, and not the curvature at it: far from the boundary rates are so
         # small there that it would see nothing to doubt.
-        around = (replicates(stream(0, "interval"), _SPREAD, 0.0) - R) / np.sqrt(_SPREAD)
+        moves = replicates(stream(0, "interval"), _SPREAD, 0.0) - R
         square = np.einsum("ks,ksd,kse->de", left[:, None] * state.weights(rate)[unit], loss, loss)
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
         return Totals(
             R,
-            around,
+            _as_far_as_it_goes(case.measure, R, moves) / np.sqrt(_SPREAD),
             kish(weight * bearing(case.measure, told)),
             max(float(len(seen)), 1.0),
             pool_cov,
@@ -111,6 +112,19 @@ class Posterior(Estimator):
         state = case.belief.step(before, Seen(seen.unit, seen.row, seen.y))
         assert isinstance(state, CurveState)
         return state
+
+
+def _as_far_as_it_goes(measure: Measure, R: Floats, moves: Floats) -> Floats:
+    """(B, d) moves of the averages, none longer than what the measure makes of it.
+
+    A bounded measure moves less than its slope says where many errors may hide: a standard error made
+    of such slopes would be beyond its range.
+    """
+    with np.errstate(all="ignore"):
+        really = np.linalg.norm(np.nan_to_num(measure.g(R + moves) - measure.g(R)), axis=1)
+        sloped = np.linalg.norm(np.nan_to_num(moves @ measure.jac(R).T), axis=1)
+    share = np.divide(really, sloped, out=np.ones(len(moves)), where=sloped > 0)
+    return np.asarray(np.minimum(share, 1.0)[:, None] * moves)
 
 
 def _notes(case: Case, known: Floats, strata: PostStrata, loss: Floats) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ from sondage.types import Floats, Ints
 
 _MOST = 16_000
 """Labels up to which studies are simulated; beyond, widths fall as those of a plain sample."""
+_PILOT = 50
+"""Labels before which a plan rests on what was thought before any."""
 _FEWEST_DRAWS = 5
 _MUCH, _ALL = 0.5, 0.98
 """Shares of the pool from which a sample saves little, and nothing."""
@@ -188,8 +190,10 @@ def _notes(state: StudyState, simulated: bool, forecast: Forecast, needed: Label
             "by formula: the variance that the design has by its first belief, and normal intervals; labels "
             "that teach it better, and what intervals add for small samples, are left out"
         )
-    if not len(state.ledger.seen.y):
-        said.append("before any label this is a guess: label about 100 items and ask study.plan() again")
+    known = len(state.ledger.seen.y)
+    if known < _PILOT:
+        when = f"with {known} labels" if known else "before any label"
+        said.append(f"{when} this is a guess: label about 100 items and ask study.plan() again")
     if needed is None:
         return said
     if needed.pessimistic is None:
