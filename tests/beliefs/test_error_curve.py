@@ -354,3 +354,14 @@ def test_bad_options_are_named(options: dict[str, Any]) -> None:
 def test_found_by_name_and_used_by_the_default() -> None:
     assert Belief.from_alias("error-curve") == ErrorCurve()
     assert isinstance(sd.create_study(pool_of(), "f1", rng=1).belief, ErrorCurve)
+
+
+def test_a_label_that_was_taken_back_is_forgotten() -> None:
+    units, belief, state = started(pool_of())
+    after = stepped(belief, state, units, [0], [1])
+    nothing = np.empty(0, dtype=np.int64)
+    again = belief.step(after, Seen(nothing, nothing, np.empty(0)))
+    assert isinstance(again, CurveState)
+    assert again.n is not None
+    assert again.n.sum() == 0
+    np.testing.assert_allclose(again.curve.theta, state.curve.theta, atol=1e-8)
