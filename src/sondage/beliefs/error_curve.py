@@ -168,7 +168,7 @@ class ErrorCurve(Belief):
     start_at: tuple[float, float] = (0.0, 1.5)
     step_by: tuple[float, float] = (-0.1, 0.4)
     bend: tuple[float, float] = (-0.15, 0.3)
-    level: float = 0.5
+    level: float = 0.25
     loose: tuple[float, float] = (0.45, 0.5)
     prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
     systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
