@@ -103,8 +103,8 @@ def written_out(problem: Problem, n: int, floor: float) -> Floats:
     hits = predicted - false
     D, P = predicted + hits + missed, hits + missed
     F = max(2 * hits / D, 0.05)
-    above = np.sqrt(((2 - F) / D) ** 2 + predicted**-2 + (missed / P**2) ** 2)
-    below = np.sqrt((F / D) ** 2 + (hits / P**2) ** 2)
+    above = np.sqrt(((2 - F) / D) ** 2 + 0.25 * (predicted**-2 + (missed / P**2) ** 2))
+    below = np.sqrt((F / D) ** 2 + 0.25 * (hits / P**2) ** 2)
     a = np.where(positive, above, below)
 
     def left(p: Floats) -> float:

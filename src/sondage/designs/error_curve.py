@@ -24,6 +24,8 @@ from sondage.types import Floats, Ints
 
 _LEAST_VALUE = 0.05
 """Share of its range at which a measure is linearised at least: misses must matter before a hit is seen."""
+_COMPANION = 0.25
+"""What the squared error of a measure read off the same labels counts beside that of the one asked for."""
 _NOTHING = 1e-9
 
 
@@ -133,7 +135,8 @@ class ErrorCurveDesign(Design):
         assert state.ranks is not None
         aims = (measure, *measure.companions) if self.joint else (measure,)
         rate = np.clip(state.rate(belief.own), _NOTHING, 1.0 - _NOTHING)
-        jump = unseen_variance(problem, aims, _LEAST_VALUE) / (rate * (1.0 - rate))
+        weights = [1.0, *[_COMPANION] * (len(aims) - 1)]
+        jump = unseen_variance(problem, aims, _LEAST_VALUE, weights) / (rate * (1.0 - rate))
         rate = caution.doubted(rate, problem.answered + belief.own, size, state.ranks.family, jump)
         return np.asarray(np.sqrt(jump * rate * (1.0 - rate)))
 

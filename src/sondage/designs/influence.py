@@ -208,7 +208,9 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
     return np.asarray(np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1))
 
 
-def unseen_variance(problem: Problem, measures: Sequence[Measure], least: float) -> Floats:
+def unseen_variance(
+    problem: Problem, measures: Sequence[Measure], least: float, weights: Sequence[float] | None = None
+) -> Floats:
     """(U,) variance under the belief of the influence of an unlabelled item, summed over ``measures``.
 
     For classes. Slopes are taken at the labels seen and what the belief expects of the rest; of a bounded
@@ -222,7 +224,7 @@ def unseen_variance(problem: Problem, measures: Sequence[Measure], least: float)
     expected = told + (problem.units.size - problem.answered)[unit, None] * nodes.weights
     expected = expected / np.bincount(unit, minlength=count)[unit, None]
     shown, total = problem.pool.rows(rows), np.zeros(count)
-    for measure in measures:
+    for measure, matters in zip(measures, weights or [1.0] * len(measures), strict=True):
         loss = problem.once(("loss", measure), lambda: measure.loss(shown, nodes.labels))  # noqa: B023
         R = np.einsum("us,usd->d", expected, loss) / len(problem.pool)
         R = _away_from_ends(measure, R, _uninformed(problem, measure), least, 0.0)
@@ -233,7 +235,7 @@ def unseen_variance(problem: Problem, measures: Sequence[Measure], least: float)
         slope = target(replace(problem, measure=measure), R, variance)
         mean, square = measure.moments(shown, *nodes, slope)
         each = unit_mean(mean, unit, count)
-        total += np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1)
+        total += matters * np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1)
     return total
 
 
