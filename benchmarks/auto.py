@@ -34,6 +34,8 @@ COMPARED = (250, 500, 1000, 2000)
 TOLD = {"f1": ("f1", "precision", "recall", "accuracy"), "accuracy": ("accuracy",)}
 FLOOR = {"real": 0.001, "random": 0.001, "broken": 0.005}
 """Root mean squared errors below this count as this."""
+_MOST_ROWS = 60
+"""Of a table in the documentation."""
 CLASSES = ("cifar10", "svhn_resnet", "news20")
 
 
@@ -68,7 +70,8 @@ def run(args: argparse.Namespace) -> Result:
                 part
             ](args)
         if args.docs:
-            tables = {title: rows for title, rows in result.tables.items() if title.startswith(part)}
+            mine = ((title, rows) for title, rows in result.tables.items() if title.startswith(part))
+            tables = {title: rows for title, rows in mine if len(rows) <= _MOST_ROWS}
             embed(f"auto-{part}", [stamp("auto", args.repeats, args.seed), *_markdown(tables)])
     result.tables["all"] = everything
     return result

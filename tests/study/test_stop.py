@@ -228,3 +228,17 @@ def test_amounts_and_moments_that_make_no_sense_are_refused() -> None:
         CostSpent(0)
     with pytest.raises(InvalidInput, match="moment"):
         Until("tomorrow")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: sd.Width("a"), lambda: sd.LabelsSpent("x"), lambda: sd.CostSpent("x")]
+)
+def test_what_is_no_number_is_refused(make: Any) -> None:
+    with pytest.raises(InvalidInput, match="not '[ax]'"):
+        make()
+
+
+def test_run_takes_a_rule_and_nothing_else() -> None:
+    pool, labels = sd.datasets.synthetic_pool(100, rng=1)
+    with pytest.raises(InvalidInput, match="takes a stop rule"):
+        sd.create_study(pool, "f1", rng=1).run(labels, stop=0.1)  # type: ignore[arg-type]

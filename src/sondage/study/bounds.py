@@ -10,7 +10,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.intervals.base import Alternative
 from sondage.study.estimate import Estimate
-from sondage.study.stop import Decision, Outlook, StopRule
+from sondage.study.stop import Decision, Outlook, StopRule, is_number
 
 
 @dataclass(frozen=True)
@@ -116,5 +116,5 @@ class Decided(StopRule):
 
 
 def _check_number(value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
+    if not is_number(value) or not np.isfinite(value):
         raise InvalidInput(f"value must be a number, not {value!r}")

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sondage.errors import InvalidInput
 from sondage.study.estimate import Estimate
-from sondage.study.stop import Decision, Outlook, StopRule
+from sondage.study.stop import Decision, Outlook, StopRule, is_number
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class CostSpent(StopRule):
     peeks = False
 
     def __post_init__(self) -> None:
-        if not self.amount > 0:
-            raise InvalidInput(f"amount must be above 0, not {self.amount}")
+        if not is_number(self.amount) or not self.amount > 0:
+            raise InvalidInput(f"amount must be above 0, not {self.amount!r}")
 
     def explain(self) -> str:
         """In plain words."""

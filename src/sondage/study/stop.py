@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,6 +72,11 @@ class StopRule(ABC):
         return Both(self, other)
 
 
+def is_number(value: Any) -> bool:
+    """Whether something is a number, and no truth value."""
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True)
 class LabelsSpent(StopRule):
     """Stop at a number of labels fixed beforehand."""
@@ -80,8 +85,8 @@ class LabelsSpent(StopRule):
     peeks = False
 
     def __post_init__(self) -> None:
-        if self.labels < 1:
-            raise InvalidInput(f"labels must be at least 1, not {self.labels}")
+        if not is_number(self.labels) or self.labels < 1:
+            raise InvalidInput(f"labels must be at least 1, not {self.labels!r}")
 
     def explain(self) -> str:
         """In plain words."""
@@ -107,8 +112,8 @@ class Width(StopRule):
     width: float
 
     def __post_init__(self) -> None:
-        if not self.width > 0:
-            raise InvalidInput(f"width must be above 0, not {self.width}")
+        if not is_number(self.width) or not self.width > 0:
+            raise InvalidInput(f"width must be above 0, not {self.width!r}")
 
     def explain(self) -> str:
         """In plain words."""

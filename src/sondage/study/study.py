@@ -246,6 +246,8 @@ class Study:
             raise InvalidInput("run() needs budget= or stop=, because the study has no budget")
         most = min(until, len(self.pool), self.state.ledger.asked + self.remaining)
         if stop is not None:
+            if not isinstance(stop, StopRule):
+                raise InvalidInput(f"run(stop=) takes a stop rule such as Width(0.1), not {stop!r}")
             look(self, stop, allow_unsafe)
             warn_if_never(self, stop, most)
         self._answer_open(answer)
