@@ -182,6 +182,6 @@ def test_looking_again_gives_the_same_interval_and_other_labels_another() -> Non
 
 
 def test_draws_reach_beyond_the_quantile_that_is_asked_for() -> None:
-    assert PosteriorInterval()._count(0.025) == 500
+    assert PosteriorInterval()._count(0.025) == 1000
     assert PosteriorInterval()._count(0.0005) == 10_000
     assert PosteriorInterval(replicates=2000)._count(0.025) == 2000
