@@ -349,3 +349,8 @@ def test_a_cost_budget_that_pays_for_no_sure_draw_says_so() -> None:
     with pytest.raises(NothingLeft, match="whichever item the next draw takes"):
         ask_to_the_end_of(study, labels)
     assert study.spent <= 30.0
+
+
+def test_the_smallest_goal_that_there_is_counts() -> None:
+    table = Table("wor", chance=np.full(3, 0.5 / 15), goal=np.array([0.0, 0.0, 5e-324]))
+    assert table.mass(np.array([4, 5, 6]), np.zeros(3, int)).sum() == pytest.approx(1.0)

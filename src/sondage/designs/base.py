@@ -108,7 +108,8 @@ class Table:
         short = np.maximum(self.goal - asked, 0.0)
         total = short.sum(axis=-1, keepdims=True)
         rest = 1.0 - mass.sum(axis=-1, keepdims=True)
-        return np.asarray(mass + np.where(total > 0, rest * short / np.where(total > 0, total, 1.0), 0.0))
+        share = short / np.where(total > 0, total, 1.0)
+        return np.asarray(mass + np.where(total > 0, rest * share, 0.0))
 
     def next_chance(self, size: Ints, asked: Array) -> Floats:
         """(..., U) kind ``wor``: chance of one item left in each unit at the next draw; 0 if none is."""
