@@ -3,7 +3,7 @@
 Quotas by size alone are never worse than a uniform sample, Neyman's under a right belief are the best, and
 Neyman's under a wrong one can be far worse than either. The ratio of the variances that both are thought to
 leave says what there is to gain, and with it how much may be risked. The numbers were found on pools made
-for it, some of them to break it: see docs/auto.md.
+for it, some of them to break it; docs/proof.md has what they give.
 """
 
 from __future__ import annotations
