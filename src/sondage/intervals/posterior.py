@@ -117,7 +117,7 @@ class Calibrated(PosteriorInterval):
         """What the draws rest on; looking is allowed."""
         return (
             _ASSUMES[self.tail],
-            "looks are about as rare as in the simulations that set its level: every 50 labels",
+            "looks are about as rare as in the simulations that set its level, every 50 labels",
         )
 
     def limits(
