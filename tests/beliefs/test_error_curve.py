@@ -14,6 +14,7 @@ import sondage as sd
 from sondage.beliefs import Belief, Seen
 from sondage.beliefs.curve_fit import Curves, Family, Prior
 from sondage.beliefs.error_curve import CurveState, ErrorCurve, ranks_of
+from sondage.beliefs.tail import Tail
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.pool.strata import LogRank
@@ -37,12 +38,12 @@ class TestErrorCurve(BeliefSuite):
         return CellUnits(pool, strata, pattern, seed=SEED, by_cost=False)
 
     def test_replicates_are_centred_on_the_weights(self) -> None:
-        """Without a guard, the median of the drawn rates is the loosened curve: log-odds are normal there."""
+        """Without a guard, nothing astray: the median of the drawn rates is the loosened curve."""
         for pool, units, belief in self.cases():
             state = self.states(belief, pool, units)[-1]
             assert isinstance(belief, ErrorCurve)
             assert isinstance(state, CurveState)
-            drawn = belief.rates(state, stream(6, "belief"), 1000, fall=-1e3)
+            drawn = belief.rates(state, stream(6, "belief"), 1000, Tail(fall=-1e3))
             below = (drawn < belief.loosened(state).rate).mean(axis=0)
             assert (np.abs(below - 0.5) < 5 * np.sqrt(0.25 / 1000)).all()
 

@@ -15,7 +15,7 @@ from sondage.beliefs import ErrorCurve
 from sondage.beliefs.error_curve import CurveState
 from sondage.designs import Design, ErrorCurveDesign, Problem
 from sondage.designs.error_curve import rounded
-from sondage.designs.influence import unseen_variance
+from sondage.designs.influence import unseen_variances
 from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput, NothingLeft
 from sondage.journal import MemoryJournal
@@ -97,37 +97,42 @@ def written_out(problem: Problem, n: int, floor: float) -> Floats:
     assert state.ranks is not None
     assert state.n is not None
     assert state.wrong is not None
-    rate, positive = (state.wrong + 20 * state.curve.rate) / (state.n + 20), state.ranks.expects == 1
+    rate, positive = (state.wrong + 5 * state.curve.rate) / (state.n + 5), state.ranks.expects == 1
     errors = state.wrong + (size - state.n) * rate
     false, missed, predicted = errors[positive].sum(), errors[~positive].sum(), size[positive].sum()
     hits = predicted - false
     D, P = predicted + hits + missed, hits + missed
     F = max(2 * hits / D, 0.05)
-    above = np.sqrt(((2 - F) / D) ** 2 + 0.25 * (predicted**-2 + (missed / P**2) ** 2))
-    below = np.sqrt((F / D) ** 2 + 0.25 * (hits / P**2) ** 2)
-    a = np.where(positive, above, below)
+    f1 = np.where(positive, (2 - F) / D, F / D) ** 2
+    others = np.where(positive, predicted**-2 + (missed / P**2) ** 2, (hits / P**2) ** 2)
+    spread = size * np.sqrt(rate * (1 - rate))
+
+    def f1_alone(weight: float) -> float:
+        """Variance of F1 with Neyman's quotas for F1 and the others."""
+        quota = spread * np.sqrt(f1 + weight * others)
+        return float((f1 * spread**2 / quota).sum() * quota.sum())
+
+    weight = max(one for one in (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0) if f1_alone(one) <= 1.1 * f1_alone(0.0))
+    a = np.sqrt(f1 + weight * others)
 
     def left(p: Floats) -> float:
         deviation = a * np.sqrt(p * (1 - p))
         return float((size @ deviation) ** 2 / (size.sum() * (size @ deviation**2)))
 
-    doubt = 5 * left(rate) ** 2
+    doubt = 2 * left(rate) ** 2
     mean = np.where(
         positive, *((size * rate)[side].sum() / size[side].sum() for side in (positive, ~positive))
     )
-    doubted = (state.wrong + 20 * state.curve.rate + doubt * mean) / (state.n + 20 + doubt)
-    spread = size * a * np.sqrt(doubted * (1 - doubted))
+    doubted = (state.wrong + 5 * state.curve.rate + doubt * mean) / (state.n + 5 + doubt)
+    neyman = size * a * np.sqrt(doubted * (1 - doubted))
     known = state.n.sum()
     balance = min(1, min(predicted, size.sum() - predicted) / size.sum() / 0.1)
-    fade = min(1, np.sqrt(300 / max(known, 1)))
-    by_size = np.clip(fade * left(doubted), 0.1 + 0.3 * balance * fade, 0.9)
-    even = 0.1 * (1 - by_size)
-    at_once = n / (n + known + 50)
-    by_size = max(by_size, 0.6 * balance * at_once)
-    even = max(even, min(0.2 * at_once, 1 - by_size), min(floor, 1 - by_size))
+    early = 0.7 * balance * min(1, 200 / max(known, 1))
+    by_size = np.clip(min(1, np.sqrt(100 / max(known, 1))) * left(doubted), max(0.03, early), 0.9)
+    even = max(0.1 * (1 - by_size), min(0.2 * n / (n + known + 50), 1 - by_size), min(floor, 1 - by_size))
     reach = state.ranks.reach
     return np.asarray(
-        (1 - even - by_size) * spread / spread.sum()
+        (1 - even - by_size) * neyman / neyman.sum()
         + even * reach / reach.sum()
         + by_size * size / size.sum()
     )
@@ -172,7 +177,7 @@ def test_the_spread_is_that_of_the_error_times_its_influence() -> None:
     assert state.ranks is not None
     assert state.n is not None
     assert state.wrong is not None
-    rate, expects = state.rate(20.0), state.ranks.expects
+    rate, expects = state.rate(5.0), state.ranks.expects
     errors = state.wrong + (problem.units.size - state.n) * rate
     false_positives, missed = errors[expects == 1].sum(), errors[expects == 0].sum()
     predicted = problem.units.size[expects == 1].sum()
@@ -180,17 +185,17 @@ def test_the_spread_is_that_of_the_error_times_its_influence() -> None:
     D = predicted + hits + missed
     F = 2 * hits / D
     influence = np.where(expects == 1, 2 - F, F) * len(study.pool) / D
-    found = unseen_variance(problem, (problem.measure,), 0.05)
+    found = unseen_variances(problem, (problem.measure,), 0.05)[0]
     np.testing.assert_allclose(found, influence**2 * rate * (1 - rate), rtol=1e-6)
 
 
-def test_jointly_the_variances_of_precision_and_recall_are_added() -> None:
+def test_of_several_measures_each_has_its_own_variance() -> None:
     study = answered(study_of(), 50)
     problem = study.problem()
     parts = [problem.measure, Precision().bind(study.pool), Recall().bind(study.pool)]
-    each = [unseen_variance(problem, (one,), 0.05) for one in parts]
+    each = [unseen_variances(problem, (one,), 0.05)[0] for one in parts]
     aims = (problem.measure, *problem.measure.companions)
-    np.testing.assert_allclose(unseen_variance(problem, aims, 0.05), np.sum(each, axis=0), rtol=1e-9)
+    np.testing.assert_allclose(unseen_variances(problem, aims, 0.05), each, rtol=1e-9)
 
 
 def test_measures_in_small_units_do_not_drown_the_others() -> None:
@@ -198,13 +203,13 @@ def test_measures_in_small_units_do_not_drown_the_others() -> None:
     measures = ["accuracy", "recall"]
     study = answered(study_of(measure=measures), 50)
     problem = study.problem()
-    both = unseen_variance(problem, (problem.measure,), 0.05)
+    both = unseen_variances(problem, (problem.measure,), 0.05)[0]
     shares_of = []
     for name in measures:
-        one = unseen_variance(problem, (resolve(name).bind(study.pool),), 0.05)
+        one = unseen_variances(problem, (resolve(name).bind(study.pool),), 0.05)[0]
         shares_of.append(problem.units.size @ one)
     plain = replace(problem, objective=sd.objective.EstimateAll(scaled=False))
-    unscaled = unseen_variance(plain, (problem.measure,), 0.05)
+    unscaled = unseen_variances(plain, (problem.measure,), 0.05)[0]
     assert problem.units.size @ unscaled == pytest.approx(sum(shares_of), rel=0.2)
     assert not np.allclose(both / both.sum(), unscaled / unscaled.sum(), rtol=0.05)
 

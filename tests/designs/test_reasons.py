@@ -118,6 +118,7 @@ def test_predicted_positives_tell_of_precision_and_predicted_negatives_of_recall
 def test_one_measure_alone_and_several_at_once(made: Any) -> None:
     for measure, said in (("accuracy", "accuracy"), (["accuracy", "recall"], "several measures")):
         study = sd.create_study(made[0], measure, rng=1)
+        study.run(made[1], budget=600, batch=200)
         about = tells_of(ErrorCurveDesign(), study.problem())
         assert {one for one in about if one} == {said}
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import sondage as sd
 from sondage.beliefs import ErrorCurve, Seen
 from sondage.beliefs.error_curve import CurveState
+from sondage.beliefs.tail import HONEST, Tail
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Case, Counts, Posterior, Totals
 from sondage.estimators.linear import for_population
@@ -21,8 +22,8 @@ from sondage.streams import stream
 from sondage.study import Study
 from sondage.types import Floats
 
-FREE = -1e3
-"""A fall that holds no curve back."""
+FREE, HELD = Tail(fall=-1e3), Tail()
+"""Tails in which nothing went astray: curves go where they like, and do not rise again."""
 CURVE_ALONE = 1e12
 
 
@@ -106,7 +107,7 @@ def test_the_covariance_is_the_mean_square_of_draws_around_the_estimate(classes:
     study = study_of(measure="accuracy" if classes > 2 else "f1", classes=classes)
     totals = Posterior().totals(study.case())
     assert totals.replicates is not None
-    drawn, measure = totals.replicates(stream(0, "interval"), 200, 0.0), study.measure
+    drawn, measure = totals.replicates(stream(0, "interval"), 200, HONEST), study.measure
     off = drawn - totals.R
     really = np.abs(measure.g(drawn) - measure.g(totals.R))[:, 0]
     sloped = np.abs(off @ measure.jac(totals.R).T)[:, 0]
@@ -145,7 +146,7 @@ def test_replicates_count_whole_items_and_keep_what_was_seen() -> None:
     study = study_of()
     totals = Posterior().totals(study.case())
     assert totals.replicates is not None
-    drawn = totals.replicates(stream(1, "interval"), 400, 0.0) * 30
+    drawn = totals.replicates(stream(1, "interval"), 400, HELD) * 30
     np.testing.assert_allclose(drawn, np.rint(drawn), atol=1e-9)
     hits = study.sample.y.sum()
     assert (drawn[:, 2] >= hits).all()
@@ -158,9 +159,30 @@ def test_a_guard_only_takes_errors_away() -> None:
     totals = Posterior().totals(study.case())
     assert totals.replicates is not None
     means = [
-        (1 - totals.replicates(stream(2, "interval"), 2000, fall)[:, 1]).mean() for fall in (FREE, 0.0, 0.7)
+        (1 - totals.replicates(stream(2, "interval"), 2000, tail)[:, 1]).mean()
+        for tail in (FREE, HELD, Tail(fall=0.7))
     ]
     assert means[0] >= means[1] >= means[2]
+
+
+def test_what_may_be_astray_only_adds_errors() -> None:
+    study = study_of(labels=8)
+    totals = Posterior().totals(study.case())
+    assert totals.replicates is not None
+    means = [
+        (1 - totals.replicates(stream(2, "interval"), 2000, Tail(astray=share))[:, 1]).mean()
+        for share in (0.0, 0.03, 0.3)
+    ]
+    assert means[0] < means[1] < means[2]
+
+
+def test_beside_the_estimate_stands_that_of_the_cells() -> None:
+    """With a curve that counts like 10 labels in each."""
+    study = study_of(n=200, labels=90)
+    strong, own = Posterior().totals(study.case()), Posterior(own=10.0).totals(study.case())
+    assert strong.beside is not None
+    np.testing.assert_allclose(strong.beside, own.R, atol=1e-12)
+    assert not np.allclose(strong.beside, strong.R, atol=1e-6)
 
 
 def test_for_the_population_replicates_have_the_pools_own_chance_too() -> None:
@@ -191,7 +213,7 @@ def test_fully_labelled_is_exact_with_zero_width() -> None:
     assert totals.exact
     np.testing.assert_array_equal(totals.cov, np.zeros((4, 4)))
     assert totals.replicates is not None
-    drawn = totals.replicates(stream(1, "interval"), 5, 0.0)
+    drawn = totals.replicates(stream(1, "interval"), 5, HONEST)
     np.testing.assert_allclose(drawn, np.tile(totals.R, (5, 1)), atol=1e-15)
     estimate = study.estimate()
     assert estimate.ci.low == estimate.value == estimate.ci.high
@@ -293,6 +315,6 @@ def test_totals_of_any_sample_are_possible(n: int, labels: int, seed: int, own: 
     assert least - 1e-12 <= totals.R[1] <= most + 1e-12
     assert np.linalg.eigvalsh(totals.cov).min() >= -1e-12
     assert totals.replicates is not None
-    drawn = totals.replicates(stream(seed, "interval"), 20, 0.0)[:, 1]
+    drawn = totals.replicates(stream(seed, "interval"), 20, HONEST)[:, 1]
     assert ((drawn >= least - 1e-12) & (drawn <= most + 1e-12)).all()
     assert totals.exact == (len(case.sample) == n)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sondage as sd
+from sondage.beliefs.tail import Tail
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Totals
 from sondage.intervals import Interval, PosteriorInterval
@@ -23,7 +24,7 @@ ACCURACY = resolve("accuracy")
 def totals_of(value: float, drawn: Any, labels: float, **parts: Any) -> Totals:
     """Totals of accuracy whose draws are given."""
 
-    def replicates(source: Stream, count: int, fall: float) -> np.ndarray:
+    def replicates(source: Stream, count: int, tail: Tail) -> np.ndarray:
         return np.stack([np.ones(len(drawn)), np.asarray(drawn, dtype=float)], axis=1)
 
     cov = np.zeros((2, 2))
@@ -47,6 +48,15 @@ def test_quantiles_shifted_to_the_estimate_and_widened(value: float) -> None:
     low, high = min(q[0], q[0] + value - q[1]), max(q[2], q[2] + value - q[1])
     expected = value - 1.2 * (value - low), value + 1.2 * (high - value)
     assert ends(totals_of(value, DRAWN, 50), 0.9) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("beside", [0.5, 0.66, 0.79, np.nan])
+def test_the_interval_reaches_around_the_estimate_beside(beside: float) -> None:
+    """Quantiles shifted there count as well; where it has no value it says nothing."""
+    q, value = np.quantile(DRAWN, [0.05, 0.5, 0.95]), 0.65
+    shifts = np.nan_to_num([0.0, value - q[1], beside - q[1]])
+    totals = totals_of(value, DRAWN, 1e12, beside=np.array([1.0, beside]))
+    assert ends(totals, 0.9) == pytest.approx((q[0] + shifts.min(), q[2] + shifts.max()))
 
 
 def test_bounds_spend_all_on_one_side() -> None:

@@ -15,6 +15,7 @@ from scipy.special import gammaln, ndtri
 from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
 from sondage.beliefs.curve_fit import CurveFit, Curves, Family, Prior
 from sondage.beliefs.scores import ScoreBelief
+from sondage.beliefs.tail import HONEST, Tail, least_rates
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -30,6 +31,7 @@ _STRETCH = 1.05
 """What is added to the uncertainty of curves that were fitted to the labels they are judged by."""
 _OUTER = 3.0
 """Knots that the outermost half of a class has beside those of log-rank, about."""
+_OWN, _OWN_OF_MANY = 5.0, 20.0
 _WHO = 1.5
 """Standard deviation of the log-odds of who is right where systems disagree."""
 
@@ -60,6 +62,8 @@ class Ranks:
     """Whether there is a score to rank by."""
     across: bool
     """Whether ranks run over all patterns together."""
+    size: Ints
+    """(U,) items."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,18 @@ class CurveState(State):
         expected = self._sums(self.n * mean * (1.0 - mean))
         return np.sqrt(np.clip(found / np.maximum(expected, 0.5), 1.0, 4.0))
 
+    @property
+    def others(self) -> Floats:
+        """(U,) share of the pool that is thought to be of another class than each unit is predicted."""
+        assert self.ranks is not None
+        assert self.n is not None
+        assert self.wrong is not None
+        assert self.split is not None
+        size, expects = self.ranks.size, self.ranks.expects
+        wrong = self.wrong + (size - self.n) * self.rate(self.strength_of_curve)
+        right = np.bincount(expects, weights=size - wrong, minlength=self.split.shape[1])
+        return np.asarray(1.0 - (right + wrong @ self.split)[expects] / size.sum())
+
     def _sums(self, values: Floats) -> Floats:
         """Sums over the units of each curve."""
         curves = self.curve.curves
@@ -149,10 +165,11 @@ class ErrorCurve(Belief):
 
     A spline with a knot at every doubling of the rank; the ``prior`` says that errors get rarer with rank,
     ever faster. Where systems disagree it says nothing of the kind. A unit with labels of its own is moved
-    from the curve towards them, the curve counting like ``own`` labels. With more than two classes, which
-    one a wrong prediction should have been is split as the scores say, and corrected by what was seen, and
-    one curve serves all, with a ``level`` for each class. ``loose`` are the standard deviations of the
-    bends of the curves drawn for intervals: up to the outermost error seen, and beyond.
+    from the curve towards them, the curve counting like ``own`` labels (by default 5 with two classes, and
+    20 with more, which have fewer labels each). With more than two classes, which one a wrong prediction
+    should have been is split as the scores say, and corrected by what was seen, and
+    one curve serves all, with a ``level`` for each class. ``loose`` is the standard deviation of the bends
+    of the curves drawn for intervals, up to the outermost error seen.
 
     >>> pool = Pool.from_arrays(score=np.linspace(-1, 1, 64), threshold=0.0)
     >>> from sondage.pool.strata import LogRank
@@ -164,25 +181,26 @@ class ErrorCurve(Belief):
     """
 
     alias: ClassVar[str] = "error-curve"
-    own: float = 20.0
+    own: float | None = None
     start_at: tuple[float, float] = (0.0, 1.5)
     step_by: tuple[float, float] = (-0.1, 0.4)
     bend: tuple[float, float] = (-0.15, 0.3)
-    level: float = 0.25
-    loose: tuple[float, float] = (0.45, 0.5)
+    level: float = 0.1
+    loose: float = 0.45
     prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
     systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.own < np.inf:
+        if self.own is not None and not 0 <= self.own < np.inf:
             raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own}")
         if not self.level > 0:
             raise InvalidInput(f"level= must be above 0, not {self.level}")
-        for name in ("start_at", "step_by", "bend", "loose"):
+        if not self.loose > 0:
+            raise InvalidInput(f"loose= must be above 0, not {self.loose}")
+        for name in ("start_at", "step_by", "bend"):
             pair = tuple(float(one) for one in getattr(self, name))
-            if len(pair) != 2 or not pair[1] > 0 or (name == "loose" and not pair[0] > 0):
-                what = "two standard deviations" if name == "loose" else "a mean and a standard deviation"
-                raise InvalidInput(f"{name}= takes {what} above 0, not {pair}")
+            if len(pair) != 2 or not pair[1] > 0:
+                raise InvalidInput(f"{name}= takes a mean and a standard deviation above 0, not {pair}")
             object.__setattr__(self, name, pair)
         object.__setattr__(self, "systems", tuple(self.systems))
 
@@ -195,7 +213,13 @@ class ErrorCurve(Belief):
                 f"belief {self.alias!r} is about wrong predictions, and the pool has none: "
                 "pass prediction= or threshold= when making the pool"
             )
-        return replace(self, prior=self.prior.bind(pool, systems), systems=systems)
+        own = (_OWN if pool.labels.size <= 2 else _OWN_OF_MANY) if self.own is None else self.own
+        return replace(self, own=own, prior=self.prior.bind(pool, systems), systems=systems)
+
+    @property
+    def counts_for(self) -> float:
+        """Labels that the curve counts for beside those of a unit."""
+        return _OWN if self.own is None else self.own
 
     def items(self, rows: Rows) -> Nodes:
         """Before any label and without units: as the scores say."""
@@ -248,7 +272,9 @@ class ErrorCurve(Belief):
             fit = state.fit.curves.fit(n, wrong, state.fit.theta)
         moved = replace(state, fit=fit, n=n, wrong=wrong, split=split)
         labels = np.arange(split.shape[1], dtype=np.float64)
-        return replace(moved, nodes=Nodes(labels, at_least(moved.weights(moved.rate(self.own)), POSSIBLE)))
+        return replace(
+            moved, nodes=Nodes(labels, at_least(moved.weights(moved.rate(self.counts_for)), POSSIBLE))
+        )
 
     def _curves(self, ranks: Ranks, labels: int) -> Curves:
         """A curve for each predicted class if there are two, otherwise one with a level for each.
@@ -270,17 +296,25 @@ class ErrorCurve(Belief):
             priors = [*priors, free]
         return Curves(ranks.family, ranks.at, tuple(priors), tuple(families))
 
-    def replicate(self, state: State, stream: Stream, count: int, fall: float = 0.0) -> Iterator[Floats]:
-        """Draws of the curves; see ``CurveFit.draws`` for ``fall``."""
+    def replicate(self, state: State, stream: Stream, count: int, tail: Tail = HONEST) -> Iterator[Floats]:
+        """Draws of the curves, and of what went astray."""
         assert isinstance(state, CurveState)
-        for rate in self.rates(state, stream, count, fall):
+        for rate in self.rates(state, stream, count, tail):
             yield at_least(state.weights(rate), POSSIBLE)
 
-    def rates(self, state: CurveState, stream: Stream, count: int, fall: float = 0.0) -> Floats:
+    def rates(self, state: CurveState, stream: Stream, count: int, tail: Tail = HONEST) -> Floats:
         """(B, U) draws of the chance that a prediction is wrong."""
+        assert state.n is not None
+        assert state.wrong is not None
         fit = self.loosened(state)
         normal = ndtri(stream.uniform(count * len(fit.theta)) + 2.0**-54).reshape(count, -1)
-        return fit.draws(normal, state.outermost, fall)
+        drawn = fit.draws(normal, state.outermost, tail.fall)
+        if not tail.astray:
+            return drawn
+        uniform = stream.uniform(count * len(fit.curves.priors)).reshape(count, -1)
+        seen = state.n, state.wrong
+        least = least_rates(tail.astray, state.others, seen, fit.rate, fit.curves.curve, uniform)
+        return np.maximum(drawn, least)
 
     def loosened(self, state: CurveState) -> CurveFit:
         """The curves that draws are made around: free to bend more, and the wider the worse the fit was.
@@ -292,7 +326,7 @@ class ErrorCurve(Belief):
         curves = state.curve.curves
         last = np.ceil(state.outermost).astype(np.int64)
         priors = tuple(
-            replace(one, bend=(one.bend[0], self.loose[1]), loose=self.loose[0], until=until)
+            replace(one, loose=self.loose, until=until)
             for one, until in zip(curves.priors, last.tolist(), strict=True)
         )
         fit = replace(curves, priors=priors).fit(state.n, state.wrong, state.curve.theta)
@@ -342,4 +376,4 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
     expects = predicted[0][family].astype(np.int64)
     first_rank, last_rank = (np.rint(one[units.stratum]).astype(np.int64) for one in (begin + 1, end))
     at = at[units.stratum] * ordered
-    return Ranks(family, expects, at, reach, agreed, first_rank, last_rank, ordered, across)
+    return Ranks(family, expects, at, reach, agreed, first_rank, last_rank, ordered, across, units.size)

@@ -3,12 +3,13 @@
 Quotas by size alone are never worse than a uniform sample, Neyman's under a right belief are the best, and
 Neyman's under a wrong one can be far worse than either. The ratio of the variances that both are thought to
 leave says what there is to gain, and with it how much may be risked. The numbers were found on pools made
-for it, some of them to break it; docs/proof.md has what they give.
+for it, some of them to break it; docs/proof.md has what they give on others.
+
+Everything here works on (..., U) arrays: U units, of one study or of many at once.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,64 +19,80 @@ from sondage.types import Array, Floats, Ints
 _MOST = 0.9
 _BALANCED = 0.1
 """Share of the items outside the largest family at which a uniform sample is a serious rival."""
-_EVENLY = 0.1
-_AT_ONCE, _AT_ONCE_EVENLY, _KNOWN = 0.6, 0.2, 50.0
+_EVENLY, _AT_ONCE, _KNOWN = 0.1, 0.2, 50.0
 
 
 @dataclass(frozen=True)
 class Caution:
-    """Least share of the labels that goes by size, and how it changes.
+    """Which share of the labels goes by size, and how it changes.
 
-    ``balanced`` more of it where no pattern of predictions has nearly all items, while labels are few; both
-    fade with the root of the labels beyond ``fade``. Rates lean by ``doubt`` labels towards the mean of
-    their family, times the square of what there is to gain if ``scaled``. The share by size is that ratio, to
-    the ``power``.
+    It is what Neyman's quotas are thought to leave of the variance, less and less of it beyond ``fade``
+    labels; at least ``least``, and ``early`` up to ``until`` labels, from where that shrinks like one over
+    their number. With ``rival`` there is as much of ``early`` as a uniform sample is a serious rival: little
+    where one pattern of predictions has nearly all items. Rates lean by ``doubt`` labels towards the mean of
+    their family; if ``scaled``, times the square of what Neyman's quotas are thought to leave.
     """
 
     least: float
-    balanced: float
-    fade: float
+    early: float = 0.0
+    until: float = 0.0
+    rival: bool = False
+    fade: float = 100.0
     doubt: float = 5.0
     scaled: bool = True
-    power: float = 1.0
 
     def doubted(self, rate: Floats, counted: Array, size: Ints, family: Ints, jump: Floats) -> Floats:
-        """(U,) rates that lean towards the mean of their family; ``counted`` are the labels they rest on."""
-        doubt = self.doubt
+        """(..., U) rates that lean towards the mean of their family; ``counted`` labels they rest on."""
+        doubt = np.asarray(self.doubt)
         if self.scaled:
-            doubt *= remains(size, np.sqrt(jump * rate * (1.0 - rate))) ** 2
-        mean = np.bincount(family, weights=size * rate) / np.bincount(family, weights=size)
-        return np.asarray((counted * rate + doubt * mean[family]) / (counted + doubt))
+            doubt = doubt * np.square(remains(size, np.sqrt(jump * rate * (1.0 - rate))))[..., None]
+        mean = (by_family(size * rate, family) / by_family(size, family))[..., family]
+        return np.asarray((counted * rate + doubt * mean) / (counted + doubt))
 
-    def shares(self, ratio: float, balance: float, known: int, more: int) -> tuple[float, float]:
-        """Shares of the labels by size, and evenly along the log-rank.
+    def by_size(self, left: Floats, outside: Floats, known: int) -> Floats:
+        """(...) share of the labels that goes by size, after ``known`` labels.
 
-        ``ratio`` is what Neyman's quotas leave of the variance of quotas by size, ``balance`` the share of
-        the items outside the largest family; ``more`` labels are asked for when ``known`` are known. Many
-        labels at once on little knowledge are spread the more.
+        ``left`` is what Neyman's quotas leave of the variance of quotas by size, ``outside`` the share of
+        the items outside the largest family.
         """
-        balance = min(1.0, balance / _BALANCED)
-        fade = min(1.0, math.sqrt(self.fade / max(known, 1)))
-        by_size = min(max(fade * ratio**self.power, self.least + self.balanced * balance * fade), _MOST)
-        evenly = _EVENLY * (1.0 - by_size)
-        at_once = more / (more + known + _KNOWN)
-        by_size = max(by_size, _AT_ONCE * balance * at_once)
-        return by_size, max(evenly, min(_AT_ONCE_EVENLY * at_once, 1.0 - by_size))
+        early = self.early * min(1.0, self.until / max(known, 1))
+        rival = np.minimum(1.0, outside / _BALANCED) if self.rival else 1.0
+        fade = min(1.0, float(np.sqrt(self.fade / max(known, 1))))
+        return np.clip(fade * left, np.maximum(self.least, early * rival), _MOST)
 
 
-RATIO = Caution(least=0.1, balanced=0.3, fade=300.0)
-"""For measures that divide by what labels decide, such as F1: a uniform sample does badly there."""
-MEAN = Caution(least=0.3, balanced=0.2, fade=600.0, scaled=False, power=0.5)
+def evenly(by_size: Floats, known: int, more: int) -> Floats:
+    """(...) share of the labels that goes evenly along the log-rank.
+
+    A tenth of what does not go by size; more if ``more`` labels are asked for at once on little knowledge.
+    """
+    at_once = _AT_ONCE * more / (more + known + _KNOWN)
+    return np.maximum(_EVENLY * (1.0 - by_size), np.minimum(at_once, 1.0 - by_size))
+
+
+RATIO = Caution(least=0.03, early=0.7, until=200.0, rival=True, doubt=2.0)
+"""For measures that divide by what labels decide, such as F1: a uniform sample often does badly there."""
+MEAN = Caution(least=0.5, early=0.9, until=250.0, scaled=False)
 """For means over items that are known: there is less to gain, so less is risked."""
-SHARED = Caution(least=0.1, balanced=0.0, fade=300.0)
+SHARED = Caution(least=0.1)
 """Where one curve serves all predicted classes, which is soon known well."""
 
 
-def remains(size: Floats | Ints, deviation: Floats) -> float:
-    """Variance that Neyman's quotas leave of that of quotas by size, for these deviations; 1 if none.
+def remains(size: Floats | Ints, deviation: Floats) -> Floats:
+    """(...) what Neyman's quotas leave of the variance of quotas by size, for (..., U) deviations; or 1.
 
-    >>> remains(np.array([9, 1]), np.array([0.0, 1.0])).__round__(3)
+    >>> remains(np.array([9, 1]), np.array([0.0, 1.0])).round(3).item()
     0.1
     """
-    square = float(size.sum()) * float(size @ np.square(deviation))
-    return float(size @ deviation) ** 2 / square if square > 0 else 1.0
+    square = size.sum(axis=-1) * (size * np.square(deviation)).sum(axis=-1)
+    neyman = np.square((size * deviation).sum(axis=-1))
+    return np.asarray(np.divide(neyman, square, out=np.ones(np.shape(square)), where=square > 0))
+
+
+def by_family(values: Floats | Ints, family: Ints) -> Floats:
+    """(..., F) sums of (..., U) values over the units of each family.
+
+    >>> by_family(np.array([1, 2, 3]), np.array([0, 1, 0])).tolist()
+    [4.0, 2.0]
+    """
+    return np.asarray(values @ np.eye(int(family.max()) + 1)[family])

@@ -8,10 +8,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from sondage.beliefs.base import Belief
-from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
-from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, remains
-from sondage.designs.influence import divides_by_known, unseen_variance
+from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, by_family, evenly, remains
+from sondage.designs.influence import divides_by_known, unseen_variances
+from sondage.designs.joint import joint
 from sondage.designs.reasons import reason_of
 from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput
@@ -20,17 +21,15 @@ from sondage.pool.pool import Pool
 from sondage.pool.strata import LogRank, Strata
 from sondage.pool.units import Units
 from sondage.streams import Stream
-from sondage.types import Floats, Ints
+from sondage.types import Array, Floats, Ints
 
 _LEAST_VALUE = 0.05
 """Share of its range at which a measure is linearised at least: misses must matter before a hit is seen."""
-_COMPANION = 0.25
-"""What the squared error of a measure read off the same labels counts beside that of the one asked for."""
 _NOTHING = 1e-9
 
 
 class Shares(NamedTuple):
-    """(U,) shares of the labels, by what they go by; all together they are 1."""
+    """(..., U) shares of the labels, by what they go by; all together they are 1."""
 
     believed: Floats
     evenly: Floats
@@ -53,7 +52,8 @@ class ErrorCurveDesign(Design):
 
     The belief is a curve of the error rate against log-rank (``beliefs.ErrorCurve``), the quotas are
     Neyman's under it, without replacement. With ``joint`` a single measure is aimed at together with those
-    that are read off the same labels (F1 with precision and recall), which costs it little.
+    that are read off the same labels (F1 with precision and recall), as far as that costs it little
+    (``designs.joint``).
 
     It is cautious (``designs.caution``): part of the labels goes by size alone, the more the less there is to
     gain, and part evenly along the log-rank. ``floor`` is the least share of the latter.
@@ -101,44 +101,24 @@ class ErrorCurveDesign(Design):
 
     def shares(self, problem: Problem, n: int) -> Shares:
         """Share of the labels that each unit should have after ``n`` more, costs apart."""
-        state, size = problem.state, problem.units.size
+        state, size, belief = problem.state, problem.units.size, problem.belief
         assert isinstance(state, CurveState)
         assert state.ranks is not None
-        caution = self._caution(problem)
-        deviation = self._deviation(problem, state, caution)
-        matters = deviation > 0
-        if not matters.any():
-            nothing = np.zeros(len(size))
-            return Shares(nothing, nothing, size / size.sum())
-        evenly, by_size, believed = state.ranks.reach * matters, size * matters, size * deviation
-        outside = 1.0
-        if caution is not SHARED:
-            outside -= float(np.bincount(state.ranks.family, weights=by_size).max() / by_size.sum())
-        flat, even = caution.shares(remains(by_size, deviation), outside, int(problem.answered.sum()), n)
-        even = max(even, min(self.floor, 1.0 - flat))
-        return Shares(
-            (1.0 - even - flat) * believed / believed.sum(),
-            even * evenly / evenly.sum(),
-            flat * by_size / by_size.sum(),
-        )
+        assert isinstance(belief, ErrorCurve)
+        caution, ranks = self._caution(problem), state.ranks
+        rate = np.clip(state.rate(belief.counts_for), _NOTHING, 1.0 - _NOTHING)
+        aims = (problem.measure, *problem.measure.companions) if self.joint else (problem.measure,)
+        variance = joint(unseen_variances(problem, aims, _LEAST_VALUE), size)
+        jump = variance / (rate * (1.0 - rate))
+        rate = caution.doubted(rate, belief.counts_for + problem.answered, size, ranks.family, jump)
+        deviation = np.sqrt(jump * rate * (1.0 - rate))
+        return cautious(caution, deviation, ranks, size, (int(problem.answered.sum()), n), self.floor)
 
     def _caution(self, problem: Problem) -> Caution:
         """How far the belief is followed: by what the measure divides by, and how many curves there are."""
         if problem.pool.labels.size > 2:
             return SHARED
         return MEAN if problem.once("mean", lambda: divides_by_known(problem)) else RATIO
-
-    def _deviation(self, problem: Problem, state: CurveState, caution: Caution) -> Floats:
-        """(U,) standard deviation of the influence of an item of each unit, its rate being doubted."""
-        belief, measure, size = problem.belief, problem.measure, problem.units.size
-        assert isinstance(belief, ErrorCurve)
-        assert state.ranks is not None
-        aims = (measure, *measure.companions) if self.joint else (measure,)
-        rate = np.clip(state.rate(belief.own), _NOTHING, 1.0 - _NOTHING)
-        weights = [1.0, *[_COMPANION] * (len(aims) - 1)]
-        jump = unseen_variance(problem, aims, _LEAST_VALUE, weights) / (rate * (1.0 - rate))
-        rate = caution.doubted(rate, problem.answered + belief.own, size, state.ranks.family, jump)
-        return np.asarray(np.sqrt(jump * rate * (1.0 - rate)))
 
     def reason(self, problem: Problem, unit: int) -> str:
         """What is thought of such predictions, and which measure learns most from a label there."""
@@ -157,6 +137,27 @@ class ErrorCurveDesign(Design):
             more = rounded(lack, n - int(quota.sum()), source)
             quota += np.minimum(more, room)
         return quota
+
+
+def cautious(
+    caution: Caution, deviation: Floats, ranks: Ranks, size: Ints, labels: tuple[int, int], floor: float = 0.0
+) -> Shares:
+    """(..., U) shares for standard deviations of the influence; ``labels``: known, and asked for now."""
+    matters = deviation > 0
+    some = np.asarray(matters.any(axis=-1, keepdims=True))
+    by_size = size * np.where(some, matters, True)  # all of it where nothing is left to learn
+    outside = 1.0 - by_family(by_size, ranks.family).max(axis=-1) / by_size.sum(axis=-1)
+    flat = caution.by_size(remains(by_size, deviation), outside, labels[0])
+    even = np.maximum(evenly(flat, *labels), np.minimum(floor, 1.0 - flat))
+    flat, even = np.where(some[..., 0], flat, 1.0), np.where(some[..., 0], even, 0.0)
+    parts = (1.0 - even - flat, even, flat)
+    goes_by = (size * deviation, ranks.reach * matters, by_size)
+    return Shares(*(part[..., None] * _normed(one) for part, one in zip(parts, goes_by, strict=True)))
+
+
+def _normed(weight: Array) -> Floats:
+    total = weight.sum(axis=-1, keepdims=True)
+    return np.asarray(np.divide(weight, total, out=np.zeros(weight.shape), where=total > 0))
 
 
 def rounded(lack: Floats, n: int, stream: Stream) -> Ints:

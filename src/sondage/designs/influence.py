@@ -208,10 +208,8 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
     return np.asarray(np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1))
 
 
-def unseen_variance(
-    problem: Problem, measures: Sequence[Measure], least: float, weights: Sequence[float] | None = None
-) -> Floats:
-    """(U,) variance under the belief of the influence of an unlabelled item, summed over ``measures``.
+def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float) -> Floats:
+    """(A, U) variance under the belief of the influence of an unlabelled item on each of A ``measures``.
 
     For classes. Slopes are taken at the labels seen and what the belief expects of the rest; of a bounded
     measure at no less than the share ``least`` of its range, because at its lower end misses seem not to
@@ -223,8 +221,8 @@ def unseen_variance(
     told = np.bincount(flat, minlength=count * labels).reshape(count, labels)[unit]
     expected = told + (problem.units.size - problem.answered)[unit, None] * nodes.weights
     expected = expected / np.bincount(unit, minlength=count)[unit, None]
-    shown, total = problem.pool.rows(rows), np.zeros(count)
-    for measure, matters in zip(measures, weights or [1.0] * len(measures), strict=True):
+    shown, out = problem.pool.rows(rows), np.zeros((len(measures), count))
+    for a, measure in enumerate(measures):
         loss = problem.once(("loss", measure), lambda: measure.loss(shown, nodes.labels))  # noqa: B023
         R = np.einsum("us,usd->d", expected, loss) / len(problem.pool)
         R = _away_from_ends(measure, R, _uninformed(problem, measure), least, 0.0)
@@ -235,8 +233,8 @@ def unseen_variance(
         slope = target(replace(problem, measure=measure), R, variance)
         mean, square = measure.moments(shown, *nodes, slope)
         each = unit_mean(mean, unit, count)
-        total += matters * np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1)
-    return total
+        out[a] = np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1)
+    return out
 
 
 def divides_by_known(problem: Problem) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
 from sondage.designs.base import Problem
-from sondage.designs.influence import unseen_variance
+from sondage.designs.influence import unseen_variances
 from sondage.designs.place import predicted_words
 from sondage.measures.base import Measure
 from sondage.pool.units import CellUnits
@@ -45,7 +45,7 @@ def tells_of(design: ErrorCurveDesign, problem: Problem) -> list[str | None]:
     state, size, aims = problem.state, problem.units.size, aims_of(design, problem.measure)
     assert isinstance(state, CurveState)
     assert state.ranks is not None
-    each = np.array([unseen_variance(problem, (aim,), _LEAST_VALUE) for aim in aims])
+    each = unseen_variances(problem, aims, _LEAST_VALUE)
     shares = design.shares(problem, design.batch)
     total = each @ size
     most = (each / np.where(total > 0, total, 1.0)[:, None]).argmax(axis=0)
@@ -70,7 +70,7 @@ def thought_of(problem: Problem, unit: int) -> str:
     if state.ranks.ordered:
         place.append(rank_words(state.ranks, unit))
     whose = "" if state.ranks.agreed[int(state.ranks.family[unit])] else f" of {systems[0]}"
-    rate = percent(float(state.rate(belief.own)[unit]))
+    rate = percent(float(state.rate(belief.counts_for)[unit]))
     return f"{', '.join(place)}, where about {rate} of the predictions{whose} are thought wrong"
 
 

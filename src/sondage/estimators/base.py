@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from sondage.beliefs.base import Belief, State
+from sondage.beliefs.tail import Tail
 from sondage.designs.base import Centre, Oracle, Table
 from sondage.estimators.sample import Sample
 from sondage.measures.base import Measure
@@ -72,7 +73,8 @@ class Totals:
     of the pool that has a label. ``why`` says why there is no estimate, or none of some coordinates.
     ``increments`` are what each draw by itself says of the totals, where items were drawn one by one.
     ``replicates`` gives (B, d) averages drawn from what a belief holds possible, given random numbers, how
-    many, and how much its curves must fall where nothing was seen.
+    many, and what is held of where nothing was seen; ``beside`` is (d,) what they would be if the belief
+    counted for little where there are labels.
     """
 
     R: Floats
@@ -88,7 +90,8 @@ class Totals:
     why: str | None = None
     notes: tuple[str, ...] = ()
     increments: Increments | None = None
-    replicates: Callable[[Stream, int, float], Floats] | None = None
+    replicates: Callable[[Stream, int, Tail], Floats] | None = None
+    beside: Floats | None = None
 
     @property
     def given(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
+from sondage.beliefs.tail import Tail
 from sondage.estimators.base import Totals, root
 from sondage.measures.base import Measure
 from sondage.streams import Stream
@@ -86,11 +87,11 @@ def for_population(totals: Totals, N: int) -> Totals:
     draws = len(totals.parts) if totals.draws is None else totals.draws
     own = totals.replicates
 
-    def replicates(stream: Stream, count: int, fall: float) -> Floats:
+    def replicates(stream: Stream, count: int, tail: Tail) -> Floats:
         assert own is not None
         chance = root(totals.pool_cov / N)
         normal = ndtri(stream.uniform(count * len(chance)) + 2.0**-54).reshape(count, -1)
-        return np.asarray(own(stream, count, fall) + normal @ chance)
+        return np.asarray(own(stream, count, tail) + normal @ chance)
 
     return replace(
         totals,

@@ -9,6 +9,7 @@ import numpy as np
 
 from sondage.beliefs.base import Seen
 from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.tail import HONEST, Tail
 from sondage.binomial import binomial
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput, NotSupported
@@ -22,6 +23,8 @@ from sondage.types import Floats
 
 _SPREAD = 200
 """Draws from which the standard error is made."""
+_LITTLE = 10.0
+"""Labels that the curve counts for beside those of a cell where cells are to speak for themselves."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +82,16 @@ class Posterior(Estimator):
         )
         all_right, jump = (known + left @ right) / N, (jump - right) / N
         R = all_right + (left * rate[unit]) @ jump
+        cells = state.rate(np.minimum(state.strength_of_curve, _LITTLE))
 
-        def replicates(source: Stream, count: int, fall: float) -> Floats:
-            rates = belief.rates(state, source, count, fall)[:, unit]
+        def replicates(source: Stream, count: int, tail: Tail) -> Floats:
+            rates = belief.rates(state, source, count, tail)[:, unit]
             wrong = binomial(source.uniform(rates.size).reshape(rates.shape), left, rates)
             return np.asarray(all_right + wrong @ jump)
 
         # Mean squares around the estimate, and not the curvature at it: far from the boundary rates are so
         # small there that it would see nothing to doubt.
-        moves = replicates(stream(0, "interval"), _SPREAD, 0.0) - R
+        moves = replicates(stream(0, "interval"), _SPREAD, HONEST) - R
         square = np.einsum("ks,ksd,kse->de", left[:, None] * state.weights(rate)[unit], loss, loss)
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
@@ -102,6 +106,7 @@ class Posterior(Estimator):
             exact=not bool((left[~strata.determined] > 0).any()),
             notes=_notes(case, known, strata, loss),
             replicates=replicates,
+            beside=all_right + (left * cells[unit]) @ jump,
         )
 
     def _state(self, case: Case, seen: Sample) -> CurveState:

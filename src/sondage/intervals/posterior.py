@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from sondage.beliefs.tail import HONEST, TIGHT, Tail
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Totals
 from sondage.intervals.base import Guarantee, Interval
@@ -15,9 +16,10 @@ from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.types import Floats
 
-_FALL = {"honest": 0.0, "tight": float(np.log(2.0))}
+_TAILS = {"honest": HONEST, "tight": TIGHT}
 _ASSUMES = {
-    "honest": "beyond the outermost wrong prediction seen, the error rate does not rise again with rank",
+    "honest": "beyond the outermost wrong prediction seen, the error rate does not rise again with rank, but "
+    f"for a small share of each class (about {HONEST.astray:.0%}) that may lie anywhere whatever its score",
     "tight": "beyond the outermost wrong prediction seen, the odds of an error at least halve with every "
     "doubling of the rank, and faster in the outer half of a class",
 }
@@ -29,11 +31,13 @@ _BEYOND, _MOST = 5.0, 20_000
 class PosteriorInterval(Interval):
     """Quantiles of the measure over ``replicates`` pools drawn from the belief, given the labels seen.
 
-    The interval contains both the quantiles and the quantiles shifted so that the estimate is in the middle
-    of the draws; both arms are widened by ``1 + 10 / n`` for n labels. What the belief cannot know it is
-    made to assume: with ``tail="honest"`` that the error rate does not rise again beyond the outermost error
-    seen, with ``"tight"`` that it at least halves with every doubling of the rank. Where errors hide far from
-    the boundary neither holds, and the interval is too short.
+    The interval contains the quantiles, the quantiles shifted so that the estimate is in the middle of the
+    draws, and so shifted that the estimate from cells with hardly any belief is; both arms are widened by
+    ``1 + 10 / n`` for n labels. What the belief cannot know it is made to assume: with ``tail="honest"`` that
+    the error rate does not rise again beyond the outermost error seen, but for a few percent of the items of
+    each class that may lie anywhere; with ``"tight"`` that it at least halves with every doubling of the
+    rank, and nothing lies elsewhere. Where many errors hide far from the boundary neither holds, and the
+    interval is too short.
     """
 
     alias: ClassVar[str] = "posterior"
@@ -43,15 +47,15 @@ class PosteriorInterval(Interval):
     replicates: int = 1000
 
     def __post_init__(self) -> None:
-        if self.tail not in _FALL:
+        if self.tail not in _TAILS:
             raise InvalidInput(f"tail= must be 'honest' or 'tight', not {self.tail!r}")
         if self.replicates < 99:
             raise InvalidInput(f"replicates= must be at least 99, not {self.replicates}")
 
     @property
-    def fall(self) -> float:
-        """How much log-odds fall with every doubling of the rank beyond the outermost error, at the least."""
-        return _FALL[self.tail]
+    def assumed(self) -> Tail:
+        """What is held of where nothing was seen."""
+        return _TAILS[self.tail]
 
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
         """Only where there is a belief to draw from."""
@@ -78,14 +82,15 @@ class PosteriorInterval(Interval):
         tail = (1 - level) / sides
         with np.errstate(all="ignore"):
             value = np.asarray(measure.g(totals.R), dtype=np.float64)
-            drawn = np.asarray(measure.g(totals.replicates(stream, self._count(tail), self.fall)))
+            beside = value if totals.beside is None else np.asarray(measure.g(totals.beside))
+            drawn = np.asarray(measure.g(totals.replicates(stream, self._count(tail), self.assumed)))
         low, high = np.full(measure.m, np.nan), np.full(measure.m, np.nan)
         for j in range(measure.m):
             some = drawn[np.isfinite(drawn[:, j]), j]
             if len(some):
                 low[j], middle, high[j] = np.quantile(some, [tail, 0.5, 1 - tail])
-                shift = value[j] - middle
-                low[j], high[j] = min(low[j], low[j] + shift), max(high[j], high[j] + shift)
+                shifts = np.nan_to_num([0.0, value[j] - middle, beside[j] - middle])
+                low[j], high[j] = low[j] + shifts.min(), high[j] + shifts.max()
         widen = 1.0 + _SMALL / max(totals.df, 1.0)
         return value - widen * (value - low), value + widen * (high - value)
 

@@ -122,13 +122,13 @@ def error_curves(
             f"study= has no error curves: its belief is {belief.alias!r}; design='auto' has them for "
             "measures of predicted classes"
         )
-    fall = PosteriorInterval(tail=tail).fall  # type: ignore[arg-type]
+    assumed = PosteriorInterval(tail=tail).assumed  # type: ignore[arg-type]
     level = checked_level(study.parts.confidence_level if confidence_level is None else confidence_level)
     state = study.problem().state
     assert isinstance(state, CurveState)
     assert state.ranks is not None
     source = stream(study.parts.seed, "interval")
-    drawn = belief.rates(state, source, replicates, fall)
+    drawn = belief.rates(state, source, replicates, assumed)
     classes = tuple(_classes(study, state, drawn, source.uniform(drawn.size).reshape(drawn.shape), level))
     return ErrorCurves(classes, level, tail, state.ranks.ordered, state.ranks.across)
 

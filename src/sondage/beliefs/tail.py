@@ -1,0 +1,59 @@
+"""Tails: what is held possible where no wrong prediction was seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sondage.types import Floats, Ints
+
+_STEPS = 24
+_NEVER, _ALWAYS = 1e-12, 1.0 - 1e-9
+
+
+@dataclass(frozen=True)
+class Tail:
+    """What an interval holds of error curves where the labels are silent.
+
+    From the outermost wrong prediction on, log-odds of an error ``fall`` by at least so much with every
+    doubling of the rank. And some items of every class may lie anywhere, whatever their score: ``astray`` is
+    the mean of an exponential prior of their share, which the labels sharpen.
+    """
+
+    fall: float = 0.0
+    astray: float = 0.0
+
+
+HONEST = Tail(fall=0.0, astray=0.03)
+TIGHT = Tail(fall=float(np.log(2.0)))
+
+
+def least_rates(
+    astray: float, others: Floats, seen: tuple[Floats, Floats], rate: Floats, curve: Ints, uniform: Floats
+) -> Floats:
+    """(B, U) draws of the rate below which no unit's lies, because items of other classes are anywhere.
+
+    ``others`` is (U,) the share of the pool's items that are of another class than the one predicted, so a
+    unit's least rate is that times the share that went astray. There is one such share for each ``curve``
+    (U,) of units. ``seen`` are labels and wrong predictions of each unit, ``rate`` (U,) what the curves say,
+    and ``uniform`` (B, C) random numbers. The prior is cut into equally likely steps, each weighed by how
+    likely it makes the labels.
+
+    >>> nothing, uniform = np.zeros(1), np.array([[0.02], [0.5], [0.98]])
+    >>> before = least_rates(0.03, np.ones(1), (nothing, nothing), nothing, np.zeros(1, int), uniform)
+    >>> before[:, 0].round(3).tolist()
+    [0.001, 0.022, 0.116]
+    >>> after = least_rates(0.03, np.ones(1), (nothing + 99, nothing), nothing, np.zeros(1, int), uniform)
+    >>> after[:, 0].round(3).tolist()
+    [0.001, 0.005, 0.028]
+    """
+    n, wrong = seen
+    share = -astray * np.log1p(-(np.arange(_STEPS) + 0.5) / _STEPS)
+    held = np.clip(np.maximum(rate, share[:, None] * others), _NEVER, _ALWAYS)
+    each = wrong * np.log(held) + (n - wrong) * np.log1p(-held)
+    likely = each @ np.eye(uniform.shape[1])[curve]
+    chance = np.exp(likely - likely.max(axis=0))
+    reached = np.cumsum(chance / chance.sum(axis=0), axis=0)
+    step = (reached[None, :-1] <= uniform[:, None]).sum(axis=1)
+    return np.asarray(share[step][:, curve] * others)

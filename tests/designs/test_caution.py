@@ -1,0 +1,100 @@
+"""Caution: shares by size and evenly, for one study and for many at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sondage.beliefs.error_curve import Ranks
+from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, by_family, evenly, remains
+from sondage.designs.error_curve import cautious
+from sondage.types import Ints
+
+
+def ranks_of(family: Ints, size: Ints, seed: int = 0) -> Ranks:
+    reach = np.random.default_rng(seed).random(len(family))
+    nothing = np.zeros(len(family), dtype=np.int64)
+    return Ranks(family, family, reach, reach, (True, True), nothing, nothing, True, False, size)
+
+
+@pytest.mark.parametrize("caution", [RATIO, MEAN, SHARED], ids=["ratio", "mean", "shared"])
+@given(seed=st.integers(0, 999), known=st.integers(0, 5000), more=st.integers(1, 2000))
+@settings(max_examples=40)
+def test_shares_add_up_and_keep_their_least(caution: Caution, seed: int, known: int, more: int) -> None:
+    rng = np.random.default_rng(seed)
+    family, size = np.sort(rng.integers(0, 2, 9)), rng.integers(1, 500, 9)
+    deviation = np.exp(rng.normal(scale=3, size=9)) * (rng.random(9) < 0.8)
+    found = cautious(caution, deviation, ranks_of(family, size), size, (known, more))
+    assert found.total.sum() == pytest.approx(1.0)
+    assert (found.total >= 0).all()
+    if not deviation.any():
+        np.testing.assert_allclose(found.by_size, size / size.sum())
+        return
+    assert caution.least - 1e-12 <= found.by_size.sum() <= 0.9 + 1e-12
+    assert found.evenly.sum() >= 0.1 * (1 - found.by_size.sum()) - 1e-12
+    assert not found.total[deviation == 0].any()
+    assert found.by_size[deviation > 0] == pytest.approx(
+        found.by_size.sum() * (size / size[deviation > 0].sum())[deviation > 0]
+    )
+
+
+@pytest.mark.parametrize("caution", [RATIO, MEAN], ids=["ratio", "mean"])
+def test_many_studies_at_once_are_each_as_if_alone(caution: Caution) -> None:
+    rng = np.random.default_rng(2)
+    family, size = np.repeat([0, 1], 4), rng.integers(1, 99, 8)
+    deviation, rate = rng.random((6, 8)) * (rng.random((6, 8)) < 0.7), rng.random((6, 8))
+    deviation[0] = 0.0
+    counted, jump = rng.integers(1, 30, (6, 8)), rng.random((6, 8))
+    together = cautious(caution, deviation, ranks_of(family, size), size, (70, 25))
+    doubted = caution.doubted(rate, counted, size, family, jump)
+    for k in range(6):
+        alone = cautious(caution, deviation[k], ranks_of(family, size), size, (70, 25))
+        np.testing.assert_allclose(together.total[k], alone.total, rtol=1e-12)
+        one = caution.doubted(rate[k], counted[k], size, family, jump[k])
+        np.testing.assert_allclose(doubted[k], one, rtol=1e-12)
+
+
+def test_early_labels_go_by_size_where_a_uniform_sample_is_a_rival() -> None:
+    caution = Caution(least=0.1, early=0.8, until=200.0, rival=True)
+    left = np.array(0.0)
+    assert caution.by_size(left, np.array(0.3), 50) == pytest.approx(0.8)
+    assert caution.by_size(left, np.array(0.3), 400) == pytest.approx(0.4)
+    assert caution.by_size(left, np.array(0.05), 400) == pytest.approx(0.2)
+    assert caution.by_size(left, np.array(0.0), 50) == pytest.approx(0.1)
+    assert replace(caution, rival=False).by_size(left, np.array(0.0), 50) == pytest.approx(0.8)
+
+
+def test_the_less_there_is_to_gain_the_more_goes_by_size_until_much_is_known() -> None:
+    caution = Caution(least=0.1, fade=100.0)
+    assert caution.by_size(np.array(0.5), np.array(0.5), 100) == pytest.approx(0.5)
+    assert caution.by_size(np.array(0.5), np.array(0.5), 400) == pytest.approx(0.25)
+    assert caution.by_size(np.array(1.0), np.array(0.5), 0) == pytest.approx(0.9)
+
+
+def test_many_labels_at_once_are_spread_evenly() -> None:
+    assert evenly(np.array(0.2), 0, 450) == pytest.approx(0.2 * 450 / 500)
+    assert evenly(np.array(0.2), 2000, 25) == pytest.approx(0.08)
+    assert evenly(np.array(0.95), 0, 450) == pytest.approx(0.05)
+
+
+def test_what_neyman_leaves() -> None:
+    size, deviation = np.array([3, 1, 6]), np.array([0.5, 2.0, 0.1])
+    neyman = (size @ deviation) ** 2
+    by_size = size.sum() * (size @ deviation**2)
+    assert remains(size, deviation) == pytest.approx(neyman / by_size)
+    assert remains(size, np.zeros(3)) == 1.0
+    assert remains(size, np.full(3, 0.7)) == pytest.approx(1.0)
+
+
+def test_doubted_rates_keep_the_mean_of_a_family_of_equals() -> None:
+    size, family = np.array([10, 30, 5]), np.array([0, 0, 1])
+    rate = np.array([0.1, 0.3, 0.9])
+    found = Caution(least=0.1, doubt=7.0, scaled=False).doubted(
+        rate, np.full(3, 3.0), size, family, np.ones(3)
+    )
+    np.testing.assert_allclose(by_family(size * found, family), by_family(size * rate, family))
+    np.testing.assert_allclose(found[:2], [0.3 * 0.1 + 0.7 * 0.25, 0.3 * 0.3 + 0.7 * 0.25])
