@@ -47,6 +47,18 @@ def show(result: Result) -> None:
         print(f"\n{note}")
 
 
+def markdown(tables: dict[str, list[Row]]) -> list[str]:
+    """Tables under their titles, for a page of the documentation."""
+    out = []
+    for title, rows in tables.items():
+        if rows:
+            words = [isinstance(value, str) for value in rows[0].values()]
+            out += ["", f"**{title[0].upper()}{title[1:]}**", "", f"| {' | '.join(rows[0])} |"]
+            out.append("|" + "".join("---|" if word else "--:|" for word in words))
+            out += [f"| {' | '.join(shown(value) for value in row.values())} |" for row in rows]
+    return out
+
+
 def shown(value: Any) -> str:
     if value is None:
         return "-"

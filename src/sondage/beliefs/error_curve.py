@@ -96,19 +96,10 @@ class CurveState(State):
 
     @property
     def strength_of_curve(self) -> Floats:
-        """(U,) labels that the curve is worth in a unit, by how much its units differ more than by chance.
-
-        The share ``phi`` of the variance that is between units, by moments over those of the same curve,
-        makes the curve worth ``1 / phi - 1`` labels; 10 at least and 100 at most.
-        """
+        """(U,) labels that the curve is worth in a unit."""
         assert self.n is not None
         assert self.wrong is not None
-        curves, mean = self.curve.curves, self.curve.rate
-        chance = mean * (1.0 - mean)
-        between = self._sums(np.square(self.wrong - self.n * mean) - self.n * chance)
-        most = self._sums(self.n * (self.n - 1.0) * chance)
-        phi = np.divide(between, most, out=np.zeros_like(most), where=most > 0)
-        return np.asarray(1.0 / np.clip(phi, *_BETWEEN) - 1.0)[curves.curve]
+        return strength_of_curve(self.n, self.wrong, self.curve.rate, self.curve.curves.curve)
 
     @property
     def misfit(self) -> Floats:
@@ -332,6 +323,20 @@ class ErrorCurve(Belief):
         fit = replace(curves, priors=priors).fit(state.n, state.wrong, state.curve.theta)
         inside = np.arange(curves.knots) <= last[:, None]
         return replace(fit, misfit=np.where(inside, _STRETCH * state.misfit[:, None], 1.0))
+
+
+def strength_of_curve(n: Floats, wrong: Floats, rate: Floats, curve: Ints) -> Floats:
+    """(..., U) labels that a curve is worth in a unit, by how much its units differ more than by chance.
+
+    The share ``phi`` of the variance that is between units, by moments over those of the same curve,
+    makes the curve worth ``1 / phi - 1`` labels; 10 at least and 100 at most.
+    """
+    member = np.eye(int(curve.max()) + 1)[curve]
+    chance = rate * (1.0 - rate)
+    between = (np.square(wrong - n * rate) - n * chance) @ member
+    most = (n * (n - 1.0) * chance) @ member
+    phi = np.divide(between, most, out=np.zeros_like(most), where=most > 0)
+    return np.asarray((1.0 / np.clip(phi, *_BETWEEN) - 1.0)[..., curve])
 
 
 def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:

@@ -1,0 +1,280 @@
+"""Many studies by the default at once, for pools of one system and two classes.
+
+Items of a cell are alike, so a study is its counts: how many labels and how many wrong predictions each cell
+has. The rules are the package's own, which work on many studies at once (``joint``, ``cautious``,
+``Caution.doubted``, ``strength_of_curve``); intervals are made by its belief and its interval from the counts
+of one study. Written again here are only the fit of the curves, for many counts together, and the drawing
+of labels. tests/benchmarks/test_many_studies.py compares both with a study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import expit
+
+import sondage as sd
+from sondage.beliefs.error_curve import CurveState, ErrorCurve, strength_of_curve
+from sondage.binomial import binomial
+from sondage.designs.caution import MEAN, RATIO
+from sondage.designs.error_curve import ErrorCurveDesign, cautious
+from sondage.designs.joint import joint
+from sondage.estimators.base import Totals
+from sondage.intervals import PosteriorInterval
+from sondage.simulate.engine import encoded_labels
+from sondage.streams import stream
+from sondage.types import Floats, Ints
+
+MEASURES = ("f1", "precision", "recall", "accuracy")
+_NOTHING, _LEAST_VALUE = 1e-9, 0.05
+_NEWTON, _CLOSE, _LONGEST = 30, 1e-6, 5.0
+_LITTLE = 10.0
+
+
+class Counts(NamedTuple):
+    """(R, U) labels and wrong predictions of every cell, in each of R studies."""
+
+    n: Floats
+    wrong: Floats
+
+
+class Values:
+    """The four measures as functions of the numbers of false positives and of misses."""
+
+    m = len(MEASURES)
+
+    def __init__(self, predicted: float, items: float) -> None:
+        self.predicted, self.items = predicted, items
+
+    def g(self, errors: Floats) -> Floats:
+        """(..., 4) values of (..., 2) errors; 0 where one is undefined."""
+        false, missed = errors[..., 0], errors[..., 1]
+        hits = self.predicted - false
+        out = [
+            (2 * hits, 2 * hits + false + missed),
+            (hits, hits + false),
+            (hits, hits + missed),
+            (self.items - false - missed, np.full(np.shape(hits), float(self.items))),
+        ]
+        return np.stack(
+            [np.divide(up, down, out=np.zeros(np.shape(up)), where=down > 1e-12) for up, down in out], axis=-1
+        )
+
+    def slopes(self, errors: Floats, measure: int) -> Floats:
+        """(..., 2) what one more false positive and one more miss take from a measure."""
+        towards = np.array([self.predicted, self.items - self.predicted]) / 2
+        errors = self._away_from_nothing(errors, towards, measure)
+        false, missed = errors[..., 0], errors[..., 1]
+        hits = self.predicted - false
+        positives, value = hits + missed, self.g(errors)[..., measure]
+        one = np.ones(np.shape(hits))
+        if measure == 0:
+            return np.stack([2 - value, value], axis=-1) / (self.predicted + positives)[..., None]
+        if measure == 1:
+            return np.stack([one / max(self.predicted, 1.0), 0 * one], axis=-1)
+        if measure == 2:
+            return np.stack([missed, hits], axis=-1) / np.square(positives)[..., None]
+        return np.stack([one, one], axis=-1) / self.items
+
+    def _away_from_nothing(self, errors: Floats, towards: Floats, measure: int) -> Floats:
+        """Where the value is next to nothing: the least step to ``towards`` at which it is not."""
+        if self.g(towards)[measure] < _LEAST_VALUE:
+            return errors
+        below, above = np.zeros(np.shape(errors)[:-1]), np.ones(np.shape(errors)[:-1])
+        low = self.g(errors)[..., measure] < _LEAST_VALUE
+        if not low.any():
+            return errors
+        for _ in range(40):
+            middle = 0.5 * (below + above)
+            there = self.g((1 - middle)[..., None] * errors + middle[..., None] * towards)[..., measure]
+            below, above = (
+                np.where(there < _LEAST_VALUE, middle, below),
+                np.where(there < _LEAST_VALUE, above, middle),
+            )
+        step = np.where(low, above, 0.0)[..., None]
+        return np.asarray((1 - step) * errors + step * towards)
+
+
+class ManyStudies:
+    """Studies by the default of one pool whose labels are known."""
+
+    def __init__(self, pool: sd.Pool, labels: dict[Any, Any], aim: str, seed: int = 0) -> None:
+        study = sd.create_study(pool, aim, rng=seed)
+        state = study.problem().state
+        assert isinstance(study.design, ErrorCurveDesign)
+        assert isinstance(study.belief, ErrorCurve)
+        assert isinstance(state, CurveState)
+        assert state.ranks is not None
+        assert pool.labels.size == 2
+        self.aim, self.belief, self.state, self.ranks = aim, study.belief, state, state.ranks
+        self.curves, self.size = state.curve.curves, self.ranks.size
+        y = encoded_labels(pool, labels).astype(np.int64)
+        unit = study.units.unit_of(np.arange(len(pool)))
+        missed = y != self.ranks.expects[unit]
+        self.wrong: Ints = np.bincount(unit[missed], minlength=len(self.size))
+        self.positive = self.ranks.expects == 1
+        self.values = Values(float(self.size[self.positive].sum()), float(self.size.sum()))
+        self.truth = self.values.g(self.errors(self.wrong.astype(np.float64)))
+
+    def errors(self, wrong: Floats) -> Floats:
+        """(..., 2) false positives and misses."""
+        return np.stack(
+            [wrong[..., self.positive].sum(axis=-1), wrong[..., ~self.positive].sum(axis=-1)], axis=-1
+        )
+
+    def run(
+        self, repeats: int, budgets: Sequence[int], seed: int, batch: int | None = 25
+    ) -> Iterator[tuple[int, Counts, Floats]]:
+        """The counts at every budget, and (R, U) rates of the curves then; ``batch`` None: all at once."""
+        random = np.random.default_rng(seed)
+        counts = Counts(*(np.zeros((repeats, len(self.size))) for _ in range(2)))
+        theta = np.repeat(self.curves.gaussian[0][None], repeats, axis=0)
+        known = 0
+        for budget in budgets:
+            while known < budget:
+                more = min(batch or budget, budget - known)
+                theta = self._fitted(counts, theta)
+                self._label(counts, self.shares(counts, self._rate(theta), known, more), known + more, random)
+                known += more
+            theta = self._fitted(counts, theta)
+            yield budget, Counts(counts.n.copy(), counts.wrong.copy()), self._rate(theta)
+
+    def _rate(self, theta: Floats) -> Floats:
+        return np.asarray(expit(theta @ self.curves.basis.T))
+
+    def _fitted(self, counts: Counts, theta: Floats) -> Floats:
+        """(R, P) the most probable curves by Newton's method, each curve by itself."""
+        mean, precision = self.curves.gaussian
+        J, out = self.curves.knots, theta.copy()
+        for c in range(len(self.curves.priors)):
+            mine, own = slice(c * J, (c + 1) * J), self.curves.curve == c
+            basis, Q = self.curves.basis[own, mine], precision[mine, mine]
+            squares = (basis[:, :, None] * basis[:, None, :]).reshape(len(basis), -1)
+            n, wrong, at = counts.n[:, own], counts.wrong[:, own], out[:, mine]
+            for _ in range(_NEWTON):
+                rate = expit(at @ basis.T)
+                hessian = ((n * rate * (1 - rate)) @ squares).reshape(-1, J, J) + Q
+                slope = (wrong - n * rate) @ basis - (at - mean[mine]) @ Q
+                step = np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
+                length = np.abs(step).max(axis=1, keepdims=True)
+                at = at + step * np.minimum(1.0, _LONGEST / np.maximum(length, _NOTHING))
+                if length.max() < _CLOSE:
+                    break
+            out[:, mine] = at
+        return out
+
+    def shares(self, counts: Counts, rate: Floats, known: int, more: int) -> Floats:
+        """(R, U) shares of the labels, as ``ErrorCurveDesign.shares`` has them."""
+        own, size = self.belief.counts_for, self.size
+        rate = np.clip((counts.wrong + own * rate) / (counts.n + own), _NOTHING, 1 - _NOTHING)
+        errors = self.errors(counts.wrong + (size - counts.n) * rate)
+        aims = (0, 1, 2) if self.aim == "f1" else (MEASURES.index(self.aim),)
+        squares = np.square([self.values.slopes(errors, one) for one in aims])
+        jumps = np.where(self.positive, squares[..., :1], squares[..., 1:])
+        jump = joint(jumps * rate * (1 - rate), size) / (rate * (1 - rate))
+        caution = MEAN if self.aim == "accuracy" else RATIO
+        doubted = caution.doubted(rate, own + counts.n, size, self.ranks.family, jump)
+        deviation = np.sqrt(jump * doubted * (1 - doubted))
+        return cautious(caution, deviation, self.ranks, size, (known, more)).total
+
+    def _label(self, counts: Counts, share: Floats, total: int, random: Generator) -> None:
+        """Whole labels by the shares, and how many of them are found wrong."""
+        size = self.size.astype(np.float64)
+        goal = _filled(share, size, min(total, size.sum()))
+        left = min(total, size.sum()) - counts.n.sum(axis=1)
+        while (left > 0).any():
+            room = size - counts.n
+            lack = np.maximum(goal - counts.n, 0.0) * (room > 0)
+            lack = np.where(lack.sum(axis=1, keepdims=True) > _NOTHING, lack, room)
+            steps = np.cumsum(lack, axis=1) / lack.sum(axis=1, keepdims=True) * left[:, None]
+            marks = np.floor(steps + 1e-12 * left[:, None] + random.random((len(left), 1)))
+            marks[:, -1] = np.maximum(marks[:, -1], marks[:, -2:-1].max(axis=1, initial=0))
+            more = np.minimum(np.diff(marks, axis=1, prepend=0), room)
+            over = more.sum(axis=1) - left
+            last = more.shape[1] - 1 - (more[:, ::-1] > 0).argmax(axis=1)
+            more[np.arange(len(left)), last] -= np.maximum(over, 0.0)
+            k, u = np.nonzero(more)
+            few = more[k, u].astype(np.int64)
+            bad = (self.wrong[u] - counts.wrong[k, u]).astype(np.int64)
+            good = (size[u] - counts.n[k, u]).astype(np.int64) - bad
+            found = np.zeros(len(k))
+            some = bad > 0
+            found[some] = random.hypergeometric(bad[some], good[some], few[some])
+            counts.n[k, u] += few
+            counts.wrong[k, u] += found
+            left = left - more.sum(axis=1)
+
+    def estimates(self, counts: Counts, rate: Floats) -> Floats:
+        """(R, 4) values of the measures."""
+        return self.values.g(self._expected(counts, rate, self._strength(counts, rate)))
+
+    def _strength(self, counts: Counts, rate: Floats) -> Floats:
+        return strength_of_curve(counts.n, counts.wrong, rate, self.curves.curve)
+
+    def _expected(self, counts: Counts, rate: Floats, own: Floats) -> Floats:
+        rest = (counts.wrong + own * rate) / (counts.n + own)
+        return self.errors(counts.wrong + (self.size - counts.n) * rest)
+
+    def intervals(
+        self, counts: Counts, number: int, level: float = 0.95, interval: PosteriorInterval | None = None
+    ) -> Floats:
+        """(2, 4) limits of the measures in one of the studies, by the package's belief and interval."""
+        n, wrong = counts.n[number], counts.wrong[number]
+        fit = self.curves.fit(n, wrong)
+        state = replace(self.state, fit=fit, n=n, wrong=wrong)
+        one, rate = Counts(n, wrong), fit.rate
+        own = self._strength(one, rate)
+
+        def replicates(source: Any, count: int, tail: Any) -> Floats:
+            rates = self.belief.rates(state, source, count, tail)
+            uniform = source.uniform(rates.size).reshape(rates.shape)
+            return self.errors(wrong + binomial(uniform, self.size - n, rates))
+
+        totals = Totals(
+            self._expected(one, rate, own),
+            np.zeros((0, 2)),
+            0.0,
+            max(float(n.sum()), 1.0),
+            np.zeros((2, 2)),
+            replicates=replicates,
+            beside=self._expected(one, rate, np.minimum(own, _LITTLE)),
+        )
+        source = stream(number, "interval")
+        made = interval or PosteriorInterval()
+        return np.clip(made.limits(totals, self.values, level, 2, source), 0.0, 1.0)  # type: ignore[arg-type]
+
+    def uniform(self, repeats: int, budget: int, seed: int) -> Floats:
+        """(R, 4) by a uniform sample in which the predicted classes are weighted up; undefined is 0."""
+        random, values = np.random.default_rng(seed), self.values
+        wrong, size = self.errors(self.wrong.astype(np.float64)), np.array([0.0, 0.0])
+        size[:] = values.predicted, values.items - values.predicted
+        first = _hypergeometric(random, size[0], size[1], np.full(repeats, budget))
+        errors, drawn = [], (first, budget - first)
+        for c in range(2):
+            hits = _hypergeometric(random, wrong[c], size[c] - wrong[c], drawn[c])
+            errors.append(np.divide(hits * size[c], drawn[c], out=np.zeros(repeats), where=drawn[c] > 0))
+        out = values.g(np.stack(errors, axis=-1))
+        out[:, :3] *= (first > 0)[:, None]
+        return out
+
+
+def _hypergeometric(random: Generator, good: float, bad: float, drawn: Ints) -> Ints:
+    return np.asarray(random.hypergeometric(int(good), int(bad), drawn))
+
+
+def _filled(share: Floats, size: Floats, total: float) -> Floats:
+    """(R, U) ``total`` shared out in proportion, none above its size."""
+    full = np.zeros(share.shape, dtype=bool)
+    while True:
+        left = total - (full * size).sum(axis=1, keepdims=True)
+        rest = np.where(full, 0.0, share)
+        sums = rest.sum(axis=1, keepdims=True)
+        part = np.divide(left * rest, sums, out=np.zeros(share.shape), where=sums > 0)
+        more = ~full & (part >= size - 1e-12) & (share > 0)
+        if not more.any():
+            return np.where(full, size, part)
+        full |= more
