@@ -31,7 +31,8 @@ from sondage.types import Floats, Ints
 
 MEASURES = ("f1", "precision", "recall", "accuracy")
 _NOTHING, _LEAST_VALUE = 1e-9, 0.05
-_NEWTON, _CLOSE, _LONGEST = 30, 1e-6, 5.0
+_NEWTON, _CLOSE, _LONGEST = 30, 1e-3, 5.0
+"""Newton's steps: at most so many, until one is so short (what is left is its square), none longer."""
 _LITTLE = 10.0
 
 
@@ -148,21 +149,25 @@ class ManyStudies:
 
     def _fitted(self, counts: Counts, theta: Floats) -> Floats:
         """(R, P) the most probable curves by Newton's method, each curve by itself."""
-        mean, precision = self.curves.gaussian
-        J, out = self.curves.knots, theta.copy()
-        for c in range(len(self.curves.priors)):
-            mine, own = slice(c * J, (c + 1) * J), self.curves.curve == c
-            basis, Q = self.curves.basis[own, mine], precision[mine, mine]
+        curves, out = self.curves, theta.copy()
+        for c, prior in enumerate(curves.priors):
+            own = curves.curve == c
+            J = max(int(np.ceil(curves.at[own].max())) + 1, 2)  # knots beyond have no cells
+            mine = slice(c * curves.knots, c * curves.knots + J)
+            basis, (mean, Q) = curves.basis[own, mine], prior.gaussian(J)
             squares = (basis[:, :, None] * basis[:, None, :]).reshape(len(basis), -1)
             n, wrong, at = counts.n[:, own], counts.wrong[:, own], out[:, mine]
+            moving = np.arange(len(at))
             for _ in range(_NEWTON):
-                rate = expit(at @ basis.T)
-                hessian = ((n * rate * (1 - rate)) @ squares).reshape(-1, J, J) + Q
-                slope = (wrong - n * rate) @ basis - (at - mean[mine]) @ Q
+                left, here = n[moving], at[moving]
+                rate = expit(here @ basis.T)
+                hessian = ((left * rate * (1 - rate)) @ squares).reshape(-1, J, J) + Q
+                slope = (wrong[moving] - left * rate) @ basis - (here - mean) @ Q
                 step = np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
-                length = np.abs(step).max(axis=1, keepdims=True)
-                at = at + step * np.minimum(1.0, _LONGEST / np.maximum(length, _NOTHING))
-                if length.max() < _CLOSE:
+                length = np.abs(step).max(axis=1)
+                at[moving] = here + step * np.minimum(1.0, _LONGEST / np.maximum(length, _NOTHING))[:, None]
+                moving = moving[length >= _CLOSE]
+                if not len(moving):
                     break
             out[:, mine] = at
         return out
