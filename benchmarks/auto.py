@@ -1,8 +1,9 @@
-"""The default as it is used: accuracy of many classes, looking at intervals again and again, and speed.
+"""The default as it is used: accuracy of many classes, an audit, looking again and again, and speed.
 
-``classes``: accuracy of classifiers of many classes, against the formula of a uniform sample. ``looks``: how
-often the interval for stop rules ever misses. ``speed``: seconds of a study. What it does on many pools of
-two classes is in the benchmark ``many``. ``--docs`` puts the tables into docs/proof.md.
+``classes``: accuracy of classifiers of many classes, against the formula of a uniform sample. ``audit``: F1
+by ``auto`` and by ``auto-audit``. ``looks``: how often the interval for stop rules ever misses. ``speed``:
+seconds of a study. What it does on many pools of two classes is in the benchmark ``many``. ``--docs`` puts
+the tables into docs/proof.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sondage.simulate.engine import encoded_labels
 from sondage.streams import stream
 from sondage.types import Floats
 
-PARTS = ("classes", "looks", "speed")
+PARTS = ("classes", "audit", "looks", "speed")
 BUDGETS = (100, 250, 500, 1000, 2000)
 CLASSES = ("cifar10", "svhn_resnet", "news20")
 
@@ -38,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     result = Result()
     for part in args.parts:
-        tables = {"classes": _classes, "looks": _looks, "speed": _speed}[part](args)
+        tables = {"classes": _classes, "audit": _audit, "looks": _looks, "speed": _speed}[part](args)
         result.tables |= tables
         if args.docs:
             embed(f"auto-{part}", [stamp("auto", args.repeats, args.seed), *markdown(tables)])
@@ -112,6 +113,25 @@ def _classes(args: argparse.Namespace) -> dict[str, list[Row]]:
                 }
             )
     return {"classes: accuracy of auto over the formula of a uniform sample": rows}
+
+
+def _audit(args: argparse.Namespace) -> dict[str, list[Row]]:
+    rows: list[Row] = []
+    for name in ("abt_buy", "bank_marketing", "tweets100k"):
+        if name not in available():
+            continue
+        row: Row = {"pool": name}
+        for design in ("auto", "auto-audit"):
+            frame = sd.simulate(
+                *load(name), "f1", design=design, budgets=[500, 1000, 2000], repeats=args.repeats,
+                rng=args.seed, workers=args.workers,
+            )  # fmt: skip
+            value, truth, budget = (np.asarray(frame[one]) for one in ("value", "truth", "budget"))
+            for labels in (500, 1000, 2000):
+                off = np.nan_to_num(value[budget == labels]) - truth[budget == labels]
+                row[f"{design}, {labels:,}"] = float(np.sqrt(np.mean(np.square(off))))
+        rows.append(row)
+    return {"audit: root mean squared error of F1": rows}
 
 
 class Looks:
