@@ -1,4 +1,4 @@
-"""The default in hundreds of seeded studies: its error beside a uniform sample's, and what its intervals cover.
+"""The default in hundreds of seeded studies: its error beside a uniform sample's, and its coverage.
 
 Limits leave three standard errors: of a ratio of mean squared errors of 500 studies about .07 each, of
 a coverage of .95 in 150 studies .018.
@@ -39,8 +39,8 @@ MOST = {
 }
 
 
-# What is left of the errors of a uniform sample, or added to them, where what the default leans on is not there.
-# Of inverted scores with few predicted positives the far ranks, where all errors are, are looked at too little.
+# The most it may be where what the default leans on is not there, if that is not 1.1: with inverted scores
+# and few predicted positives, the far ranks, where all errors are, are looked at too little.
 BROKEN = {("inverted", "f1"): 1.9}
 
 
