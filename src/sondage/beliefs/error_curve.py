@@ -302,11 +302,18 @@ class ErrorCurve(Belief):
         for rate in self.rates(state, stream, count, tail):
             yield at_least(state.weights(rate), POSSIBLE)
 
-    def rates(self, state: CurveState, stream: Stream, count: int, tail: Tail = HONEST) -> Floats:
-        """(B, U) draws of the chance that a prediction is wrong."""
+    def rates(
+        self,
+        state: CurveState,
+        stream: Stream,
+        count: int,
+        tail: Tail = HONEST,
+        around: CurveFit | None = None,
+    ) -> Floats:
+        """(B, U) draws of the chance that a prediction is wrong; ``around`` the loosened curves, if at hand."""
         assert state.n is not None
         assert state.wrong is not None
-        fit = self.loosened(state)
+        fit = self.loosened(state) if around is None else around
         normal = ndtri(stream.uniform(count * len(fit.theta)) + 2.0**-54).reshape(count, -1)
         drawn = fit.draws(normal, state.outermost, tail.fall)
         if not tail.astray:
