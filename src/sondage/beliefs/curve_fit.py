@@ -128,7 +128,8 @@ class Curves:
             rate = expit(basis @ theta)
             hessian = (basis.T * (n * rate * (1.0 - rate))) @ basis + precision
             # Straight to LAPACK: for matrices this small, the checks of scipy.linalg take longer than the rest.
-            _, step, _ = dposv(hessian, basis.T @ (hits - n * rate) - precision @ (theta - mean))
+            _, step, failed = dposv(hessian, basis.T @ (hits - n * rate) - precision @ (theta - mean))
+            assert not failed, "the curvature of a proper prior is positive"
             if np.abs(step).max() < _CONVERGED:
                 break
             for _ in range(_HALVINGS):
