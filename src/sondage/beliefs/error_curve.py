@@ -230,12 +230,12 @@ class ErrorCurve(Belief):
         if not isinstance(units, CellUnits):
             raise InvalidInput(f"belief {self.alias!r} needs a design with strata")
         ranks = ranks_of(pool, self.systems, units)
-        split = self.prior.mass(pool, units.codes, units.count)
-        split[np.arange(units.count), ranks.expects] = 0.0
-        total = split.sum(axis=1, keepdims=True)
-        others = np.arange(split.shape[1]) != ranks.expects[:, None]
-        even = others / max(split.shape[1] - 1, 1)
-        split = np.where(total > 0, split / np.where(total > 0, total, 1.0), even)
+        others = np.arange(pool.labels.size) != ranks.expects[:, None]
+        split = others / max(pool.labels.size - 1, 1)
+        if pool.labels.size > 2:  # of two, it is the other one
+            mass = self.prior.mass(pool, units.codes, units.count) * others
+            total = mass.sum(axis=1, keepdims=True)
+            split = np.where(total > 0, mass / np.where(total > 0, total, 1.0), split)
         nothing = np.zeros(units.count)
         made = CurveState(None, ranks=ranks, scored=split, split=split)
         made = self._fitted(made, nothing, nothing, split)
