@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri, xlog1py
+from scipy.special import ndtri
 
 from sondage.types import Floats
 
@@ -28,7 +28,7 @@ def binomial(uniform: Floats, n: Floats, p: Floats) -> Floats:
     """
     uniform, n, p = np.broadcast_arrays(uniform, n, p)
     flip = p > 0.5
-    p, uniform = np.where(flip, 1.0 - p, p), np.where(flip, 1.0 - uniform - 2.0**-54, uniform)
+    p, uniform = np.minimum(p, 1.0 - p), np.where(flip, 1.0 - uniform - 2.0**-54, uniform)
     many = n * p > _FEW
     out = _summed(uniform, n, np.where(many, 0.0, p))
     if many.any():
@@ -39,11 +39,11 @@ def binomial(uniform: Floats, n: Floats, p: Floats) -> Floats:
 def _summed(uniform: Floats, n: Floats, p: Floats) -> Floats:
     """The least k at which the distribution exceeds ``uniform``."""
     out = np.zeros(n.size)
-    none = np.exp(xlog1py(n, -p))
+    none = np.exp(n * np.log1p(-p))
     open_ = np.flatnonzero(uniform >= none)
-    mass, odds = none.ravel()[open_], (p / (1.0 - p)).ravel()[open_]
-    short = uniform.ravel()[open_] - mass
-    most = (n.ravel()[open_] + 1.0) * odds
+    uniform, trials, p, mass = (one.ravel()[open_] for one in (uniform, n, p, none))
+    odds, short = p / (1.0 - p), uniform - mass
+    most = (trials + 1.0) * odds
     found, k = np.ones(len(open_)), 0
     while len(open_):
         k += 1

@@ -98,8 +98,8 @@ class ByClass(OneClass):
         """Of the positive class. A value made up for 0/0 has no derivative, so that no error is made up."""
         assert self.ratio is not None
         num, den = self.ratio
-        below = R @ den
-        return divide(num - divide(R @ num, below) * den, below)[None, :]
+        above, below = R @ num, R @ den
+        return divide(below * num - above * den, np.square(below))[None, :]
 
     def _needs_every_decision(self) -> bool:
         """Whether a class that is never decided on leaves the measure undefined, whatever the labels."""
