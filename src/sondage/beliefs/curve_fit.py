@@ -127,9 +127,10 @@ class Curves:
         for _ in range(_STEPS):
             rate = expit(basis @ theta)
             hessian = (basis.T * (n * rate * (1.0 - rate))) @ basis + precision
-            # Straight to LAPACK: for matrices this small, the checks of scipy.linalg take longer than the rest.
+            # Straight to LAPACK: for matrices this small the checks of scipy.linalg take most of the time.
             _, step, failed = dposv(hessian, basis.T @ (hits - n * rate) - precision @ (theta - mean))
-            assert not failed, "the curvature of a proper prior is positive"
+            if failed:
+                raise np.linalg.LinAlgError("the curvature of the curves is not positive")
             if np.abs(step).max() < _CONVERGED:
                 break
             for _ in range(_HALVINGS):

@@ -310,7 +310,10 @@ class ErrorCurve(Belief):
         tail: Tail = HONEST,
         around: CurveFit | None = None,
     ) -> Floats:
-        """(B, U) draws of the chance that a prediction is wrong; ``around`` the loosened curves, if at hand."""
+        """(B, U) draws of the chance that a prediction is wrong.
+
+        ``around`` is what ``loosened`` gives, for those who draw more than once.
+        """
         assert state.n is not None
         assert state.wrong is not None
         fit = self.loosened(state) if around is None else around
