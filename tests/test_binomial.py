@@ -77,3 +77,9 @@ def test_shapes_are_broadcast() -> None:
         stream(1, "simulate").uniform(6).reshape(3, 2), np.array([5.0, 9.0]), np.array([0.0, 1.0])
     )
     assert found.tolist() == [[0.0, 9.0]] * 3
+
+
+@pytest.mark.parametrize("p", CHANCES)
+def test_none_of_none_come_up_whatever_the_number(p: float) -> None:
+    ends = np.array([0.0, 0.5, 1.0 - 2.0**-53])
+    assert binomial(ends, np.zeros(3), np.full(3, p)).tolist() == [0.0] * 3

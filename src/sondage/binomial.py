@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri, xlog1py
+from scipy.special import ndtri
 
 from sondage.types import Floats
 
@@ -11,6 +11,8 @@ _FEW = 25.0
 """Expected number up to which the distribution is summed up; beyond, it is close to normal."""
 _NEVER = 1e-18
 """Chance too small to be told from rounding; that of none at all is above it where few are expected."""
+_WORTH = 0.6
+"""Share still open below which it is worth while to set the others aside."""
 
 
 def binomial(uniform: Floats, n: Floats, p: Floats) -> Floats:
@@ -26,33 +28,35 @@ def binomial(uniform: Floats, n: Floats, p: Floats) -> Floats:
     """
     uniform, n, p = np.broadcast_arrays(uniform, n, p)
     flip = p > 0.5
-    p, uniform = np.where(flip, 1.0 - p, p), np.where(flip, 1.0 - uniform - 2.0**-54, uniform)
+    p, uniform = np.minimum(p, 1.0 - p), np.where(flip, 1.0 - uniform - 2.0**-54, uniform)
     many = n * p > _FEW
-    out = np.zeros(n.shape)
+    out = _summed(uniform, n, np.where(many, 0.0, p))
     if many.any():
         out[many] = _expanded(uniform[many], n[many], p[many])
-    if not many.all():
-        out[~many] = _summed(uniform[~many], n[~many], p[~many])
     return np.asarray(np.where(flip, n - out, out))
 
 
 def _summed(uniform: Floats, n: Floats, p: Floats) -> Floats:
     """The least k at which the distribution exceeds ``uniform``."""
-    out = np.zeros(len(n))
-    mass = np.exp(xlog1py(n, -p))
-    reached = mass.copy()
-    open_ = np.flatnonzero(uniform >= reached)
-    k = 0
+    out = np.zeros(n.size)
+    none = np.exp(n * np.log1p(-p))
+    open_ = np.flatnonzero(uniform >= none)
+    uniform, trials, p, mass = (one.ravel()[open_] for one in (uniform, n, p, none))
+    odds, short = p / (1.0 - p), uniform - mass
+    most = (trials + 1.0) * odds
+    found, k = np.ones(len(open_)), 0
     while len(open_):
-        mass = mass[open_] if k == 0 else mass
         k += 1
-        more, odds = n[open_], p[open_] / (1.0 - p[open_])
-        mass = mass * np.maximum(more - k + 1, 0.0) / k * odds
-        reached[open_] += mass
-        out[open_] = k
-        stay = (uniform[open_] >= reached[open_]) & (k < more) & (mass > _NEVER)
-        open_, mass = open_[stay], mass[stay]
-    return out
+        mass *= most / k - odds  # (n - k + 1) / k times the odds
+        short -= mass
+        further = (short >= 0) & (mass > _NEVER)
+        found += further
+        if np.count_nonzero(further) < _WORTH * len(open_):
+            out[open_] = found
+            stay = np.flatnonzero(further)
+            open_, found, mass = open_[stay], found[stay], mass[stay]
+            odds, short, most = odds[stay], short[stay], most[stay]
+    return np.minimum(out.reshape(n.shape), n)
 
 
 def _expanded(uniform: Floats, n: Floats, p: Floats) -> Floats:

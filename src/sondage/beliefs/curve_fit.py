@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dposv
 from scipy.special import expit
 
 from sondage.types import Floats, Ints
@@ -126,7 +127,10 @@ class Curves:
         for _ in range(_STEPS):
             rate = expit(basis @ theta)
             hessian = (basis.T * (n * rate * (1.0 - rate))) @ basis + precision
-            step = cho_solve(cho_factor(hessian), basis.T @ (hits - n * rate) - precision @ (theta - mean))
+            # Straight to LAPACK: for matrices this small the checks of scipy.linalg take most of the time.
+            _, step, failed = dposv(hessian, basis.T @ (hits - n * rate) - precision @ (theta - mean))
+            if failed:
+                raise np.linalg.LinAlgError("the curvature of the curves is not positive")
             if np.abs(step).max() < _CONVERGED:
                 break
             for _ in range(_HALVINGS):
@@ -184,15 +188,10 @@ class CurveFit:
         curves, J, C = self.curves, self.curves.knots, len(self.curves.priors)
         root = np.linalg.cholesky(self.hessian)
         theta = self.theta + self._factor * solve_triangular(root.T, normal.T, lower=False).T
-        knots = theta[:, : C * J].reshape(-1, C, J)
+        knots = theta[:, : C * J].reshape(-1, C, J)  # a view: what follows is done to theta
         drop = fall * np.arange(J)
         for c, last in enumerate(np.ceil(outermost).astype(np.int64).tolist()):
             # eta_j <= eta_(j-1) - fall, one after the other, is a running minimum of eta_j + j fall.
             tail = knots[:, c, last:] + drop[last:]
             knots[:, c, last:] = np.minimum.accumulate(tail, axis=1) - drop[last:]
-        low = np.minimum(curves.at.astype(np.int64), J - 2)
-        part = curves.at - low
-        eta = (1.0 - part) * knots[:, curves.curve, low] + part * knots[:, curves.curve, low + 1]
-        if curves.levels.shape[1]:
-            eta = eta + theta[:, C * J :] @ curves.levels.T
-        return np.asarray(expit(eta))
+        return np.asarray(expit(theta @ curves.basis.T))

@@ -221,12 +221,12 @@ class ErrorCurve(Belief):
         if not isinstance(units, CellUnits):
             raise InvalidInput(f"belief {self.alias!r} needs a design with strata")
         ranks = ranks_of(pool, self.systems, units)
-        split = self.prior.mass(pool, units.codes, units.count)
-        split[np.arange(units.count), ranks.expects] = 0.0
-        total = split.sum(axis=1, keepdims=True)
-        others = np.arange(split.shape[1]) != ranks.expects[:, None]
-        even = others / max(split.shape[1] - 1, 1)
-        split = np.where(total > 0, split / np.where(total > 0, total, 1.0), even)
+        others = np.arange(pool.labels.size) != ranks.expects[:, None]
+        split = others / max(pool.labels.size - 1, 1)
+        if pool.labels.size > 2:  # of two, it is the other one
+            mass = self.prior.mass(pool, units.codes, units.count) * others
+            total = mass.sum(axis=1, keepdims=True)
+            split = np.where(total > 0, mass / np.where(total > 0, total, 1.0), split)
         nothing = np.zeros(units.count)
         made = CurveState(None, ranks=ranks, scored=split, split=split)
         made = self._fitted(made, nothing, nothing, split)
@@ -293,11 +293,21 @@ class ErrorCurve(Belief):
         for rate in self.rates(state, stream, count, tail):
             yield at_least(state.weights(rate), POSSIBLE)
 
-    def rates(self, state: CurveState, stream: Stream, count: int, tail: Tail = HONEST) -> Floats:
-        """(B, U) draws of the chance that a prediction is wrong."""
+    def rates(
+        self,
+        state: CurveState,
+        stream: Stream,
+        count: int,
+        tail: Tail = HONEST,
+        around: CurveFit | None = None,
+    ) -> Floats:
+        """(B, U) draws of the chance that a prediction is wrong.
+
+        ``around`` is what ``loosened`` gives, for those who draw more than once.
+        """
         assert state.n is not None
         assert state.wrong is not None
-        fit = self.loosened(state)
+        fit = self.loosened(state) if around is None else around
         normal = ndtri(stream.uniform(count * len(fit.theta)) + 2.0**-54).reshape(count, -1)
         drawn = fit.draws(normal, state.outermost, tail.fall)
         if not tail.astray:

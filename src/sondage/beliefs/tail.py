@@ -55,5 +55,6 @@ def least_rates(
     likely = each @ np.eye(uniform.shape[1])[curve]
     chance = np.exp(likely - likely.max(axis=0))
     reached = np.cumsum(chance / chance.sum(axis=0), axis=0)
-    step = (reached[None, :-1] <= uniform[:, None]).sum(axis=1)
-    return np.asarray(share[step][:, curve] * others)
+    columns = zip(reached[:-1].T, uniform.T, strict=True)
+    drawn = np.stack([share[np.searchsorted(each, u, "right")] for each, u in columns], axis=1)
+    return np.asarray(drawn[:, curve] * others)

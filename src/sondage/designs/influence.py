@@ -9,14 +9,13 @@ subtracts what the belief predicts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from sondage.beliefs.base import Belief, Nodes, at_least
 from sondage.designs.base import Problem
-from sondage.measures.base import Measure, distinct_rows
+from sondage.measures.base import Measure, distinct_rows, weighted_moments
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats, Ints
@@ -230,11 +229,19 @@ def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float
         if problem.objective.scaled and measure.m > 1:
             share = expected.sum(axis=1) / len(problem.pool)
             variance = uniform_variance(measure, R, [(shown, nodes, share)])
-        slope = target(replace(problem, measure=measure), R, variance)
-        mean, square = measure.moments(shown, *nodes, slope)
+        slope = target(problem, R, variance, measure)
+        mean, square = _moments(measure, loss, shown, nodes, slope)
         each = unit_mean(mean, unit, count)
         out[a] = np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1)
     return out
+
+
+def _moments(measure: Measure, loss: Floats, shown: Rows, nodes: Nodes, slope: Any) -> tuple[Floats, Floats]:
+    """``measure.moments``, from losses at hand where the measure has no shorter way of its own."""
+    kind = type(measure)
+    if kind.moments is not Measure.moments or kind.influence is not Measure.influence:
+        return measure.moments(shown, *nodes, slope)
+    return weighted_moments(loss @ slope.T, nodes.weights)
 
 
 def divides_by_known(problem: Problem) -> bool:
@@ -271,18 +278,22 @@ def _stratified_slope(problem: Problem) -> Any:
     return target(problem, R)
 
 
-def target(problem: Problem, R: Floats, variance: Floats | None = None) -> Any:
+def target(
+    problem: Problem, R: Floats, variance: Floats | None = None, measure: Measure | None = None
+) -> Any:
     """The measure's slope at the believed averages, its coordinates weighted by the objective.
 
-    ``variance`` is (m,) what one uniform draw would have: coordinates are put on that scale.
+    ``variance`` is (m,) what one uniform draw would have: coordinates are put on that scale. ``measure``
+    is another than the problem's own.
     """
-    weight = problem.objective.weight(problem.measure.g(R))
+    measure = problem.measure if measure is None else measure
+    weight = problem.objective.weight(measure.g(R))
     if variance is not None:
         known = np.isfinite(variance) & (variance > 0)
         weight = np.where(known, weight / np.where(known, variance, 1.0), 0.0)
         if not weight.any():
             weight = np.ones(len(weight))
-    return problem.measure.slope(R, weight)
+    return measure.slope(R, weight)
 
 
 def uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]) -> Floats:
@@ -338,6 +349,8 @@ def _away_from_ends(measure: Measure, R: Floats, towards: Floats, at_low: float,
         return R
     width = (high - low)[bounded]
     inside_low, inside_high = low[bounded] + at_low * width, high[bounded] - at_high * width
+    if np.all(_between(measure, R, bounded, inside_low, inside_high)):
+        return R
 
     low_enough, high_enough = _between(measure, towards, bounded, inside_low, inside_high)
     movable = low_enough & high_enough  # a coordinate that is at an end whatever the labels cannot be moved

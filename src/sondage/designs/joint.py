@@ -8,7 +8,7 @@ from sondage.types import Floats, Ints
 
 _COST = 0.1
 """Share by which the variance of the measure asked for may grow for the sake of the others."""
-_WEIGHTS = (0.02, 0.05, 0.1, 0.2, 0.4, 1.0)
+_WEIGHTS = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0])
 
 
 def joint(variances: Floats, size: Floats | Ints) -> Floats:
@@ -27,9 +27,8 @@ def joint(variances: Floats, size: Floats | Ints) -> Floats:
     """
     first, others = variances[0], variances[1:].sum(axis=0)
     allowed = (1.0 + _COST) * np.square(np.sqrt(first) @ size)
-    weight = np.zeros(first.shape[:-1])
-    for more in _WEIGHTS:
-        together = np.sqrt(first + more * others)
-        share = np.divide(first, together, out=np.zeros_like(first), where=together > 0)
-        weight = np.where((share @ size) * (together @ size) <= allowed, more, weight)
+    together = np.sqrt(first + np.multiply.outer(_WEIGHTS, others))
+    share = np.divide(first, together, out=np.zeros_like(together), where=together > 0)
+    affords = (share @ size) * (together @ size) <= allowed
+    weight = np.where(affords.T, _WEIGHTS, 0.0).T.max(axis=0)
     return np.asarray(first + weight[..., None] * others)

@@ -6,7 +6,9 @@ Inside a post-stratum every item has the same losses for the same label, so tota
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -65,8 +67,13 @@ class PostStrata:
     """(K, d) mean losses of the cells that need no label; None if there are none."""
     loss: Floats | None
     """(K, S, d) losses under every class; None where they differ inside a cell."""
-    share: Floats | None
-    """(K, S) chance of each class by the belief before any label; None for real labels."""
+    mass: Callable[[], Floats] | None
+    """Makes (K, S) the number of items of each class by the belief before any label; None for real labels."""
+
+    @cached_property
+    def share(self) -> Floats | None:
+        """(K, S) chance of each class by the belief before any label; None for real labels."""
+        return None if self.mass is None else self.mass() / self.size[:, None]
 
     @property
     def spans_signatures(self) -> bool:
@@ -87,9 +94,6 @@ def _post_strata(case: Case) -> PostStrata:
     code = compressed(crossed([kinds, unit]))
     _, first, size = np.unique(code, return_index=True, return_counts=True)
     kind = kinds[first].astype(np.int64)
-    share = None
-    if pool.labels.finite:
-        share = case.belief.mass(pool, code, len(size)) / size[:, None]
     if found is None:
         determined, fixed = _fixed_by_pattern(case, kinds, code, size)
         determined = determined[kind]
@@ -104,7 +108,7 @@ def _post_strata(case: Case) -> PostStrata:
         determined,
         fixed if determined.any() else None,
         None if found is None else found.loss[kind],
-        share,
+        partial(case.belief.mass, pool, code, len(size)) if pool.labels.finite else None,
     )
 
 
@@ -136,12 +140,10 @@ def _families(case: Case) -> Ints:
     levels = [np.zeros(units.count, dtype=np.int64)]
     for system in pool.systems.values():
         if system.prediction is not None and system.prediction.ndim == 1:
-            least = np.full(units.count, pool.labels.size, dtype=np.int64)
-            most = np.full(units.count, -1, dtype=np.int64)
-            np.minimum.at(least, units.codes, system.prediction)
-            np.maximum.at(most, units.codes, system.prediction)
-            if (least == most).all():  # the design kept its classes apart
-                levels.append(least)
+            level = np.empty(units.count, dtype=system.prediction.dtype)
+            level[units.codes] = system.prediction  # of one of its items
+            if np.array_equal(level[units.codes], system.prediction):  # the design kept its classes apart
+                levels.append(level)
     return compressed(crossed(levels)).astype(np.int64)
 
 

@@ -84,8 +84,10 @@ class Posterior(Estimator):
         R = all_right + (left * rate[unit]) @ jump
         cells = state.rate(np.minimum(state.strength_of_curve, _LITTLE))
 
+        around = belief.loosened(state)
+
         def replicates(source: Stream, count: int, tail: Tail) -> Floats:
-            rates = belief.rates(state, source, count, tail)[:, unit]
+            rates = belief.rates(state, source, count, tail, around)[:, unit]
             wrong = binomial(source.uniform(rates.size).reshape(rates.shape), left, rates)
             return np.asarray(all_right + wrong @ jump)
 

@@ -236,9 +236,7 @@ class Measure(Named, family="sondage.measures"):
         self, rows: Rows, y: Floats, weights: Floats, slope: Any, which: slice = ALL
     ) -> tuple[Floats, Floats]:
         """(n, m) twice: the belief's mean and mean square of the influence of each row."""
-        influence = self.influence(rows, y, slope, which)
-        mean = np.einsum("ns,nsm->nm", weights, influence)
-        return mean, np.einsum("ns,nsm->nm", weights, np.square(influence))
+        return weighted_moments(self.influence(rows, y, slope, which), weights)
 
     def square_sum(
         self, rows: Rows, y: Floats, weights: Floats, slope: Any, factor: Floats, which: slice = ALL
@@ -337,8 +335,9 @@ class Averages(Measure):
 
     def g(self, R: Array) -> Array:
         """The ratio, or the value of the means."""
-        if self.ratio is not None:
-            num, den = self.ratio
+        ratio = self.ratio
+        if ratio is not None:
+            num, den = ratio
             return divide(R @ num, R @ den)[..., None]
         return self.value(divide(R[..., 1:], R[..., :1]))
 
@@ -357,6 +356,12 @@ def complex_step(g: Callable[[Array], Array], R: Floats) -> Floats:
     """(m, d) derivative of an analytic map at ``R``."""
     with np.errstate(all="ignore"):
         return np.asarray(g(R + 1j * _STEP * np.eye(len(R))).imag.T / _STEP, dtype=np.float64)
+
+
+def weighted_moments(influence: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """(n, m) twice: mean and mean square of (n, S, m) influences under (n, S) weights."""
+    mean = np.einsum("ns,nsm->nm", weights, influence)
+    return mean, np.einsum("ns,nsm->nm", weights, np.square(influence))
 
 
 def affine_moments(
@@ -400,8 +405,9 @@ def bind_to_vectors(measure: Measure, pool: Pool) -> Measure:
 
 def divide(a: Array, b: Array) -> Array:
     """``a / b``, and nan where ``b`` is 0; takes complex numbers."""
+    none = b == 0
     with np.errstate(all="ignore"):
-        return np.where(b == 0, np.nan, a / np.where(b == 0, 1.0, b))
+        return np.where(none, np.nan, a / np.where(none, 1.0, b))
 
 
 def distinct_rows(measure: Measure, pool: Pool) -> list[tuple[Rows, Floats]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.measures.averages import Averaged, ZeroDivision, check_zero_division
-from sondage.measures.base import Measure, bind_to_vectors
+from sondage.measures.base import Measure, bind_to_vectors, divide
 from sondage.measures.each_class import EachClass
 from sondage.measures.one_class import OneClass
 from sondage.pool.labels import shown
@@ -96,9 +96,10 @@ class ByClass(OneClass):
 
     def jac(self, R: Floats) -> Floats:
         """Of the positive class. A value made up for 0/0 has no derivative, so that no error is made up."""
-        J = super().jac(R)
-        made_up = not isinstance(self.zero_division, str) and bool(np.isnan(super().g(R)).any())
-        return np.full_like(J, np.nan) if made_up else J
+        assert self.ratio is not None
+        num, den = self.ratio
+        above, below = R @ num, R @ den
+        return divide(below * num - above * den, np.square(below))[None, :]
 
     def _needs_every_decision(self) -> bool:
         """Whether a class that is never decided on leaves the measure undefined, whatever the labels."""
