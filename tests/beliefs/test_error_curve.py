@@ -150,7 +150,7 @@ def test_without_a_score_all_ranks_are_alike() -> None:
 
 
 def test_ties_are_cut_in_keyed_order_and_all_lie_somewhere() -> None:
-    pool = Pool.from_arrays(score=np.repeat([-1.0, 1.0], 50), threshold=0.0)
+    pool = Pool.from_arrays(score=np.repeat([-2.0, -1.0, 1.0, 2.0], 25), threshold=0.0)
     ranks = ranks_of(pool, ("model",), cells(pool))
     for one in (0, 1):
         at = ranks.at[ranks.expects == one]
@@ -366,3 +366,21 @@ def test_a_label_that_was_taken_back_is_forgotten() -> None:
     assert again.n is not None
     assert again.n.sum() == 0
     np.testing.assert_allclose(again.curve.theta, state.curve.theta, atol=1e-8)
+
+
+def test_a_class_whose_scores_are_all_the_same_has_one_position() -> None:
+    """Ranks among equals are by chance: no curve may be believed along them."""
+    score = np.concatenate([np.zeros(50), np.linspace(1, 2, 50)])
+    pool = Pool.from_arrays(score=score, prediction=np.repeat([0, 1], 50), labels=[0, 1])
+    _, _, state = started(pool)
+    assert state.ranks is not None
+    assert state.ranks.ordered
+    below = state.ranks.expects == 0
+    assert (state.ranks.at[below] == 0).all()
+    assert np.ptp(state.ranks.at[~below]) > 1
+    np.testing.assert_allclose(state.curve.rate[below], 0.5)
+    same = Pool.from_arrays(score=np.ones(40), prediction=np.resize([0, 1], 40), labels=[0, 1])
+    _, _, state = started(same)
+    assert state.ranks is not None
+    assert not state.ranks.ordered
+    assert not state.ranks.at.any()

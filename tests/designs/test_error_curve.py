@@ -129,7 +129,8 @@ def written_out(problem: Problem, n: int, floor: float) -> Floats:
     balance = min(1, min(predicted, size.sum() - predicted) / size.sum() / 0.1)
     early = 0.7 * balance * min(1, 200 / max(known, 1))
     by_size = np.clip(min(1, np.sqrt(100 / max(known, 1))) * left(doubted), max(0.03, early), 0.9)
-    even = max(0.1 * (1 - by_size), min(0.2 * n / (n + known + 50), 1 - by_size), min(floor, 1 - by_size))
+    even = max(0.1 * (1 - by_size), min(0.2 * n / (n + known + 50), 1 - by_size), floor)
+    by_size = min(by_size, 1 - even)
     reach = state.ranks.reach
     return np.asarray(
         (1 - even - by_size) * neyman / neyman.sum()

@@ -40,7 +40,7 @@ def test_the_numbers_are_those_of_the_belief(made: Any) -> None:
     for item in items:
         unit = int(study.units.codes[pool.row_of(item.id)])
         found = re.match(
-            r"predicted (\d), rank ([\d,]+)(?: to ([\d,]+))? from the boundary, where about (.+) of the "
+            r"predicted (\d), rank ([\d,]+)(?: to ([\d,]+))? from the boundary, where (?:about )?(.+) of the "
             r"predictions are thought wrong; (.+); (?:at random from ([\d,]+) items|the last) .*cell$",
             item.reason,
         )

@@ -107,7 +107,7 @@ def test_a_study_refuses_a_rule_that_peeks_unless_allowed() -> None:
     study.run(labels, budget=50)
     with pytest.raises(NotSupported, match="allow_unsafe=True"):
         study.should_stop(Width(0.9))
-    with pytest.raises(NotSupported, match="design='sequential'"):
+    with pytest.raises(NotSupported, match="design='auto-audit'"):
         study.run(labels, stop=Width(0.9))
     decision = study.should_stop(Width(0.9), allow_unsafe=True)
     assert decision.stop

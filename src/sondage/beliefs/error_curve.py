@@ -30,7 +30,7 @@ _BETWEEN = (1.0 / 101.0, 1.0 / 11.0)
 _STRETCH = 1.05
 """What is added to the uncertainty of curves that were fitted to the labels they are judged by."""
 _OUTER = 3.0
-"""Knots that the outermost half of a class has beside those of log-rank, about."""
+"""Knots that a class has beside those of log-rank, spread evenly over its items."""
 _OWN, _OWN_OF_MANY = 5.0, 20.0
 _WHO = 1.5
 """Standard deviation of the log-odds of who is right where systems disagree."""
@@ -154,12 +154,13 @@ class CurveState(State):
 class ErrorCurve(Belief):
     """Of every predicted class, a curve of the error rate against log2 of the rank from the boundary.
 
-    A spline with a knot at every doubling of the rank; the ``prior`` says that errors get rarer with rank,
-    ever faster. Where systems disagree it says nothing of the kind. A unit with labels of its own is moved
-    from the curve towards them, the curve counting like ``own`` labels (by default 5 with two classes, and
-    20 with more, which have fewer labels each). With more than two classes, which one a wrong prediction
-    should have been is split as the scores say, and corrected by what was seen, and
-    one curve serves all, with a ``level`` for each class. ``loose`` is the standard deviation of the bends
+    A spline with a knot at every doubling of the rank, and some more; ``start_at``, ``step_by`` and ``bend``
+    say that errors get rarer with rank, ever faster. Where systems disagree they say nothing of the kind, and
+    where all scores of a class are the same it has one position. A unit with labels of its own is moved from
+    the curve towards them, the curve counting like ``own`` labels (by default 5 with two classes, and 20 with
+    more, which have fewer labels each). With more than two classes, which one a wrong prediction should have
+    been is split as the scores say, and corrected by what was seen, and one curve serves all, with a
+    ``level`` for each class. ``loose`` is the standard deviation of the bends
     of the curves drawn for intervals, up to the outermost error seen.
 
     >>> pool = Pool.from_arrays(score=np.linspace(-1, 1, 64), threshold=0.0)
@@ -359,7 +360,7 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
     predicted = np.array([pool.system(name).prediction[first] for name in systems])  # type: ignore[index]
     family = np.full(units.count, -1, dtype=np.int64)
     far = np.zeros(int(units.stratum.max()) + 1)
-    ordered = True
+    ordered = np.zeros(len(found), dtype=bool)
     for f, one in enumerate(found):
         members = np.flatnonzero(pattern == one)
         code = units.codes[members].astype(np.int64)
@@ -370,8 +371,8 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
             )
         family[mine] = f
         each = from_boundary(pool, systems, members)
-        ordered &= each is not None
         if each is not None:
+            ordered[f] = each.min() < each.max()
             far += np.bincount(units.stratum[code], weights=each, minlength=len(far))
     size = np.bincount(units.stratum, weights=units.size)
     held = np.zeros((len(size), len(found)), dtype=bool)
@@ -390,5 +391,7 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
     agreed = tuple(bool(column) for column in (predicted == predicted[0]).all(axis=0))
     expects = predicted[0][family].astype(np.int64)
     first_rank, last_rank = (np.rint(one[units.stratum]).astype(np.int64) for one in (begin + 1, end))
-    at = at[units.stratum] * ordered
-    return Ranks(family, expects, at, reach, agreed, first_rank, last_rank, ordered, across, units.size)
+    if across:
+        ordered[:] = ordered.any()
+    at, some = at[units.stratum] * ordered[family], bool(ordered.any())
+    return Ranks(family, expects, at, reach, agreed, first_rank, last_rank, some, across, units.size)

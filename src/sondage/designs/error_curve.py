@@ -23,8 +23,6 @@ from sondage.pool.units import Units
 from sondage.streams import Stream
 from sondage.types import Array, Floats, Ints
 
-_LEAST_VALUE = 0.05
-"""Share of its range at which a measure is linearised at least: misses must matter before a hit is seen."""
 _NOTHING = 1e-9
 
 
@@ -81,8 +79,9 @@ class ErrorCurveDesign(Design):
 
     def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
         """Cells of the strata; with more than two classes, of one rank of doubt over all of them."""
-        if pool.labels.size > 2 and isinstance(self.strata, LogRank):
-            return replace(self, strata=replace(self.strata, across=True))._units(pool, measure, seed)
+        strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
+        if pool.labels.size > 2 and isinstance(strata, LogRank):
+            return replace(self, strata=replace(strata, across=True))._units(pool, measure, seed)
         return self._units(pool, measure, seed)
 
     def _units(self, pool: Pool, measure: Measure, seed: int) -> Units:
@@ -107,12 +106,15 @@ class ErrorCurveDesign(Design):
         assert isinstance(belief, ErrorCurve)
         caution, ranks = self._caution(problem), state.ranks
         rate = np.clip(state.rate(belief.counts_for), _NOTHING, 1.0 - _NOTHING)
-        aims = (problem.measure, *problem.measure.companions) if self.joint else (problem.measure,)
-        variance = joint(unseen_variances(problem, aims, _LEAST_VALUE), size)
+        variance = joint(unseen_variances(problem, self.aims(problem.measure)), size)
         jump = variance / (rate * (1.0 - rate))
         rate = caution.doubted(rate, belief.counts_for + problem.answered, size, ranks.family, jump)
         deviation = np.sqrt(jump * rate * (1.0 - rate))
         return cautious(caution, deviation, ranks, size, (int(problem.answered.sum()), n), self.floor)
+
+    def aims(self, measure: Measure) -> tuple[Measure, ...]:
+        """The measures that the labels are for."""
+        return (measure, *measure.companions) if self.joint else (measure,)
 
     def _caution(self, problem: Problem) -> Caution:
         """How far the belief is followed: by what the measure divides by, and how many curves there are."""
@@ -148,7 +150,8 @@ def cautious(
     by_size = size * np.where(some, matters, True)  # all of it where nothing is left to learn
     outside = 1.0 - by_family(by_size, ranks.family).max(axis=-1) / by_size.sum(axis=-1)
     flat = caution.by_size(remains(by_size, deviation), outside, labels[0])
-    even = np.maximum(evenly(flat, *labels), np.minimum(floor, 1.0 - flat))
+    even = np.maximum(evenly(flat, *labels), floor)
+    flat = np.minimum(flat, 1.0 - even)
     flat, even = np.where(some[..., 0], flat, 1.0), np.where(some[..., 0], even, 0.0)
     parts = (1.0 - even - flat, even, flat)
     goes_by = (size * deviation, ranks.reach * matters, by_size)

@@ -20,6 +20,8 @@ from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats, Ints
 
+LEAST_VALUE = 0.05
+"""Share of its range at which a measure is linearised at least: misses must matter before a hit is seen."""
 _BISECTIONS = 50
 
 
@@ -207,7 +209,7 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
     return np.asarray(np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1))
 
 
-def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float) -> Floats:
+def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float = LEAST_VALUE) -> Floats:
     """(A, U) variance under the belief of the influence of an unlabelled item on each of A ``measures``.
 
     For classes. Slopes are taken at the labels seen and what the belief expects of the rest; of a bounded

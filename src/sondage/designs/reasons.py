@@ -10,13 +10,11 @@ from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
 from sondage.designs.base import Problem
 from sondage.designs.influence import unseen_variances
 from sondage.designs.place import predicted_words
-from sondage.measures.base import Measure
 from sondage.pool.units import CellUnits
 
 if TYPE_CHECKING:
     from sondage.designs.error_curve import ErrorCurveDesign
 
-_LEAST_VALUE = 0.05
 _NOTHING = 1e-12
 
 
@@ -29,11 +27,6 @@ def reason_of(design: ErrorCurveDesign, problem: Problem, unit: int) -> str:
     return f"{thought_of(problem, unit)}; {why}"
 
 
-def aims_of(design: ErrorCurveDesign, measure: Measure) -> tuple[Measure, ...]:
-    """The measures that the labels are for."""
-    return (measure, *measure.companions) if design.joint else (measure,)
-
-
 def tells_of(design: ErrorCurveDesign, problem: Problem) -> list[str | None]:
     """(U,) the measure that learns most from a label of each unit, on the scale of what it has to learn.
 
@@ -42,10 +35,10 @@ def tells_of(design: ErrorCurveDesign, problem: Problem) -> list[str | None]:
     kept = problem.memo.get("tells of")
     if kept is not None and kept[0] is problem.state:
         return list(kept[1])
-    state, size, aims = problem.state, problem.units.size, aims_of(design, problem.measure)
+    state, size, aims = problem.state, problem.units.size, design.aims(problem.measure)
     assert isinstance(state, CurveState)
     assert state.ranks is not None
-    each = unseen_variances(problem, aims, _LEAST_VALUE)
+    each = unseen_variances(problem, aims)
     shares = design.shares(problem, design.batch)
     total = each @ size
     most = (each / np.where(total > 0, total, 1.0)[:, None]).argmax(axis=0)
@@ -71,7 +64,8 @@ def thought_of(problem: Problem, unit: int) -> str:
         place.append(rank_words(state.ranks, unit))
     whose = "" if state.ranks.agreed[int(state.ranks.family[unit])] else f" of {systems[0]}"
     rate = percent(float(state.rate(belief.counts_for)[unit]))
-    return f"{', '.join(place)}, where about {rate} of the predictions{whose} are thought wrong"
+    about = "" if rate.startswith("<") else "about "
+    return f"{', '.join(place)}, where {about}{rate} of the predictions{whose} are thought wrong"
 
 
 def rank_words(ranks: Ranks, unit: int) -> str:

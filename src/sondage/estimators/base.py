@@ -74,7 +74,8 @@ class Totals:
     ``increments`` are what each draw by itself says of the totals, where items were drawn one by one.
     ``replicates`` gives (B, d) averages drawn from what a belief holds possible, given random numbers, how
     many, and what is held of where nothing was seen; ``beside`` is (d,) what they would be if the belief
-    counted for little where there are labels.
+    counted for little where there are labels. ``forced`` are the least and greatest values that the labels
+    leave possible, (m,) each.
     """
 
     R: Floats
@@ -92,6 +93,7 @@ class Totals:
     increments: Increments | None = None
     replicates: Callable[[Stream, int, Tail], Floats] | None = None
     beside: Floats | None = None
+    forced: tuple[Floats, Floats] | None = None
 
     @property
     def given(self) -> bool:

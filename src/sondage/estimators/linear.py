@@ -101,4 +101,5 @@ def for_population(totals: Totals, N: int) -> Totals:
         exact=False,
         increments=None,
         replicates=None if own is None else replicates,
+        forced=None,
     )

@@ -15,6 +15,7 @@ from sondage.designs.base import Centre
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.counts import Counts
+from sondage.estimators.forced import forced_range
 from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.estimators.sample import Sample
 from sondage.measures.base import Measure
@@ -74,7 +75,8 @@ class Posterior(Estimator):
         left = (strata.size - n).astype(np.float64)
         told = case.losses(seen)
         known = told.sum(axis=0)
-        rate = state.rate(state.strength_of_curve if self.own is None else self.own)
+        own = state.strength_of_curve if self.own is None else np.asarray(self.own)
+        rate, cells = state.rate(own), state.rate(np.minimum(own, _LITTLE))
         # What the pool's totals are if every prediction is right, and what each wrong one of a cell adds.
         right, jump = (
             np.einsum("ks,ksd->kd", state.weights(np.full(len(rate), chance))[unit], loss)
@@ -82,8 +84,6 @@ class Posterior(Estimator):
         )
         all_right, jump = (known + left @ right) / N, (jump - right) / N
         R = all_right + (left * rate[unit]) @ jump
-        cells = state.rate(np.minimum(state.strength_of_curve, _LITTLE))
-
         around = belief.loosened(state)
 
         def replicates(source: Stream, count: int, tail: Tail) -> Floats:
@@ -109,6 +109,7 @@ class Posterior(Estimator):
             notes=_notes(case, known, strata, loss),
             replicates=replicates,
             beside=all_right + (left * cells[unit]) @ jump,
+            forced=forced_range(case.measure, known, left, loss),
         )
 
     def _state(self, case: Case, seen: Sample) -> CurveState:

@@ -104,6 +104,8 @@ class Interval(Named, family="sondage.intervals"):
         if totals.exact or np.isnan(value).all():
             return value, value
         low, high = within_range(*self.limits(totals, measure, level, sides, stream), value, measure)
+        if totals.forced is not None:
+            low, high = np.clip(low, *totals.forced), np.clip(high, *totals.forced)
         least, most = measure.range
         if alternative == "greater":
             high = np.where(np.isnan(value), np.nan, most)

@@ -35,7 +35,7 @@ class PosteriorInterval(Interval):
     draws, and so shifted that the estimate from cells with hardly any belief is; both arms are widened by
     ``1 + 10 / n`` for n labels. What the belief cannot know it is made to assume: with ``tail="honest"`` that
     the error rate does not rise again beyond the outermost error seen, but for a few percent of the items of
-    each class that may lie anywhere; with ``"tight"`` that it at least halves with every doubling of the
+    each class that may lie anywhere; with ``"tight"`` that its odds at least halve with every doubling of the
     rank, and nothing lies elsewhere. Where many errors hide far from the boundary neither holds, and the
     interval is too short.
     """

@@ -11,7 +11,7 @@ from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
 from sondage.designs.base import Problem, Table
 from sondage.designs.error_curve import ErrorCurveDesign
 from sondage.designs.place import predicted_words
-from sondage.designs.reasons import aims_of, tells_of
+from sondage.designs.reasons import tells_of
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.strata import EqualSize
 from sondage.pool.units import CellUnits
@@ -147,15 +147,18 @@ def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota
                 _about([about[unit] for unit in mine[quota[mine] > 0].tolist()]),
             )
         )
-    if len(found) > _ROWS:  # with very many classes: where most labels go
+    hidden = max(len(found) - _ROWS, 0)
+    if hidden:  # with many classes: where most labels go
         most = sorted(found, key=lambda band: -band.coming)[:_ROWS]
         found = [band for band in found if band in most]
-    aims = ", ".join(dict.fromkeys(name for aim in aims_of(design, problem.measure) for name in aim.names))
+    aims = ", ".join(dict.fromkeys(name for aim in design.aims(problem.measure) for name in aim.names))
     cautious = float(design.shares(problem, n).cautious.sum())
     rule = (
         f"To bands of rank, in proportion to how far their unseen labels can still move {aims}; "
         f"{100 * cautious:.0f} % of them by size and along the rank, whatever is thought."
     )
+    if hidden:
+        rule += f" {hidden} more bands, which get fewer of them, are not shown."
     return NextLabels(n, rule, "predictions", tuple(found), True)
 
 

@@ -237,7 +237,8 @@ def _uniform_equivalent(totals: Totals, linear: Linear, question: Question, meas
         variance = np.maximum(variance - spread / N, 0.0)
     with np.errstate(all="ignore"):
         needed = np.where(variance + spread > 0, spread / (variance + spread / N), np.nan)
-    return np.where(np.isnan(linear.value) | totals.exact, np.nan, needed)
+    nothing = totals.replicates is not None and totals.n_eff < 1  # a belief alone saves no labels
+    return np.where(np.isnan(linear.value) | totals.exact | nothing, np.nan, needed)
 
 
 def _refusal_bounds(

@@ -281,8 +281,8 @@ class Study:
         """Whether a rule says that it is enough; rules that are not safe to look at often need consent.
 
         The rule looks at an interval that holds however often one looks, where the design has one
-        (``auto-audit``, ``sequential``, ``uniform``); with ``allow_unsafe=True``, at the ordinary one; or at
-        ``interval``.
+        (``auto-audit``, ``sequential``, ``uniform``), or at ``calibrated`` where ``auto`` believes in error
+        curves; with ``allow_unsafe=True``, at the ordinary one; or at ``interval``.
         """
         estimate = look(self, rule, allow_unsafe, _resolved(Interval, interval))  # type: ignore[type-abstract]
         corrections = self.state.ledger.corrections

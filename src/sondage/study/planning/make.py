@@ -191,9 +191,9 @@ def _notes(state: StudyState, simulated: bool, forecast: Forecast, needed: Label
             "that teach it better, and what intervals add for small samples, are left out"
         )
     known = len(state.ledger.seen.y)
-    if known < _PILOT:
+    if known < min(_PILOT, N):
         when = f"with {known} labels" if known else "before any label"
-        said.append(f"{when} this is a guess: label about 100 items and ask study.plan() again")
+        said.append(f"{when} this is a guess: label about {min(100, N)} items and ask study.plan() again")
     if needed is None:
         return said
     if needed.pessimistic is None:
