@@ -1,9 +1,9 @@
-"""Array types used in signatures."""
+"""Types used in signatures, and the one that Python has no word for: a whole number."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,3 +15,12 @@ Words = NDArray[np.uint64]
 Array = NDArray[Any]
 Id = int | str
 Label = Hashable
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number; True and False are ints to Python, but never meant as one here.
+
+    >>> [is_whole(one) for one in (3, np.int64(3), 3.0, True, "3")]
+    [True, True, False, False, False]
+    """
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

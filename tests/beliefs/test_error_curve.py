@@ -384,3 +384,11 @@ def test_a_class_whose_scores_are_all_the_same_has_one_position() -> None:
     assert state.ranks is not None
     assert not state.ranks.ordered
     assert not state.ranks.at.any()
+
+
+@pytest.mark.parametrize(
+    "options", [{"start_at": 0}, {"bend": (0.0, "a")}, {"loose": "a"}, {"loose": 0.0}], ids=str
+)
+def test_numbers_that_are_none(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=f"{next(iter(options))}="):
+        ErrorCurve(**options)

@@ -332,3 +332,33 @@ def test_what_auto_stands_for() -> None:
         assert several.design == ErrorCurveDesign()
         answered(several, 30)
         assert np.isfinite(several.estimate().value).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"strata": 3}, "strata="), ({"joint": "no"}, "joint="), ({"floor": 1.5}, "floor=")],
+    ids=str,
+)
+def test_options_that_make_no_sense(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        ErrorCurveDesign(**options)
+
+
+@pytest.mark.parametrize("measure", ["f1", "accuracy"])
+@pytest.mark.parametrize("floor", [0.5, 0.9])
+def test_a_floor_is_kept_whatever_goes_by_size(measure: str, floor: float) -> None:
+    study = answered(study_of(measure=measure, design=ErrorCurveDesign(floor=floor)), 60)
+    assert isinstance(study.design, ErrorCurveDesign)
+    found = study.design.shares(study.problem(), 25)
+    assert found.evenly.sum() >= floor - 1e-12
+    assert found.total.sum() == pytest.approx(1.0)
+
+
+def test_strata_by_name_are_those_of_the_default() -> None:
+    probability = np.random.default_rng(0).dirichlet(np.ones(3), 300)
+    pool = Pool.from_arrays(probability=probability, labels=list("xyz"))
+    named, default = (
+        sd.create_study(pool, "accuracy", design=ErrorCurveDesign(**options), rng=1)
+        for options in ({"strata": "log-rank"}, {})
+    )
+    np.testing.assert_array_equal(named.units.size, default.units.size)

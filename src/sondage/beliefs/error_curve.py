@@ -187,12 +187,16 @@ class ErrorCurve(Belief):
             raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own}")
         if not self.level > 0:
             raise InvalidInput(f"level= must be above 0, not {self.level}")
-        if not self.loose > 0:
-            raise InvalidInput(f"loose= must be above 0, not {self.loose}")
+        if not isinstance(self.loose, int | float) or not self.loose > 0:
+            raise InvalidInput(f"loose= must be a number above 0, not {self.loose!r}")
         for name in ("start_at", "step_by", "bend"):
-            pair = tuple(float(one) for one in getattr(self, name))
+            given = getattr(self, name)
+            try:
+                pair = tuple(float(one) for one in given)
+            except (TypeError, ValueError):
+                pair = ()
             if len(pair) != 2 or not pair[1] > 0:
-                raise InvalidInput(f"{name}= takes a mean and a standard deviation above 0, not {pair}")
+                raise InvalidInput(f"{name}= takes a mean and a standard deviation above 0, not {given!r}")
             object.__setattr__(self, name, pair)
         object.__setattr__(self, "systems", tuple(self.systems))
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 import numpy as np
 from numpy.random import Generator
 
 from sondage.errors import InvalidInput
+from sondage.types import is_whole
 
 
 def whole_number(name: str, value: object, *, least: int, or_zero: bool = False) -> int:
@@ -16,7 +15,7 @@ def whole_number(name: str, value: object, *, least: int, or_zero: bool = False)
     >>> whole_number("ties", 0, least=2, or_zero=True)
     0
     """
-    if _is_whole(value):
+    if is_whole(value):
         number = int(value)
         if number >= least or (or_zero and number == 0):
             return number
@@ -38,7 +37,7 @@ def real_number(
     >>> real_number("lost", 0.25, low=0, high=1)
     0.25
     """
-    if _is_whole(value) or isinstance(value, (float, np.floating)):
+    if is_whole(value) or isinstance(value, (float, np.floating)):
         number = float(value)
         above = number > low if open_low else number >= low
         below = number < high if open_high else number <= high
@@ -57,11 +56,6 @@ def generator(rng: object) -> Generator:
     """
     if isinstance(rng, Generator):
         return rng
-    if _is_whole(rng) and rng >= 0:
+    if is_whole(rng) and rng >= 0:
         return np.random.default_rng(int(rng))
     raise InvalidInput(f"rng must be a whole number >= 0 or a numpy Generator, not {rng!r}")
-
-
-def _is_whole(value: object) -> TypeGuard[int]:
-    # True and False are ints to Python, but never meant as a number here.
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -74,6 +74,10 @@ class ErrorCurveDesign(Design):
                 f"belief= of design {self.alias!r} must be an 'error-curve', not {self.belief!r}: "
                 "other beliefs go with design='stratified'"
             )
+        if not isinstance(self.strata, str | Strata):
+            raise InvalidInput(f"strata= takes strata or their name, such as 'log-rank', not {self.strata!r}")
+        if not isinstance(self.joint, bool):
+            raise InvalidInput(f"joint= must be True or False, not {self.joint!r}")
         if not 0 <= self.floor <= 1:
             raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
 

@@ -14,7 +14,7 @@ from sondage.estimators.base import Totals
 from sondage.intervals.base import Guarantee, Interval
 from sondage.measures.base import Measure
 from sondage.streams import Stream
-from sondage.types import Floats
+from sondage.types import Floats, is_whole
 
 _TAILS = {"honest": HONEST, "tight": TIGHT}
 _ASSUMES = {
@@ -49,8 +49,8 @@ class PosteriorInterval(Interval):
     def __post_init__(self) -> None:
         if self.tail not in _TAILS:
             raise InvalidInput(f"tail= must be 'honest' or 'tight', not {self.tail!r}")
-        if self.replicates < 99:
-            raise InvalidInput(f"replicates= must be at least 99, not {self.replicates}")
+        if not is_whole(self.replicates) or self.replicates < 99:
+            raise InvalidInput(f"replicates= must be a whole number of at least 99, not {self.replicates!r}")
 
     @property
     def assumed(self) -> Tail:

@@ -13,7 +13,7 @@ from sondage.measures.margins import class_codes
 from sondage.measures.one_class import OneClass
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.types import Floats, Ints
+from sondage.types import Floats, Ints, is_whole
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class TopKAccuracy(_OfProbabilities):
     system: str | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 1:
+        if not is_whole(self.k) or self.k < 1:
             raise InvalidInput(f"k= must be a whole number above 0, not {self.k!r}")
 
     def bind(self, pool: Pool) -> Self:

@@ -11,7 +11,7 @@ from sondage.designs.sharing import WaterLevel
 from sondage.errors import InvalidInput
 from sondage.pool.score_column import score_column
 from sondage.study import Study
-from sondage.types import Array, Floats
+from sondage.types import Array, Floats, is_whole
 
 _BINS = 120
 _USUAL = 1000
@@ -94,7 +94,7 @@ def chance_by_score(study: Study, *, n: int | None = None, bins: int = _BINS) ->
     """
     if not isinstance(study, Study):
         raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
-    if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1):
+    if n is not None and (not is_whole(n) or n < 1):
         raise InvalidInput(f"n= must be a whole number above 0, not {n!r}")
     pool = study.parts.pool
     score = score_column(pool, study.measure.systems(pool))

@@ -17,6 +17,7 @@ from sondage.report.next_labels import NextLabels, next_labels
 from sondage.report.text import about, table
 from sondage.study import Study
 from sondage.study.estimate import Estimate, rounded
+from sondage.types import is_whole
 
 _WIDTH = 88
 """Letters on a line."""
@@ -92,7 +93,7 @@ def explain(study: Study, *, n: int | None = None) -> Explanation:
     """
     if not isinstance(study, Study):
         raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
-    if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1):
+    if n is not None and (not is_whole(n) or n < 1):
         raise InvalidInput(f"n= must be a whole number above 0, not {n!r}")
     study.state.catch_up()
     errors = expected_errors(study)

@@ -12,7 +12,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.journal import Answer, Event, Journal, Round
 from sondage.measures import Measure
 from sondage.study import Estimate, Study
-from sondage.types import Floats
+from sondage.types import Floats, is_whole
 
 _FEW_ROUNDS = 8
 """Rounds up to which the time inside them is looked at too."""
@@ -74,7 +74,7 @@ def history(
     """
     if not isinstance(study, Study):
         raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
-    if isinstance(points, bool) or not isinstance(points, (int, np.integer)) or points < 1:
+    if not is_whole(points) or points < 1:
         raise InvalidInput(f"points= must be a whole number above 0, not {points!r}")
     events = study.journal.events(study.name)
     past = _Past(study.journal, study.name, events)

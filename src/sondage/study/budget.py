@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import InvalidInput
+from sondage.types import is_whole
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ def checked(budget: Any) -> Budget:
     """A budget that makes sense, or an error."""
     if budget is None or isinstance(budget, Cost):
         return budget
-    if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget < 1:
+    if not is_whole(budget) or budget < 1:
         raise InvalidInput(f"budget= takes a whole number of labels above 0 or Cost(amount), not {budget!r}")
     return int(budget)
 

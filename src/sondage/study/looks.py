@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sondage.designs.influence import unit_spread
-from sondage.errors import NotSupported
+from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import Interval
 from sondage.study.estimate import Estimate
 from sondage.study.stop import Outlook, StopRule, check_safety
@@ -24,6 +24,10 @@ CALIBRATED = "calibrated"
 
 def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | None = None) -> Estimate:
     """The estimate that a rule looks at: with an interval that is safe to look at, where there is one."""
+    if not isinstance(rule, StopRule):
+        raise InvalidInput(
+            f"should_stop(rule) and run(stop=) take a stop rule such as Width(0.1), not {rule!r}"
+        )
     if interval is None and rule.peeks and not allow_unsafe:
         for name in _safe_intervals(study):
             try:

@@ -37,7 +37,7 @@ from sondage.study.rounds import next_round
 from sondage.study.state import Parts, StudyState
 from sondage.study.stop import Decision, StopRule
 from sondage.study.systems import add_system
-from sondage.types import Id, Ints
+from sondage.types import Id, Ints, is_whole
 
 if TYPE_CHECKING:
     from sondage.report.explain import Explanation
@@ -85,7 +85,7 @@ class Study:
         Poisson rounds return what arrives: ``n`` on average, never more than the budget allows. With a
         stochastic oracle an item may come again, because every answer counts.
         """
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        if not is_whole(n) or n < 1:
             raise InvalidInput(f"ask(n) takes a whole number above 0, not {n!r}")
         while True:
             self.state.catch_up()
@@ -114,6 +114,10 @@ class Study:
             raise InvalidInput("tell() takes an id and its label, or one mapping of ids to labels")
         if isinstance(id, Item):
             raise InvalidInput("tell() takes the id of an item: pass item.id")
+        if isinstance(id, list | set | np.ndarray):
+            raise InvalidInput(
+                "tell() takes one id, or a mapping: tell({id: label, ...}) answers many at once"
+            )
         self.state.catch_up()
         answers = checked_answers(
             self.state, id if isinstance(id, Mapping) else {id: label}, annotator, replace
@@ -238,7 +242,7 @@ class Study:
         """
         answer = answerer(oracle)
         for name, value in (("budget", budget), ("batch", batch)):
-            if value is not None and (isinstance(value, bool) or value < 1):
+            if value is not None and (not is_whole(value) or value < 1):
                 raise InvalidInput(f"run({name}=) takes a whole number above 0, not {value!r}")
         self.state.catch_up()
         until = np.inf if budget is None else self.state.ledger.asked + budget
@@ -246,8 +250,6 @@ class Study:
             raise InvalidInput("run() needs budget= or stop=, because the study has no budget")
         most = min(until, len(self.pool), self.state.ledger.asked + self.remaining)
         if stop is not None:
-            if not isinstance(stop, StopRule):
-                raise InvalidInput(f"run(stop=) takes a stop rule such as Width(0.1), not {stop!r}")
             look(self, stop, allow_unsafe)
             warn_if_never(self, stop, most)
         self._answer_open(answer)
