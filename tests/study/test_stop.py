@@ -238,5 +238,5 @@ def test_what_is_no_number_is_refused(rule: type[StopRule]) -> None:
 
 def test_run_takes_a_rule_and_nothing_else() -> None:
     pool, labels = sd.datasets.synthetic_pool(100, rng=1)
-    with pytest.raises(InvalidInput, match="takes a stop rule"):
+    with pytest.raises(InvalidInput, match="take a stop rule"):
         sd.create_study(pool, "f1", rng=1).run(labels, stop=0.1)  # type: ignore[arg-type]
