@@ -61,8 +61,9 @@ class PosteriorInterval(Interval):
         """Only where there is a belief to draw from."""
         if totals.replicates is None and not totals.exact:
             return (
-                f"interval {self.alias!r} draws from a belief in error curves, which this sample has none of "
-                "(or not for this measure): use design='auto', or another interval such as 'logit'"
+                f"interval {self.alias!r} draws from a belief in error curves, which this sample has none of, or "
+                "none for this measure: use another interval such as 'logit', or design='auto' for a measure of "
+                "predicted classes"
             )
         return None
 
