@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from collections.abc import Callable
 from itertools import product
@@ -512,15 +511,12 @@ def test_belief_of_a_few_labels_by_hand() -> None:
     ids=repr,
 )
 def test_a_hundred_labels(measure: Measure) -> None:
-    """The chances of 20,000 items with 100 labels each: soon, and in the memory of a few columns."""
+    """The chances of 20,000 items with 100 labels each, in the memory of a few columns."""
     q, _ = topics(20_000, 100, 1, base=-3.0)
     pool = topic_pool(q)
     study = sd.create_study(pool, measure, design="poisson", rng=1)
     tracemalloc.start()
-    begun = time.perf_counter()
     assert len(study.ask(50))
-    seconds = time.perf_counter() - begun
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert seconds < 8.0  # 0.2 s on an idle machine; 0.7 s for means over items
     assert peak < 6 * q.nbytes
