@@ -79,7 +79,8 @@ class Chunk:
     ) -> None:
         self.many = ManyStudies(*labelled, aim, seed)
         self.seed, self.some, self.batch = seed, intervals, batch
-        self.budgets = [one for one in BUDGETS if one < self.many.size.sum()]
+        items = int(self.many.size.sum())
+        self.budgets = [one for one in BUDGETS if one < items] or [max(items // 2, 1)]
         self.interval = PosteriorInterval(replicates=_DRAWS)
 
     def __call__(self, number: int) -> tuple[Floats, Floats]:
