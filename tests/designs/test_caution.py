@@ -34,7 +34,7 @@ def test_shares_add_up_and_keep_their_least(caution: Caution, seed: int, known: 
     if not deviation.any():
         np.testing.assert_allclose(found.by_size, size / size.sum())
         return
-    assert caution.least - 1e-12 <= found.by_size.sum() <= 0.9 + 1e-12
+    assert caution.least - 1e-12 <= found.by_size.sum() <= max(0.9, caution.early) + 1e-12
     assert found.evenly.sum() >= 0.1 * (1 - found.by_size.sum()) - 1e-12
     assert not found.total[deviation == 0].any()
     assert found.by_size[deviation > 0] == pytest.approx(

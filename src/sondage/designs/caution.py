@@ -58,7 +58,7 @@ class Caution:
         early = self.early * min(1.0, self.until / max(known, 1))
         rival = np.minimum(1.0, outside / _BALANCED) if self.rival else 1.0
         fade = min(1.0, float(np.sqrt(self.fade / max(known, 1))))
-        return np.clip(fade * left, np.maximum(self.least, early * rival), _MOST)
+        return np.maximum(np.minimum(fade * left, _MOST), np.maximum(self.least, early * rival))
 
 
 def evenly(by_size: Floats, known: int, more: int) -> Floats:
@@ -72,7 +72,7 @@ def evenly(by_size: Floats, known: int, more: int) -> Floats:
 
 RATIO = Caution(least=0.03, early=0.7, until=200.0, rival=True, doubt=2.0)
 """For measures that divide by what labels decide, such as F1: a uniform sample often does badly there."""
-MEAN = Caution(least=0.5, early=0.9, until=250.0, scaled=False)
+MEAN = Caution(least=0.5, early=0.95, until=300.0, scaled=False)
 """For means over items that are known: there is less to gain, so less is risked."""
 SHARED = Caution(least=0.1)
 """Where one curve serves all predicted classes, which is soon known well."""
