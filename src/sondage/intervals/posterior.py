@@ -61,9 +61,9 @@ class PosteriorInterval(Interval):
         """Only where there is a belief to draw from."""
         if totals.replicates is None and not totals.exact:
             return (
-                f"interval {self.alias!r} draws from a belief in error curves, and this sample has none, or none "
-                "for this measure: use another interval such as 'logit', or design='auto' for a measure of "
-                "predicted classes"
+                f"interval {self.alias!r} draws from a belief in error curves, and this sample has none, or "
+                "none for this measure: use another interval such as 'logit', or design='auto' for a measure "
+                "of predicted classes"
             )
         return None
 
