@@ -62,8 +62,8 @@ class PosteriorInterval(Interval):
         if totals.replicates is None and not totals.exact:
             return (
                 f"interval {self.alias!r} draws from a belief in error curves, and this sample has none, or "
-                "none for this measure: use another interval such as 'logit', or design='auto' for a measure "
-                "of predicted classes"
+                "none for this measure: use design='auto' for measures of predicted classes, or another "
+                "interval such as 'logit'"
             )
         return None
 
