@@ -103,9 +103,10 @@ class Interval(Named, family="sondage.intervals"):
             value = np.asarray(measure.g(totals.R), dtype=np.float64)
         if totals.exact or np.isnan(value).all():
             return value, value
-        low, high = within_range(*self.limits(totals, measure, level, sides, stream), value, measure)
+        low, high = self.limits(totals, measure, level, sides, stream)
         if totals.forced is not None:
             low, high = np.clip(low, *totals.forced), np.clip(high, *totals.forced)
+        low, high = within_range(low, high, value, measure)
         least, most = measure.range
         if alternative == "greater":
             high = np.where(np.isnan(value), np.nan, most)
