@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sondage.beliefs.curve_fit import sums_by
 from sondage.beliefs.error_curve import Ranks
-from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, by_family, evenly, remains
+from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains
 from sondage.designs.error_curve import cautious
 from sondage.types import Ints
 
@@ -96,5 +97,5 @@ def test_doubted_rates_keep_the_mean_of_a_family_of_equals() -> None:
     found = Caution(least=0.1, doubt=7.0, scaled=False).doubted(
         rate, np.full(3, 3.0), size, family, np.ones(3)
     )
-    np.testing.assert_allclose(by_family(size * found, family), by_family(size * rate, family))
+    np.testing.assert_allclose(sums_by(size * found, family), sums_by(size * rate, family))
     np.testing.assert_allclose(found[:2], [0.3 * 0.1 + 0.7 * 0.25, 0.3 * 0.3 + 0.7 * 0.25])

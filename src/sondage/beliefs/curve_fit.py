@@ -195,3 +195,12 @@ class CurveFit:
             tail = knots[:, c, last:] + drop[last:]
             knots[:, c, last:] = np.minimum.accumulate(tail, axis=1) - drop[last:]
         return np.asarray(expit(theta @ curves.basis.T))
+
+
+def sums_by(values: Floats | Ints, group: Ints, count: int | None = None) -> Floats:
+    """(..., G) sums of (..., U) values over the units of each of ``count`` groups, or of those there are.
+
+    >>> sums_by(np.array([1, 2, 3]), np.array([0, 1, 0])).tolist()
+    [4.0, 2.0]
+    """
+    return np.asarray(values @ np.eye(int(group.max()) + 1 if count is None else count)[group])

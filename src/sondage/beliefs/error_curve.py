@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln, ndtri
 
 from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
-from sondage.beliefs.curve_fit import CurveFit, Curves, Family, Prior
+from sondage.beliefs.curve_fit import CurveFit, Curves, Family, Prior, sums_by
 from sondage.beliefs.scores import ScoreBelief
 from sondage.beliefs.tail import HONEST, Tail, least_rates
 from sondage.errors import InvalidInput
@@ -106,9 +106,11 @@ class CurveState(State):
         """(C,) factor by which the labels lie further from each curve than chance explains; 1 to 2."""
         assert self.n is not None
         assert self.wrong is not None
-        mean = self.curve.rate
-        found = self._sums(np.square(self.wrong - self.n * mean))
-        expected = self._sums(self.n * mean * (1.0 - mean))
+        mean, curves = self.curve.rate, self.curve.curves
+        found, expected = (
+            sums_by(one, curves.curve, len(curves.priors))
+            for one in (np.square(self.wrong - self.n * mean), self.n * mean * (1.0 - mean))
+        )
         return np.sqrt(np.clip(found / np.maximum(expected, 0.5), 1.0, 4.0))
 
     @property
@@ -122,13 +124,6 @@ class CurveState(State):
         wrong = self.wrong + (size - self.n) * self.rate(self.strength_of_curve)
         right = np.bincount(expects, weights=size - wrong, minlength=self.split.shape[1])
         return np.asarray(1.0 - (right + wrong @ self.split)[expects] / size.sum())
-
-    def _sums(self, values: Floats) -> Floats:
-        """Sums over the units of each curve."""
-        curves = self.curve.curves
-        return np.asarray(
-            np.bincount(curves.curve, weights=values, minlength=len(curves.priors)), dtype=np.float64
-        )
 
     def rate(self, own: float | Floats) -> Floats:
         """(U,) chance that a prediction is wrong: labels of the unit, and the curve like ``own`` labels.
@@ -346,10 +341,9 @@ def strength_of_curve(n: Floats, wrong: Floats, rate: Floats, curve: Ints) -> Fl
     The share ``phi`` of the variance that is between units, by moments over those of the same curve,
     makes the curve worth ``1 / phi - 1`` labels; 10 at least and 100 at most.
     """
-    member = np.eye(int(curve.max()) + 1)[curve]
     chance = rate * (1.0 - rate)
-    between = (np.square(wrong - n * rate) - n * chance) @ member
-    most = (n * (n - 1.0) * chance) @ member
+    between = sums_by(np.square(wrong - n * rate) - n * chance, curve)
+    most = sums_by(n * (n - 1.0) * chance, curve)
     phi = np.divide(between, most, out=np.zeros_like(most), where=most > 0)
     return np.asarray((1.0 / np.clip(phi, *_BETWEEN) - 1.0)[..., curve])
 

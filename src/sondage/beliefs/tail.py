@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sondage.beliefs.curve_fit import sums_by
 from sondage.types import Floats, Ints
 
 _STEPS = 24
@@ -52,7 +53,7 @@ def least_rates(
     share = -astray * np.log1p(-(np.arange(_STEPS) + 0.5) / _STEPS)
     held = np.clip(np.maximum(rate, share[:, None] * others), _NEVER, _ALWAYS)
     each = wrong * np.log(held) + (n - wrong) * np.log1p(-held)
-    likely = each @ np.eye(uniform.shape[1])[curve]
+    likely = sums_by(each, curve, uniform.shape[1])
     chance = np.exp(likely - likely.max(axis=0))
     reached = np.cumsum(chance / chance.sum(axis=0), axis=0)
     columns = zip(reached[:-1].T, uniform.T, strict=True)

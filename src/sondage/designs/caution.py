@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sondage.beliefs.curve_fit import sums_by
 from sondage.types import Array, Floats, Ints
 
 _MOST = 0.9
@@ -46,7 +47,7 @@ class Caution:
         doubt = np.asarray(self.doubt)
         if self.scaled:
             doubt = doubt * np.square(remains(size, np.sqrt(jump * rate * (1.0 - rate))))[..., None]
-        mean = (by_family(size * rate, family) / by_family(size, family))[..., family]
+        mean = (sums_by(size * rate, family) / sums_by(size, family))[..., family]
         return np.asarray((counted * rate + doubt * mean) / (counted + doubt))
 
     def by_size(self, left: Floats, outside: Floats, known: int) -> Floats:
@@ -87,12 +88,3 @@ def remains(size: Floats | Ints, deviation: Floats) -> Floats:
     square = size.sum(axis=-1) * (size * np.square(deviation)).sum(axis=-1)
     neyman = np.square((size * deviation).sum(axis=-1))
     return np.asarray(np.divide(neyman, square, out=np.ones(np.shape(square)), where=square > 0))
-
-
-def by_family(values: Floats | Ints, family: Ints) -> Floats:
-    """(..., F) sums of (..., U) values over the units of each family.
-
-    >>> by_family(np.array([1, 2, 3]), np.array([0, 1, 0])).tolist()
-    [4.0, 2.0]
-    """
-    return np.asarray(values @ np.eye(int(family.max()) + 1)[family])

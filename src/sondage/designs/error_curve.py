@@ -8,9 +8,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from sondage.beliefs.base import Belief
+from sondage.beliefs.curve_fit import sums_by
 from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
-from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, by_family, evenly, remains
+from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains
 from sondage.designs.influence import divides_by_known, unseen_variances
 from sondage.designs.joint import joint
 from sondage.designs.reasons import reason_of
@@ -152,7 +153,7 @@ def cautious(
     matters = deviation > 0
     some = np.asarray(matters.any(axis=-1, keepdims=True))
     by_size = size * np.where(some, matters, True)  # all of it where nothing is left to learn
-    outside = 1.0 - by_family(by_size, ranks.family).max(axis=-1) / by_size.sum(axis=-1)
+    outside = 1.0 - sums_by(by_size, ranks.family).max(axis=-1) / by_size.sum(axis=-1)
     flat = caution.by_size(remains(by_size, deviation), outside, labels[0])
     even = np.maximum(evenly(flat, *labels), floor)
     flat = np.minimum(flat, 1.0 - even)
