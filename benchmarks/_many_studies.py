@@ -23,6 +23,7 @@ from sondage.binomial import binomial
 from sondage.designs.caution import MEAN, RATIO
 from sondage.designs.error_curve import ErrorCurveDesign, cautious
 from sondage.designs.joint import joint
+from sondage.designs.sharing import shortfall
 from sondage.estimators.base import Totals
 from sondage.intervals import PosteriorInterval
 from sondage.simulate.engine import encoded_labels
@@ -174,8 +175,8 @@ class ManyStudies:
 
     def shares(self, counts: Counts, rate: Floats, known: int, more: int) -> Floats:
         """(R, U) shares of the labels, as ``ErrorCurveDesign.shares`` has them."""
-        own, size = self.belief.counts_for, self.size
-        rate = np.clip((counts.wrong + own * rate) / (counts.n + own), _NOTHING, 1 - _NOTHING)
+        own, size, curve = self._strength(counts, rate), self.size, rate
+        rate = np.clip((counts.wrong + own * curve) / (counts.n + own), _NOTHING, 1 - _NOTHING)
         errors = self.errors(counts.wrong + (size - counts.n) * rate)
         aims = (0, 1, 2) if self.aim == "f1" else (MEASURES.index(self.aim),)
         squares = np.square([self.values.slopes(errors, one) for one in aims])
@@ -184,7 +185,7 @@ class ManyStudies:
         caution = MEAN if self.aim == "accuracy" else RATIO
         doubted = caution.doubted(rate, own + counts.n, size, self.ranks.family, jump)
         deviation = np.sqrt(jump * doubted * (1 - doubted))
-        return cautious(caution, deviation, self.ranks, size, (known, more)).total
+        return cautious(caution, deviation, curve, self.ranks, (known, more)).total
 
     def _label(self, counts: Counts, share: Floats, total: int, random: Generator) -> None:
         """Whole labels by the shares, and how many of them are found wrong."""
@@ -193,7 +194,7 @@ class ManyStudies:
         left = min(total, size.sum()) - counts.n.sum(axis=1)
         while (left > 0).any():
             room = size - counts.n
-            lack = np.maximum(goal - counts.n, 0.0) * (room > 0)
+            lack = shortfall(goal, counts.n, room, self.ranks.family)
             lack = np.where(lack.sum(axis=1, keepdims=True) > _NOTHING, lack, room)
             steps = np.cumsum(lack, axis=1) / lack.sum(axis=1, keepdims=True) * left[:, None]
             marks = np.floor(steps + 1e-12 * left[:, None] + random.random((len(left), 1)))

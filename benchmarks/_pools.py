@@ -26,6 +26,11 @@ _ROLES: dict[str, dict[str, Any]] = {
     "bank_marketing": {"id": "id", "score": "score_LR", "threshold": 0.5},
 }
 
+_CALIBRATED: dict[str, dict[str, Any]] = {
+    "abt_buy": {"id": "id", "probability": "prob", "prediction": "pred"},
+}
+"""The same predictions, with calibrated probabilities in the place of margins."""
+
 _MADE: dict[str, Callable[[], Labelled]] = {
     "restaurants": restaurants,
     "synthetic_rare": lambda: synthetic_pool(50_000, prevalence=0.002, separation=3.5, rng=1),
@@ -50,7 +55,12 @@ def known() -> list[str]:
     return [*_ROLES, *_MADE]
 
 
-def load(name: str) -> Labelled:
+def has_calibrated(name: str) -> bool:
+    """Whether a pool can be had with calibrated probabilities too."""
+    return name in _CALIBRATED
+
+
+def load(name: str, calibrated: bool = False) -> Labelled:
     """A pool and its labels by id."""
     if name in _MADE:
         return _MADE[name]()
@@ -59,7 +69,7 @@ def load(name: str) -> Labelled:
         raise Skipped(f"needs {name}.parquet in ../shared/data or in the folder that SONDAGE_DATA names")
     import pyarrow.parquet as pq
 
-    pool = Pool.from_parquet(path, **_ROLES[name])
+    pool = Pool.from_parquet(path, **(_CALIBRATED if calibrated else _ROLES)[name])
     columns = pq.read_table(path, columns=["id", "label"])
     ids, labels = (np.asarray(columns[part]).tolist() for part in ("id", "label"))
     return pool, dict(zip(ids, labels, strict=True))

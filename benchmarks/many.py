@@ -2,9 +2,10 @@
 
 ``real``: the pools of the data folder. ``random`` and ``broken``: pools made from a seed that nobody has
 tuned to, and pools on which what the default leans on is not there. ``batches``: all labels at once, in two
-rounds, in rounds of 25. Thousands of studies of a pool are made at once (``_many_studies``), those by
-``ais`` one by one. A uniform sample is without replacement, and uses how many are predicted positive;
-what is undefined counts as 0. ``--docs`` puts the tables into docs/proof.md.
+rounds, in rounds of 25. ``comparators``: other designs on the real pools. Thousands of studies of a pool
+are made at once (``_many_studies``), those by ``ais`` and the comparators one by one. A uniform sample is
+without replacement, and uses how many are predicted positive; what is undefined counts as 0. ``--docs`` puts
+the tables into docs/proof.md.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ import numpy as np
 
 import sondage as sd
 from benchmarks._many_studies import MEASURES, ManyStudies
-from benchmarks._pools import Labelled, available, load
+from benchmarks._pools import Labelled, available, has_calibrated, load
 from benchmarks._random_pools import broken_pools, random_pools
 from benchmarks._results import Result, Row, markdown
 from benchmarks.variance import embed, in_parallel, stamp
-from sondage.designs import AIS
+from sondage.designs import AIS, Design
 from sondage.intervals import PosteriorInterval
 from sondage.types import Floats
 
-PARTS = ("real", "random", "broken", "batches")
+PARTS = ("real", "random", "broken", "batches", "comparators")
+COMPARATORS = ("lure", "stratified", "active-inference", "stratified-ppi")
 BUDGETS = (100, 250, 500, 1000, 2000)
 COMPARED = (250, 500, 1000, 2000)
 READ_OFF = {"f1": ("f1", "precision", "recall"), "accuracy": ("accuracy",)}
@@ -40,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS, metavar="PART")
     parser.add_argument("--repeats", type=int, default=1000, help="studies for every error")
     parser.add_argument("--intervals", type=int, default=250, help="studies for every coverage")
-    parser.add_argument("--ais", type=int, default=0, help="studies by ais; 0: it is left out")
+    parser.add_argument("--ais", type=int, default=0, help="studies by ais, and by comparators; 0: none")
     parser.add_argument("--pools", type=int, default=40, help="random pools")
     parser.add_argument("--aims", nargs="+", default=list(READ_OFF), choices=list(READ_OFF), metavar="AIM")
     parser.add_argument("--seed", type=int, default=0, help="of the pools, and of the studies")
@@ -52,8 +54,8 @@ def run(args: argparse.Namespace) -> Result:
     result = Result(hidden=("all",))
     everything: list[Row] = []
     for part in args.parts:
-        if part == "batches":
-            tables = _batches(args)
+        if part in ("batches", "comparators"):
+            tables = _batches(args) if part == "batches" else _comparators(args)
         else:
             rows = [row for one in _pools(part, args) for row in _rows(part, *one, args)]
             everything += rows
@@ -95,7 +97,10 @@ class Chunk:
 
 def _rows(part: str, name: str, pool: sd.Pool, labels: dict[Any, Any], args: argparse.Namespace) -> list[Row]:
     rows: list[Row] = []
-    ais = _ais_errors(pool, labels, args) if args.ais and part != "broken" else {}
+    rivals = {"ais": (pool, labels)} if args.ais and part != "broken" else {}
+    if rivals and part == "real" and has_calibrated(name):
+        rivals["calibrated ais"] = load(name, calibrated=True)
+    ais = {rival: _errors_by(AIS(), *one, args) for rival, one in rivals.items()}
     for aim in args.aims:
         chunks = max(args.repeats // _CHUNK, 1)
         work = Chunk((pool, labels), aim, args.seed, args.intervals // chunks)
@@ -113,8 +118,9 @@ def _rows(part: str, name: str, pool: sd.Pool, labels: dict[Any, Any], args: arg
                 row |= {"bias": float(mine.mean()), "over uniform": ratio[0], "upper end": ratio[1]}
                 row["coverage"] = float(((low <= truth) & (truth <= high)).mean())
                 row["width"] = float((high - low).mean())
-                if measure == "f1" and budget in ais:
-                    row["over ais"], row["± ais"] = _over_ais(mine, ais[budget])
+                for rival, squared in ais.items():
+                    if measure == "f1" and budget in squared:
+                        row[f"over {rival}"], row[f"± {rival}"] = _over_ais(mine, squared[budget])
                 rows.append(row)
     print(f"  {name}: done", flush=True)
     return rows
@@ -143,11 +149,13 @@ def _over_ais(mine: Floats, squared: Floats) -> tuple[float, float]:
     return up / down, float(up / down * spread)
 
 
-def _ais_errors(pool: sd.Pool, labels: dict[Any, Any], args: argparse.Namespace) -> dict[int, Floats]:
-    """Squared errors of F1 by ``ais`` at every budget; nothing where they are all exact."""
+def _errors_by(
+    design: Design | str, pool: sd.Pool, labels: dict[Any, Any], args: argparse.Namespace
+) -> dict[int, Floats]:
+    """Squared errors of F1 by another design at every budget; nothing where they are all exact."""
     budgets = [one for one in COMPARED if one < len(pool)]
     frame = sd.simulate(
-        pool, labels, "f1", design=AIS(), budgets=budgets, repeats=args.ais, batch=50, rng=args.seed,
+        pool, labels, "f1", design=design, budgets=budgets, repeats=args.ais, batch=50, rng=args.seed,
         workers=args.workers,
     )  # fmt: skip
     value, truth, budget = (np.asarray(frame[one]) for one in ("value", "truth", "budget"))
@@ -158,7 +166,12 @@ def _ais_errors(pool: sd.Pool, labels: dict[Any, Any], args: argparse.Namespace)
 def _summaries(part: str, rows: list[Row]) -> dict[str, list[Row]]:
     """Errors of the default over those of the others, pool by pool and all together, and its intervals."""
     errors, whole, intervals = [], [], []
-    for measure, over in (("f1", "over ais"), ("f1", "over uniform"), ("accuracy", "over uniform")):
+    for measure, over in (
+        ("f1", "over ais"),
+        ("f1", "over calibrated ais"),
+        ("f1", "over uniform"),
+        ("accuracy", "over uniform"),
+    ):
         found: dict[str, list[Row]] = {}
         for row in rows:
             if row["measure"] == measure and row["labels"] in COMPARED and over in row:
@@ -217,6 +230,27 @@ def _batches(args: argparse.Namespace) -> dict[str, list[Row]]:
                 row[f"RMSE, {title}"] = float(np.sqrt(squared.mean()))
             rows.append(row)
     return {"batches: F1 by auto, all labels at once, in two rounds, in rounds of 25": rows}
+
+
+def _comparators(args: argparse.Namespace) -> dict[str, list[Row]]:
+    """Each of the others over ``ais``, where less is better, and ``auto`` too."""
+    rows = []
+    for name, pool, labels in _pools("real", args):
+        ais = _errors_by(AIS(), pool, labels, args)
+        others = {design: _errors_by(design, pool, labels, args) for design in COMPARATORS}
+        work = Chunk((pool, labels), "f1", args.seed, 0)
+        found = in_parallel(work, max(args.repeats // _CHUNK, 1), args.workers)
+        mine = np.square(np.concatenate([one for one, _ in found], axis=1)[:, :, 0])
+        others["auto"] = dict(zip(work.budgets, mine, strict=True))
+        for design, squared in others.items():
+            ratios = [_over_ais(np.sqrt(squared[budget]), one)[0] for budget, one in ais.items()]
+            row: Row = {"pool": name, "design": design, "mean": _geometric(ratios)}
+            rows.append(row | {str(budget): ratio for budget, ratio in zip(ais, ratios, strict=True)})
+        print(f"  {name}: done", flush=True)
+    for design in (*COMPARATORS, "auto"):
+        means = [row["mean"] for row in rows if row["design"] == design]
+        rows.append({"pool": "all of them", "design": design, "mean": _geometric(means)})
+    return {"comparators: MSE of F1 over that of ais": rows}
 
 
 def _geometric(values: Iterable[float]) -> float:

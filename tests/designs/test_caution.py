@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sondage.beliefs.curve_fit import sums_by
 from sondage.beliefs.error_curve import Ranks
-from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains
+from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.error_curve import cautious
 from sondage.types import Ints
 
@@ -29,7 +29,7 @@ def test_shares_add_up_and_keep_their_least(caution: Caution, seed: int, known: 
     rng = np.random.default_rng(seed)
     family, size = np.sort(rng.integers(0, 2, 9)), rng.integers(1, 500, 9)
     deviation = np.exp(rng.normal(scale=3, size=9)) * (rng.random(9) < 0.8)
-    found = cautious(caution, deviation, ranks_of(family, size), size, (known, more))
+    found = cautious(caution, deviation, rng.random(9), ranks_of(family, size), (known, more))
     assert found.total.sum() == pytest.approx(1.0)
     assert (found.total >= 0).all()
     if not deviation.any():
@@ -50,36 +50,77 @@ def test_many_studies_at_once_are_each_as_if_alone(caution: Caution) -> None:
     deviation, rate = rng.random((6, 8)) * (rng.random((6, 8)) < 0.7), rng.random((6, 8))
     deviation[0] = 0.0
     counted, jump = rng.integers(1, 30, (6, 8)), rng.random((6, 8))
-    together = cautious(caution, deviation, ranks_of(family, size), size, (70, 25))
+    together = cautious(caution, deviation, rate, ranks_of(family, size), (70, 25))
     doubted = caution.doubted(rate, counted, size, family, jump)
     for k in range(6):
-        alone = cautious(caution, deviation[k], ranks_of(family, size), size, (70, 25))
+        alone = cautious(caution, deviation[k], rate[k], ranks_of(family, size), (70, 25))
         np.testing.assert_allclose(together.total[k], alone.total, rtol=1e-12)
         one = caution.doubted(rate[k], counted[k], size, family, jump[k])
         np.testing.assert_allclose(doubted[k], one, rtol=1e-12)
 
 
+NOTHING, HALF = np.array(0.0), np.array(0.5)
+
+
 def test_early_labels_go_by_size_where_a_uniform_sample_is_a_rival() -> None:
     caution = Caution(least=0.1, early=0.8, until=200.0, rival=True)
-    left = np.array(0.0)
-    assert caution.by_size(left, np.array(0.3), 50) == pytest.approx(0.8)
-    assert caution.by_size(left, np.array(0.3), 400) == pytest.approx(0.4)
-    assert caution.by_size(left, np.array(0.05), 400) == pytest.approx(0.2)
-    assert caution.by_size(left, np.array(0.0), 50) == pytest.approx(0.1)
-    assert replace(caution, rival=False).by_size(left, np.array(0.0), 50) == pytest.approx(0.8)
+
+    def share(outside: float, known: int, caution: Caution = caution) -> float:
+        return float(caution.by_size(NOTHING, np.array(outside), NOTHING, known))
+
+    assert share(0.3, 50) == pytest.approx(0.8)
+    assert share(0.3, 400) == pytest.approx(0.4)
+    assert share(0.05, 400) == pytest.approx(0.2)
+    assert share(0.0, 50) == pytest.approx(0.1)
+    assert share(0.0, 50, replace(caution, rival=False)) == pytest.approx(0.8)
+
+
+def test_early_labels_go_by_size_where_scores_look_as_if_they_ordered_nothing() -> None:
+    caution = Caution(least=0.1, early=0.4, until=200.0, rival=True, strange=0.8)
+    assert caution.by_size(NOTHING, NOTHING, HALF, 50) == pytest.approx(0.4)
+    assert caution.by_size(NOTHING, NOTHING, HALF, 300) == pytest.approx(0.4 * 200 / 300)
+    assert caution.by_size(NOTHING, HALF, np.array(1.0), 50) == pytest.approx(0.8)
+    assert caution.by_size(NOTHING, HALF, np.array(0.2), 50) == pytest.approx(0.4)
+    assert replace(caution, strange=0.0).by_size(NOTHING, NOTHING, np.array(1.0), 50) == pytest.approx(0.1)
 
 
 def test_the_less_there_is_to_gain_the_more_goes_by_size_until_much_is_known() -> None:
     caution = Caution(least=0.1, fade=100.0)
-    assert caution.by_size(np.array(0.5), np.array(0.5), 100) == pytest.approx(0.5)
-    assert caution.by_size(np.array(0.5), np.array(0.5), 400) == pytest.approx(0.25)
-    assert caution.by_size(np.array(1.0), np.array(0.5), 0) == pytest.approx(0.9)
+    assert caution.by_size(HALF, HALF, NOTHING, 100) == pytest.approx(0.5)
+    assert caution.by_size(HALF, HALF, NOTHING, 400) == pytest.approx(0.25)
+    assert caution.by_size(np.array(1.0), HALF, NOTHING, 0) == pytest.approx(0.9)
+    assert replace(caution, fade=np.inf).by_size(HALF, HALF, NOTHING, 400) == pytest.approx(0.5)
 
 
 def test_many_labels_at_once_are_spread_evenly() -> None:
-    assert evenly(np.array(0.2), 0, 450) == pytest.approx(0.2 * 450 / 500)
+    assert evenly(np.array(0.2), 0, 450) == pytest.approx(0.2 * 0.8 * 450 / 500)
     assert evenly(np.array(0.2), 2000, 25) == pytest.approx(0.08)
-    assert evenly(np.array(0.95), 0, 450) == pytest.approx(0.05)
+    assert evenly(np.array(1.0), 0, 450) == 0
+
+
+def test_error_rates_on_both_sides_of_a_boundary_add_up_to_one_if_scores_order() -> None:
+    """Worked out for logistic chances, wherever the boundary lies; turned around they do not."""
+    score = np.linspace(-8, 8, 2001)
+    chance = 1 / (1 + np.exp(-score))
+    for cut in (-2.0, 0.0, 1.5):
+        above = score > cut
+        wrong, near = np.where(above, 1 - chance, chance), np.abs(score - cut) < 0.1
+        size, family = np.ones(len(score), dtype=np.int64), above.astype(np.int64)
+        assert strangeness(wrong, near, size, family) == pytest.approx(0.0, abs=0.03)
+        far = np.where(above, score > 7.5, score < -7.5)
+        assert strangeness(wrong, far, size, family) > 0.95
+        assert strangeness(wrong, near & above, size, family) == 0  # of one side alone nothing can be said
+
+
+@given(seed=st.integers(0, 999))
+def test_strangeness_is_a_share(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    family, size = rng.integers(0, rng.integers(1, 4), 7), rng.integers(1, 50, 7)
+    found = strangeness(rng.random((3, 7)), rng.random(7) < 0.7, size, family)
+    assert found.shape == (3,)
+    assert ((found >= 0) & (found <= 1)).all()
+    if family.max() > 1:
+        assert not found.any()
 
 
 def test_what_neyman_leaves() -> None:

@@ -97,7 +97,15 @@ def written_out(problem: Problem, n: int, floor: float) -> Floats:
     assert state.ranks is not None
     assert state.n is not None
     assert state.wrong is not None
-    rate, positive = (state.wrong + 5 * state.curve.rate) / (state.n + 5), state.ranks.expects == 1
+    curve, positive = state.curve.rate, state.ranks.expects == 1
+    own = np.zeros(len(size))
+    for side in (positive, ~positive):
+        n_, wrong, mean = state.n[side], state.wrong[side], curve[side]
+        chance = mean * (1 - mean)
+        most = (n_ * (n_ - 1) * chance).sum()
+        phi = ((wrong - n_ * mean) ** 2 - n_ * chance).sum() / most if most > 0 else 0.0
+        own[side] = 1 / min(max(phi, 1 / 101), 1 / 11) - 1
+    rate = (state.wrong + own * curve) / (state.n + own)
     errors = state.wrong + (size - state.n) * rate
     false, missed, predicted = errors[positive].sum(), errors[~positive].sum(), size[positive].sum()
     hits = predicted - false
@@ -112,7 +120,9 @@ def written_out(problem: Problem, n: int, floor: float) -> Floats:
         quota = spread * np.sqrt(f1 + weight * others)
         return float((f1 * spread**2 / quota).sum() * quota.sum())
 
-    weight = max(one for one in (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0) if f1_alone(one) <= 1.1 * f1_alone(0.0))
+    weight = max(
+        one for one in (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0) if f1_alone(one) <= 1.05 * f1_alone(0.0)
+    )
     a = np.sqrt(f1 + weight * others)
 
     def left(p: Floats) -> float:
@@ -123,13 +133,16 @@ def written_out(problem: Problem, n: int, floor: float) -> Floats:
     mean = np.where(
         positive, *((size * rate)[side].sum() / size[side].sum() for side in (positive, ~positive))
     )
-    doubted = (state.wrong + 5 * state.curve.rate + doubt * mean) / (state.n + 5 + doubt)
+    doubted = (state.wrong + own * curve + doubt * mean) / (state.n + own + doubt)
     neyman = size * a * np.sqrt(doubted * (1 - doubted))
     known = state.n.sum()
     balance = min(1, min(predicted, size.sum() - predicted) / size.sum() / 0.1)
-    early = 0.7 * balance * min(1, 200 / max(known, 1))
+    near = state.ranks.at < 5
+    boundary = [np.average(curve[side & near], weights=size[side & near]) for side in (positive, ~positive)]
+    strange = max(1 - sum(boundary), 0)
+    early = max(0.5 * balance, 0.6 * strange) * min(1, 200 / max(known, 1))
     by_size = np.clip(min(1, np.sqrt(100 / max(known, 1))) * left(doubted), max(0.03, early), 0.9)
-    even = max(0.1 * (1 - by_size), min(0.2 * n / (n + known + 50), 1 - by_size), floor)
+    even = max(max(0.1, 0.2 * n / (n + known + 50)) * (1 - by_size), floor)
     by_size = min(by_size, 1 - even)
     reach = state.ranks.reach
     return np.asarray(
@@ -150,6 +163,12 @@ def test_quotas_on_average_are_the_cautious_shares(floor: float, labels: int, n:
     np.testing.assert_allclose(design.shares(problem, n).total, weight, rtol=1e-4, atol=1e-9)
     goal = shares(weight, problem.units.size, labels + n)
     lack = np.maximum(goal - problem.asked, 0)
+    state = problem.state
+    assert isinstance(state, CurveState)
+    assert state.ranks is not None
+    for side in (state.ranks.expects == 1, state.ranks.expects == 0):  # whole families are not above goals
+        if lack[side].any():
+            lack[side] *= max((goal - problem.asked)[side].sum(), 0) / lack[side].sum()
     found = np.mean([design.table(replace(problem, round=k), n).quota for k in range(300)], axis=0)
     np.testing.assert_allclose(found, n * lack / lack.sum(), atol=0.2)
 
@@ -178,7 +197,7 @@ def test_the_spread_is_that_of_the_error_times_its_influence() -> None:
     assert state.ranks is not None
     assert state.n is not None
     assert state.wrong is not None
-    rate, expects = state.rate(5.0), state.ranks.expects
+    rate, expects = state.rate(state.strength_of_curve), state.ranks.expects
     errors = state.wrong + (problem.units.size - state.n) * rate
     false_positives, missed = errors[expects == 1].sum(), errors[expects == 0].sum()
     predicted = problem.units.size[expects == 1].sum()

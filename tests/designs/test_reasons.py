@@ -49,7 +49,7 @@ def test_the_numbers_are_those_of_the_belief(made: Any) -> None:
         assert int(predicted) == state.ranks.expects[unit]
         assert int(first.replace(",", "")) == state.ranks.first[unit]
         assert int((last or first).replace(",", "")) == state.ranks.last[unit]
-        assert rate == percent(float(state.rate(study.belief.own)[unit]))
+        assert rate == percent(float(state.rate(state.strength_of_curve)[unit]))
         assert left is None or int(left.replace(",", "")) <= study.units.size[unit]
 
 

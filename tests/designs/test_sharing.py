@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sondage.designs.sharing import WaterLevel, shares, top_up
+from sondage.designs.sharing import WaterLevel, shares, shortfall, top_up
 
 SIZES = arrays(
     np.float64,
@@ -146,3 +146,20 @@ def test_top_up_gives_first_to_those_furthest_below_their_goal(
     if add.sum():
         lack = np.where(have < size, goal - have, -np.inf)
         assert lack[add == 1][0] == lack.max()
+
+
+@given(topped(), st.integers(0, 99))
+@settings(max_examples=200, deadline=None)
+def test_what_units_lack_is_what_their_families_lack(
+    case: tuple[np.ndarray, np.ndarray, np.ndarray, int], seed: int
+) -> None:
+    goal, have, size, _ = case
+    family = np.random.default_rng(seed).integers(0, 3, len(goal))
+    lack = shortfall(goal, have, size - have, family)
+    assert (lack >= 0).all()
+    assert (lack <= np.maximum(goal - have, 0) + 1e-9).all()
+    for one in np.unique(family):
+        mine = family == one
+        possible = np.maximum(goal - have, 0)[mine & (have < size)].sum()
+        expected = min(max((goal - have)[mine].sum(), 0), possible)
+        assert lack[mine].sum() == pytest.approx(expected, abs=1e-6)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -31,7 +32,6 @@ _STRETCH = 1.05
 """What is added to the uncertainty of curves that were fitted to the labels they are judged by."""
 _OUTER = 3.0
 """Knots that a class has beside those of log-rank, spread evenly over its items."""
-_OWN, _OWN_OF_MANY = 5.0, 20.0
 _WHO = 1.5
 """Standard deviation of the log-odds of who is right where systems disagree."""
 
@@ -94,7 +94,7 @@ class CurveState(State):
         np.maximum.at(out, curves.curve, np.where(self.wrong > 0, curves.at, 0.0))
         return out
 
-    @property
+    @cached_property
     def strength_of_curve(self) -> Floats:
         """(U,) labels that the curve is worth in a unit."""
         assert self.n is not None
@@ -152,11 +152,11 @@ class ErrorCurve(Belief):
     A spline with a knot at every doubling of the rank, and some more; ``start_at``, ``step_by`` and ``bend``
     say that errors get rarer with rank, ever faster. Where systems disagree they say nothing of the kind, and
     where all scores of a class are the same it has one position. A unit with labels of its own is moved from
-    the curve towards them, the curve counting like ``own`` labels (by default 5 with two classes, and 20 with
-    more, which have fewer labels each). With more than two classes, which one a wrong prediction should have
-    been is split as the scores say, and corrected by what was seen, and one curve serves all, with a
-    ``level`` for each class. ``loose`` is the standard deviation of the bends
-    of the curves drawn for intervals, up to the outermost error seen.
+    the curve towards them, the curve counting like ``own`` labels: by default 10 to 100, by how much units
+    differ more than by chance. Fewer would starve the units in which no error happened to be seen. With more
+    than two classes, which one a wrong prediction should have been is split as the scores say, and corrected
+    by what was seen, and one curve serves all, with a ``level`` for each class. ``loose`` is the standard
+    deviation of the bends of the curves drawn for intervals, up to the outermost error seen.
 
     >>> pool = Pool.from_arrays(score=np.linspace(-1, 1, 64), threshold=0.0)
     >>> from sondage.pool.strata import LogRank
@@ -204,13 +204,11 @@ class ErrorCurve(Belief):
                 f"belief {self.alias!r} is about wrong predictions, and the pool has none: "
                 "pass prediction= or threshold= when making the pool"
             )
-        own = (_OWN if pool.labels.size <= 2 else _OWN_OF_MANY) if self.own is None else self.own
-        return replace(self, own=own, prior=self.prior.bind(pool, systems), systems=systems)
+        return replace(self, prior=self.prior.bind(pool, systems), systems=systems)
 
-    @property
-    def counts_for(self) -> float:
-        """Labels that the curve counts for beside those of a unit."""
-        return _OWN if self.own is None else self.own
+    def counts_for(self, state: CurveState) -> float | Floats:
+        """Labels that the curve counts for in each unit, beside its own."""
+        return state.strength_of_curve if self.own is None else self.own
 
     def items(self, rows: Rows) -> Nodes:
         """Before any label and without units: as the scores say."""
@@ -263,9 +261,8 @@ class ErrorCurve(Belief):
             fit = state.fit.curves.fit(n, wrong, state.fit.theta)
         moved = replace(state, fit=fit, n=n, wrong=wrong, split=split)
         labels = np.arange(split.shape[1], dtype=np.float64)
-        return replace(
-            moved, nodes=Nodes(labels, at_least(moved.weights(moved.rate(self.counts_for)), POSSIBLE))
-        )
+        weights = moved.weights(moved.rate(self.counts_for(moved)))
+        return replace(moved, nodes=Nodes(labels, at_least(weights, POSSIBLE)))
 
     def _curves(self, ranks: Ranks, labels: int) -> Curves:
         """A curve for each predicted class if there are two, otherwise one with a level for each.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sondage.beliefs.curve_fit import sums_by
-from sondage.types import Array, Floats, Ints
+from sondage.types import Array, Bools, Floats, Ints
 
 _MOST = 0.9
 _BALANCED = 0.1
@@ -30,14 +30,16 @@ class Caution:
     It is what Neyman's quotas are thought to leave of the variance, less and less of it beyond ``fade``
     labels; at least ``least``, and ``early`` up to ``until`` labels, from where that shrinks like one over
     their number. With ``rival`` there is as much of ``early`` as a uniform sample is a serious rival: little
-    where one pattern of predictions has nearly all items. Rates lean by ``doubt`` labels towards the mean of
-    their family; if ``scaled``, times the square of what Neyman's quotas are thought to leave.
+    where one pattern of predictions has nearly all items. ``strange`` is another early share, as far as the
+    scores look as if they ordered nothing (``strangeness``). Rates lean by ``doubt`` labels towards the mean
+    of their family; if ``scaled``, times the square of what Neyman's quotas are thought to leave.
     """
 
     least: float
     early: float = 0.0
     until: float = 0.0
     rival: bool = False
+    strange: float = 0.0
     fade: float = 100.0
     doubt: float = 5.0
     scaled: bool = True
@@ -50,16 +52,16 @@ class Caution:
         mean = (sums_by(size * rate, family) / sums_by(size, family))[..., family]
         return np.asarray((counted * rate + doubt * mean) / (counted + doubt))
 
-    def by_size(self, left: Floats, outside: Floats, known: int) -> Floats:
+    def by_size(self, left: Floats, outside: Floats, strange: Floats, known: int) -> Floats:
         """(...) share of the labels that goes by size, after ``known`` labels.
 
         ``left`` is what Neyman's quotas leave of the variance of quotas by size, ``outside`` the share of
-        the items outside the largest family.
+        the items outside the largest family, and ``strange`` the ``strangeness`` of the scores.
         """
-        early = self.early * min(1.0, self.until / max(known, 1))
         rival = np.minimum(1.0, outside / _BALANCED) if self.rival else 1.0
+        early = np.maximum(self.early * rival, self.strange * strange) * min(1.0, self.until / max(known, 1))
         fade = min(1.0, float(np.sqrt(self.fade / max(known, 1))))
-        return np.maximum(np.minimum(fade * left, _MOST), np.maximum(self.least, early * rival))
+        return np.maximum(np.minimum(fade * left, _MOST), np.maximum(self.least, early))
 
 
 def evenly(by_size: Floats, known: int, more: int) -> Floats:
@@ -67,13 +69,32 @@ def evenly(by_size: Floats, known: int, more: int) -> Floats:
 
     A tenth of what does not go by size; more if ``more`` labels are asked for at once on little knowledge.
     """
-    at_once = _AT_ONCE * more / (more + known + _KNOWN)
-    return np.maximum(_EVENLY * (1.0 - by_size), np.minimum(at_once, 1.0 - by_size))
+    return np.asarray(max(_EVENLY, _AT_ONCE * more / (more + known + _KNOWN)) * (1.0 - by_size))
 
 
-RATIO = Caution(least=0.03, early=0.7, until=200.0, rival=True, doubt=2.0)
+def strangeness(rate: Floats, near: Bools, size: Ints, family: Ints) -> Floats:
+    """(...) how much more seldom than they should be predictions next to the boundary are wrong, 0 to 1.
+
+    A class is about as likely just above the boundary as just below it, if scores order at all: so the error
+    rates there, of those predicted to be of it and of those that are not, add up to 1. Where they do not, the
+    model is either very good or its scores are worth nothing, and only labels far off can say which.
+    ``rate`` is (..., U) what the curves say, ``near`` (U,) the units next to the boundary of each of two
+    families. With more families, or units near in one of them alone, nothing can be said.
+
+    >>> near, size, family = np.array([True, False, True]), np.array([8, 99, 8]), np.array([0, 0, 1])
+    >>> strangeness(np.array([[0.3, 0.01, 0.6], [0.0, 0.01, 0.1]]), near, size, family).round(3).tolist()
+    [0.1, 0.9]
+    """
+    weight = sums_by(size * near, family)
+    if len(weight) != 2 or not weight.all():
+        return np.zeros(rate.shape[:-1])
+    together = (sums_by(size * near * rate, family) / weight).sum(axis=-1)
+    return np.asarray(np.clip(1.0 - together, 0.0, 1.0))
+
+
+RATIO = Caution(least=0.03, early=0.5, until=200.0, rival=True, strange=0.6, doubt=2.0)
 """For measures that divide by what labels decide, such as F1: a uniform sample often does badly there."""
-MEAN = Caution(least=0.5, early=0.95, until=300.0, scaled=False)
+MEAN = Caution(least=0.5, early=1.0, until=300.0, fade=np.inf, scaled=False)
 """For means over items that are known: there is less to gain, so less is risked."""
 SHARED = Caution(least=0.1)
 """Where one curve serves all predicted classes, which is soon known well."""

@@ -11,11 +11,11 @@ from sondage.beliefs.base import Belief
 from sondage.beliefs.curve_fit import sums_by
 from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
-from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains
+from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.influence import divides_by_known, unseen_variances
 from sondage.designs.joint import joint
 from sondage.designs.reasons import reason_of
-from sondage.designs.sharing import shares
+from sondage.designs.sharing import shares, shortfall
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
@@ -25,6 +25,8 @@ from sondage.streams import Stream
 from sondage.types import Array, Floats, Ints
 
 _NOTHING = 1e-9
+_NEAR = 5.0
+"""Position up to which units are next to the boundary: the first 30 ranks or so."""
 
 
 class Shares(NamedTuple):
@@ -101,7 +103,9 @@ class ErrorCurveDesign(Design):
         if self.cost != "ignore":
             weight = weight / np.sqrt(problem.units.cost)
         goal = shares(weight, size, int(problem.asked.sum()) + n)
-        return Table(self.kind, quota=self._quota(goal, problem, n))
+        assert isinstance(problem.state, CurveState)
+        assert problem.state.ranks is not None
+        return Table(self.kind, quota=self._quota(goal, problem, problem.state.ranks.family, n))
 
     def shares(self, problem: Problem, n: int) -> Shares:
         """Share of the labels that each unit should have after ``n`` more, costs apart."""
@@ -110,12 +114,14 @@ class ErrorCurveDesign(Design):
         assert state.ranks is not None
         assert isinstance(belief, ErrorCurve)
         caution, ranks = self._caution(problem), state.ranks
-        rate = np.clip(state.rate(belief.counts_for), _NOTHING, 1.0 - _NOTHING)
+        own = belief.counts_for(state)
+        rate = np.clip(state.rate(own), _NOTHING, 1.0 - _NOTHING)
         variance = joint(unseen_variances(problem, self.aims(problem.measure)), size)
         jump = variance / (rate * (1.0 - rate))
-        rate = caution.doubted(rate, belief.counts_for + problem.answered, size, ranks.family, jump)
+        rate = caution.doubted(rate, own + problem.answered, size, ranks.family, jump)
         deviation = np.sqrt(jump * rate * (1.0 - rate))
-        return cautious(caution, deviation, ranks, size, (int(problem.answered.sum()), n), self.floor)
+        labels = int(problem.answered.sum()), n
+        return cautious(caution, deviation, state.curve.rate, ranks, labels, self.floor)
 
     def aims(self, measure: Measure) -> tuple[Measure, ...]:
         """The measures that the labels are for."""
@@ -131,14 +137,14 @@ class ErrorCurveDesign(Design):
         """What is thought of such predictions, and which measure learns most from a label there."""
         return reason_of(self, problem, unit)
 
-    def _quota(self, goal: Floats, problem: Problem, n: int) -> Ints:
+    def _quota(self, goal: Floats, problem: Problem, family: Ints, n: int) -> Ints:
         """Whole labels to add, at random where shares are fractions; cells that are full give theirs on."""
         size, asked, source = problem.units.size, problem.asked, problem.stream
         n = min(n, int((size - asked).sum()))
         quota = np.zeros(len(size), dtype=np.int64)
         while quota.sum() < n:
             room = size - asked - quota
-            lack = np.maximum(goal - asked - quota, 0.0) * (room > 0)
+            lack = shortfall(goal, asked + quota, room, family)
             if not lack.sum() > _NOTHING:
                 lack = room.astype(np.float64)
             more = rounded(lack, n - int(quota.sum()), source)
@@ -147,14 +153,18 @@ class ErrorCurveDesign(Design):
 
 
 def cautious(
-    caution: Caution, deviation: Floats, ranks: Ranks, size: Ints, labels: tuple[int, int], floor: float = 0.0
+    caution: Caution, deviation: Floats, rate: Floats, ranks: Ranks, labels: tuple[int, int], floor: float = 0
 ) -> Shares:
-    """(..., U) shares for standard deviations of the influence; ``labels``: known, and asked for now."""
-    matters = deviation > 0
+    """(..., U) shares for standard deviations of the influence, and the curves' rates.
+
+    ``labels``: how many are known, and how many are asked for now.
+    """
+    size, matters = ranks.size, deviation > 0
     some = np.asarray(matters.any(axis=-1, keepdims=True))
     by_size = size * np.where(some, matters, True)  # all of it where nothing is left to learn
     outside = 1.0 - sums_by(by_size, ranks.family).max(axis=-1) / by_size.sum(axis=-1)
-    flat = caution.by_size(remains(by_size, deviation), outside, labels[0])
+    strange = strangeness(rate, ranks.at < _NEAR, size, ranks.family)
+    flat = caution.by_size(remains(by_size, deviation), outside, strange, labels[0])
     even = np.maximum(evenly(flat, *labels), floor)
     flat = np.minimum(flat, 1.0 - even)
     flat, even = np.where(some[..., 0], flat, 1.0), np.where(some[..., 0], even, 0.0)

@@ -63,7 +63,7 @@ def thought_of(problem: Problem, unit: int) -> str:
     if state.ranks.ordered:
         place.append(rank_words(state.ranks, unit))
     whose = "" if state.ranks.agreed[int(state.ranks.family[unit])] else f" of {systems[0]}"
-    rate = percent(float(state.rate(belief.counts_for)[unit]))
+    rate = percent(float(state.rate(belief.counts_for(state))[unit]))
     about = "" if rate.startswith("<") else "about "
     return f"{', '.join(place)}, where {about}{rate} of the predictions{whose} are thought wrong"
 

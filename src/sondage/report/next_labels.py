@@ -127,7 +127,7 @@ def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota
     assert isinstance(units, CellUnits)
     about = tells_of(design, problem)
     assert isinstance(study.belief, ErrorCurve)
-    rates = state.rate(study.belief.counts_for)
+    rates = state.rate(study.belief.counts_for(state))
     found = []
     for family, step in np.unique(np.stack([ranks.family, stretch], axis=1), axis=0).tolist():
         mine = np.flatnonzero((ranks.family == family) & (stretch == step))
