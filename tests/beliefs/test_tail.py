@@ -1,12 +1,14 @@
-"""Tails: the share that went astray, sharpened by the labels."""
+"""Tails: the share that went astray, sharpened by the labels, and rates that they exclude."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from sondage.beliefs.tail import HONEST, TIGHT, least_rates
+from sondage.beliefs.tail import HONEST, TIGHT, least_rates, not_refuted
 from sondage.types import Floats
 
 
@@ -51,6 +53,29 @@ def test_labels_that_find_nothing_make_it_rarer_and_finds_make_it_likelier() -> 
         for n, hits in ((1000, 0), (100, 0), (0, 0), (100, 5))
     ]
     assert means == sorted(means)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 7])
+def test_rates_are_lowered_to_the_exact_limit_of_the_errors_expected(wrong: int) -> None:
+    n, found = np.array([40.0, 60.0]), np.array([float(wrong), 0.0])
+    high = np.array([[0.9, 0.8]])
+    limited = not_refuted(high, (n, found), np.zeros(2, dtype=int))
+    assert stats.poisson.cdf(wrong, limited @ n) == pytest.approx([1e-3])
+    np.testing.assert_allclose(limited[0, 0] / limited[0, 1], 0.9 / 0.8)
+
+
+@given(seed=st.integers(0, 999))
+def test_rates_that_the_labels_allow_stay_and_the_others_are_lowered_curve_by_curve(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, curve = rng.integers(0, 80, 5).astype(float), np.array([0, 0, 1, 1, 1])
+    wrong, drawn = rng.binomial(n.astype(int), 0.1).astype(float), rng.random((6, 5))
+    found = not_refuted(drawn, (n, wrong), curve)
+    assert (found <= drawn).all()
+    for c in (0, 1):
+        mine = curve == c
+        allowed = stats.poisson.cdf(wrong[mine].sum(), drawn[:, mine] @ n[mine]) >= 1e-3
+        np.testing.assert_array_equal(found[allowed][:, mine], drawn[allowed][:, mine])
+        assert (stats.poisson.cdf(wrong[mine].sum(), found[:, mine] @ n[mine]) >= 1e-3 * (1 - 1e-6)).all()
 
 
 def test_what_the_tails_hold() -> None:

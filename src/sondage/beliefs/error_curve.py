@@ -16,7 +16,7 @@ from scipy.special import gammaln, ndtri
 from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
 from sondage.beliefs.curve_fit import CurveFit, Curves, Family, Prior, sums_by
 from sondage.beliefs.scores import ScoreBelief
-from sondage.beliefs.tail import HONEST, Tail, least_rates
+from sondage.beliefs.tail import HONEST, Tail, least_rates, not_refuted
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -306,11 +306,11 @@ class ErrorCurve(Belief):
         assert state.wrong is not None
         fit = self.loosened(state) if around is None else around
         normal = ndtri(stream.uniform(count * len(fit.theta)) + 2.0**-54).reshape(count, -1)
-        drawn = fit.draws(normal, state.outermost, tail.fall)
+        seen = state.n, state.wrong
+        drawn = not_refuted(fit.draws(normal, state.outermost, tail.fall), seen, fit.curves.curve)
         if not tail.astray:
             return drawn
         uniform = stream.uniform(count * len(fit.curves.priors)).reshape(count, -1)
-        seen = state.n, state.wrong
         least = least_rates(tail.astray, state.others, seen, fit.rate, fit.curves.curve, uniform)
         return np.maximum(drawn, least)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammainccinv
 
 from sondage.beliefs.curve_fit import sums_by
 from sondage.types import Floats, Ints
 
 _STEPS = 24
 _NEVER, _ALWAYS = 1e-12, 1.0 - 1e-9
+_REFUTED = 1e-3
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,25 @@ class Tail:
 
     fall: float = 0.0
     astray: float = 0.0
+
+
+def not_refuted(drawn: Floats, seen: tuple[Floats, Floats], curve: Ints) -> Floats:
+    """(B, U) drawn rates, lowered where the labels of a curve all but exclude them.
+
+    Curves are drawn from a normal distribution around the most probable ones. It is symmetric, and what
+    labels leave possible is not: after a hundred labels without an error, rates of a third would still be
+    drawn. So no curve may expect more wrong predictions among the labelled items than the upper limit of
+    their number, of which only one sample in a thousand has as few as were seen (a Poisson limit).
+
+    >>> n, wrong = np.array([50.0, 50.0]), np.zeros(2)
+    >>> not_refuted(np.array([[0.3, 0.1], [0.01, 0.01]]), (n, wrong), np.zeros(2, int)).round(3).tolist()
+    [[0.104, 0.035], [0.01, 0.01]]
+    """
+    n, wrong = seen
+    expected = sums_by(n * drawn, curve)
+    most = gammainccinv(sums_by(wrong, curve) + 1.0, _REFUTED)
+    factor = np.divide(most, expected, out=np.ones(expected.shape), where=expected > most)
+    return np.asarray(drawn * factor[:, curve])
 
 
 HONEST = Tail(fall=0.0, astray=0.03)
