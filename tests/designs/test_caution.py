@@ -110,6 +110,7 @@ def test_error_rates_on_both_sides_of_a_boundary_add_up_to_one_if_scores_order()
         far = np.where(above, score > 7.5, score < -7.5)
         assert strangeness(wrong, far, size, family) > 0.95
         assert strangeness(wrong, near & above, size, family) == 0  # of one side alone nothing can be said
+        assert strangeness(wrong, near | above, size, family) == 0  # nor where one side has no order
 
 
 @given(seed=st.integers(0, 999))

@@ -79,14 +79,16 @@ def strangeness(rate: Floats, near: Bools, size: Ints, family: Ints) -> Floats:
     rates there, of those predicted to be of it and of those that are not, add up to 1. Where they do not, the
     model is either very good or its scores are worth nothing, and only labels far off can say which.
     ``rate`` is (..., U) what the curves say, ``near`` (U,) the units next to the boundary of each of two
-    families. With more families, or units near in one of them alone, nothing can be said.
+    families. With more families, or one that has no order (all of its units are near) or has none there,
+    nothing can be said.
 
-    >>> near, size, family = np.array([True, False, True]), np.array([8, 99, 8]), np.array([0, 0, 1])
-    >>> strangeness(np.array([[0.3, 0.01, 0.6], [0.0, 0.01, 0.1]]), near, size, family).round(3).tolist()
+    >>> near, size = np.array([True, False, True, False]), np.array([8, 99, 8, 99])
+    >>> rate, family = np.array([[0.3, 0.01, 0.6, 0.1], [0.0, 0.01, 0.1, 0.1]]), np.array([0, 0, 1, 1])
+    >>> strangeness(rate, near, size, family).round(3).tolist()
     [0.1, 0.9]
     """
-    weight = sums_by(size * near, family)
-    if len(weight) != 2 or not weight.all():
+    weight, far = sums_by(size * near, family), sums_by(size * ~near, family)
+    if len(weight) != 2 or not (weight.all() and far.all()):
         return np.zeros(rate.shape[:-1])
     together = (sums_by(size * near * rate, family) / weight).sum(axis=-1)
     return np.asarray(np.clip(1.0 - together, 0.0, 1.0))
