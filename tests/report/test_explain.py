@@ -11,7 +11,7 @@ import pytest
 from tests.pool.pages import Cells
 
 import sondage as sd
-from sondage.designs import Design
+from sondage.designs import Design, ErrorCurveDesign
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.report import error_curves, explain
@@ -192,3 +192,21 @@ def test_bad_arguments_are_named(n: Any, study: Study) -> None:
         study.explain(n=n)
     with pytest.raises(InvalidInput, match="study= takes a Study"):
         explain("study")  # type: ignore[arg-type]
+
+
+def test_scores_that_order_nothing_are_said_to_be_strange_and_looked_at_from_afar() -> None:
+    """The same predictions, with scores the right way round and turned around."""
+    pool, labels = sd.datasets.synthetic_pool(5_000, prevalence=0.03, rng=3)
+    score, prediction = pool.system().score, pool.system().prediction
+    assert score is not None
+    assert prediction is not None
+    said, by_size = [], []
+    for sign, aim in ((1, "f1"), (-1, "f1"), (-1, "accuracy")):
+        turned = sd.Pool.from_arrays(id=pool.ids, score=sign * np.asarray(score), prediction=prediction)
+        study = sd.create_study(turned, aim, rng=1)
+        study.run(labels, budget=100)
+        said.append("scores order nothing" in " ".join(str(study.explain()).split()))
+        assert isinstance(study.design, ErrorCurveDesign)
+        by_size.append(study.design.shares(study.problem(), 25).by_size.sum())
+    assert said == [False, True, False]  # for accuracy all go by size at first anyway
+    assert by_size[0] < 0.25 < 0.4 < by_size[1]

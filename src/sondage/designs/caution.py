@@ -15,12 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sondage.beliefs.curve_fit import sums_by
-from sondage.types import Array, Bools, Floats, Ints
+from sondage.types import Array, Floats, Ints
 
 _MOST = 0.9
 _BALANCED = 0.1
 """Share of the items outside the largest family at which a uniform sample is a serious rival."""
 _EVENLY, _AT_ONCE, _KNOWN = 0.1, 0.2, 50.0
+_NEAR = 5.0
+"""Position up to which units are next to the boundary: the first 30 ranks or so."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,16 @@ class Caution:
         the items outside the largest family, and ``strange`` the ``strangeness`` of the scores.
         """
         rival = np.minimum(1.0, outside / _BALANCED) if self.rival else 1.0
-        early = np.maximum(self.early * rival, self.strange * strange) * min(1.0, self.until / max(known, 1))
+        early = np.maximum(self.early * rival * self._still_early(known), self.for_strange(strange, known))
         fade = min(1.0, float(np.sqrt(self.fade / max(known, 1))))
         return np.maximum(np.minimum(fade * left, _MOST), np.maximum(self.least, early))
+
+    def for_strange(self, strange: Floats, known: int) -> Floats:
+        """(...) share of the labels that goes by size because scores look strange."""
+        return self.strange * strange * self._still_early(known)
+
+    def _still_early(self, known: int) -> float:
+        return min(1.0, self.until / max(known, 1))
 
 
 def evenly(by_size: Floats, known: int, more: int) -> Floats:
@@ -72,21 +81,22 @@ def evenly(by_size: Floats, known: int, more: int) -> Floats:
     return np.asarray(max(_EVENLY, _AT_ONCE * more / (more + known + _KNOWN)) * (1.0 - by_size))
 
 
-def strangeness(rate: Floats, near: Bools, size: Ints, family: Ints) -> Floats:
+def strangeness(rate: Floats, at: Floats, size: Ints, family: Ints) -> Floats:
     """(...) how much more seldom than they should be predictions next to the boundary are wrong, 0 to 1.
 
     A class is about as likely just above the boundary as just below it, if scores order at all: so the error
     rates there, of those predicted to be of it and of those that are not, add up to 1. Where they do not, the
     model is either very good or its scores are worth nothing, and only labels far off can say which.
-    ``rate`` is (..., U) what the curves say, ``near`` (U,) the units next to the boundary of each of two
-    families. With more families, or one that has no order (all of its units are near) or has none there,
-    nothing can be said.
+    ``rate`` is (..., U) what the curves say, ``at`` (U,) where units lie from the boundary (as in ``Ranks``).
+    Where there are not just two families, or all units of one are next to the boundary (it has no order), or
+    none is, nothing can be said.
 
-    >>> near, size = np.array([True, False, True, False]), np.array([8, 99, 8, 99])
+    >>> at, size = np.array([2.0, 9.0, 2.0, 9.0]), np.array([8, 99, 8, 99])
     >>> rate, family = np.array([[0.3, 0.01, 0.6, 0.1], [0.0, 0.01, 0.1, 0.1]]), np.array([0, 0, 1, 1])
-    >>> strangeness(rate, near, size, family).round(3).tolist()
+    >>> strangeness(rate, at, size, family).round(3).tolist()
     [0.1, 0.9]
     """
+    near = at < _NEAR
     weight, far = sums_by(size * near, family), sums_by(size * ~near, family)
     if len(weight) != 2 or not (weight.all() and far.all()):
         return np.zeros(rate.shape[:-1])

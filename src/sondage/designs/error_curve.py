@@ -25,8 +25,6 @@ from sondage.streams import Stream
 from sondage.types import Array, Floats, Ints
 
 _NOTHING = 1e-9
-_NEAR = 5.0
-"""Position up to which units are next to the boundary: the first 30 ranks or so."""
 
 
 class Shares(NamedTuple):
@@ -133,6 +131,14 @@ class ErrorCurveDesign(Design):
             return SHARED
         return MEAN if problem.once("mean", lambda: divides_by_known(problem)) else RATIO
 
+    def strange(self, problem: Problem) -> tuple[float, float]:
+        """The ``strangeness`` of the scores, and the share of the labels that goes by size because of it."""
+        state = problem.state
+        assert isinstance(state, CurveState)
+        assert state.ranks is not None
+        found = strangeness(state.curve.rate, state.ranks.at, state.ranks.size, state.ranks.family)
+        return float(found), float(self._caution(problem).for_strange(found, int(problem.answered.sum())))
+
     def reason(self, problem: Problem, unit: int) -> str:
         """What is thought of such predictions, and which measure learns most from a label there."""
         return reason_of(self, problem, unit)
@@ -163,7 +169,7 @@ def cautious(
     some = np.asarray(matters.any(axis=-1, keepdims=True))
     by_size = size * np.where(some, matters, True)  # all of it where nothing is left to learn
     outside = 1.0 - sums_by(by_size, ranks.family).max(axis=-1) / by_size.sum(axis=-1)
-    strange = strangeness(rate, ranks.at < _NEAR, size, ranks.family)
+    strange = strangeness(rate, ranks.at, size, ranks.family)
     flat = caution.by_size(remains(by_size, deviation), outside, strange, labels[0])
     even = np.maximum(evenly(flat, *labels), floor)
     flat = np.minimum(flat, 1.0 - even)

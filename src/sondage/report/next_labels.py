@@ -21,6 +21,7 @@ from sondage.types import Array, Floats, Ints
 
 _BANDS = 6
 _ROWS = 14
+_WORTH_SAYING = 0.25
 """Bands that are listed at most."""
 _KINDS = {
     "wr": "Items are drawn one by one with known chances; one that comes again is free.",
@@ -157,6 +158,13 @@ def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota
         f"To bands of rank, in proportion to how far their unseen labels can still move {aims}; "
         f"{100 * cautious:.0f} % of them by size and along the rank, whatever is thought."
     )
+    strange, share_for_it = design.strange(problem)
+    if share_for_it > _WORTH_SAYING:
+        rule += (
+            f" Error rates on both sides of the boundary add up to {100 * (1 - strange):.0f} %, and not to "
+            "100 % or so: either the model is very good, or its scores order nothing. Labels far off will "
+            "tell."
+        )
     if hidden:
         rule += f" {hidden} more bands, which get fewer of them, are not shown."
     return NextLabels(n, rule, "predictions", tuple(found), True)
