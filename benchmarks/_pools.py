@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,10 +26,8 @@ _ROLES: dict[str, dict[str, Any]] = {
     "bank_marketing": {"id": "id", "score": "score_LR", "threshold": 0.5},
 }
 
-_CALIBRATED: dict[str, dict[str, Any]] = {
-    "abt_buy": {"id": "id", "probability": "prob", "prediction": "pred"},
-}
-"""The same predictions, with calibrated probabilities in the place of margins."""
+_PROBABILITY = {"abt_buy": "prob"}
+"""Columns of calibrated probabilities."""
 
 _MADE: dict[str, Callable[[], Labelled]] = {
     "restaurants": restaurants,
@@ -57,11 +55,11 @@ def known() -> list[str]:
 
 def has_calibrated(name: str) -> bool:
     """Whether a pool can be had with calibrated probabilities too."""
-    return name in _CALIBRATED
+    return name in _PROBABILITY
 
 
-def load(name: str, calibrated: bool = False) -> Labelled:
-    """A pool and its labels by id."""
+def load(name: str, probability: Literal["no", "beside", "alone"] = "no") -> Labelled:
+    """A pool and its labels by id; with calibrated probabilities beside the margins, or in their place."""
     if name in _MADE:
         return _MADE[name]()
     path = folder() / f"{name}.parquet"
@@ -69,7 +67,11 @@ def load(name: str, calibrated: bool = False) -> Labelled:
         raise Skipped(f"needs {name}.parquet in ../shared/data or in the folder that SONDAGE_DATA names")
     import pyarrow.parquet as pq
 
-    pool = Pool.from_parquet(path, **(_CALIBRATED if calibrated else _ROLES)[name])
+    roles = _ROLES[name]
+    if probability != "no":
+        margins = {} if probability == "alone" else {"score": roles["score"]}
+        roles = {"id": "id", "prediction": "pred", "probability": _PROBABILITY[name], **margins}
+    pool = Pool.from_parquet(path, **roles)
     columns = pq.read_table(path, columns=["id", "label"])
     ids, labels = (np.asarray(columns[part]).tolist() for part in ("id", "label"))
     return pool, dict(zip(ids, labels, strict=True))

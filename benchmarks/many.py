@@ -81,7 +81,7 @@ class Chunk:
         self, labelled: Labelled, aim: str, seed: int, intervals: int, batch: int | None = 25
     ) -> None:
         self.many = ManyStudies(*labelled, aim, seed)
-        self.seed, self.some, self.batch = seed, intervals, batch
+        self.seed, self.some, self.batch = seed, min(intervals, _CHUNK), batch
         items = int(self.many.size.sum())
         self.budgets = [one for one in BUDGETS if one < items] or [max(items // 2, 1)]
         self.interval = PosteriorInterval(replicates=_DRAWS)
@@ -99,11 +99,13 @@ def _rows(part: str, name: str, pool: sd.Pool, labels: dict[Any, Any], args: arg
     rows: list[Row] = []
     rivals = {"ais": (pool, labels)} if args.ais and part != "broken" else {}
     if rivals and part == "real" and has_calibrated(name):
-        rivals["calibrated ais"] = load(name, calibrated=True)
+        # Cells by the margins and calibrated chances to start from, or both by the probabilities.
+        rivals["calibrated ais"] = load(name, "beside")
+        rivals["ais by probability"] = load(name, "alone")
     ais = {rival: _errors_by(AIS(), *one, args) for rival, one in rivals.items()}
     for aim in args.aims:
         chunks = max(args.repeats // _CHUNK, 1)
-        work = Chunk((pool, labels), aim, args.seed, args.intervals // chunks)
+        work = Chunk((pool, labels), aim, args.seed, -(-args.intervals // chunks))
         found = in_parallel(work, chunks, args.workers)
         errors = np.concatenate([one for one, _ in found], axis=1)
         limits = np.concatenate([one for _, one in found], axis=1)
@@ -169,6 +171,7 @@ def _summaries(part: str, rows: list[Row]) -> dict[str, list[Row]]:
     for measure, over in (
         ("f1", "over ais"),
         ("f1", "over calibrated ais"),
+        ("f1", "over ais by probability"),
         ("f1", "over uniform"),
         ("accuracy", "over uniform"),
     ):
@@ -237,13 +240,16 @@ def _comparators(args: argparse.Namespace) -> dict[str, list[Row]]:
     rows = []
     for name, pool, labels in _pools("real", args):
         ais = _errors_by(AIS(), pool, labels, args)
+        if not ais:
+            continue  # exact
         others = {design: _errors_by(design, pool, labels, args) for design in COMPARATORS}
         work = Chunk((pool, labels), "f1", args.seed, 0)
         found = in_parallel(work, max(args.repeats // _CHUNK, 1), args.workers)
         mine = np.square(np.concatenate([one for one, _ in found], axis=1)[:, :, 0])
         others["auto"] = dict(zip(work.budgets, mine, strict=True))
         for design, squared in others.items():
-            ratios = [_over_ais(np.sqrt(squared[budget]), one)[0] for budget, one in ais.items()]
+            exact = np.zeros(1)
+            ratios = [_over_ais(np.sqrt(squared.get(budget, exact)), one)[0] for budget, one in ais.items()]
             row: Row = {"pool": name, "design": design, "mean": _geometric(ratios)}
             rows.append(row | {str(budget): ratio for budget, ratio in zip(ais, ratios, strict=True)})
         print(f"  {name}: done", flush=True)

@@ -13,7 +13,7 @@ from sondage.beliefs.curve_fit import sums_by
 from sondage.beliefs.error_curve import Ranks
 from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.error_curve import cautious
-from sondage.types import Ints
+from sondage.types import Bools, Floats, Ints
 
 
 def ranks_of(family: Ints, size: Ints, seed: int = 0) -> Ranks:
@@ -98,6 +98,11 @@ def test_many_labels_at_once_are_spread_evenly() -> None:
     assert evenly(np.array(1.0), 0, 450) == 0
 
 
+def sides(family: Ints, at: Floats, size: Ints, agreed: bool = True, same: bool = False) -> Ranks:
+    patterns = (agreed,) * (int(family.max()) + 1)
+    return replace(ranks_of(family, size), at=at, agreed=patterns, expects=0 * family if same else family)
+
+
 def test_error_rates_on_both_sides_of_a_boundary_add_up_to_one_if_scores_order() -> None:
     """Worked out for logistic chances, wherever the boundary lies; turned around they do not."""
     score = np.linspace(-8, 8, 2001)
@@ -105,25 +110,46 @@ def test_error_rates_on_both_sides_of_a_boundary_add_up_to_one_if_scores_order()
     for cut in (-2.0, 0.0, 1.5):
         above = score > cut
         wrong, near = np.where(above, 1 - chance, chance), np.abs(score - cut) < 0.1
-        at = np.where(near, 0.0, 9.0)
-        size, family = np.ones(len(score), dtype=np.int64), above.astype(np.int64)
-        assert strangeness(wrong, at, size, family) == pytest.approx(0.0, abs=0.03)
         far = np.where(above, score > 7.5, score < -7.5)
-        assert strangeness(wrong, np.where(far, 0.0, 9.0), size, family) > 0.95
-        # Of one side alone nothing can be said, nor where one side has no order.
-        assert strangeness(wrong, np.where(above, at, 9.0), size, family) == 0
-        assert strangeness(wrong, np.where(above, 0.0, at), size, family) == 0
+
+        def strange(near: Bools, above: Bools = above, wrong: Floats = wrong, **how: bool) -> float:
+            at, size = np.where(near, 0.0, 9.0), np.ones(len(score), dtype=np.int64)
+            return float(strangeness(wrong, sides(above.astype(np.int64), at, size, **how)))
+
+        assert strange(near) == pytest.approx(0.0, abs=0.03)
+        assert strange(far) > 0.95
+        # Of one side alone nothing can be said, nor where one side has no order, or there are no two sides.
+        assert strange(far & above) == strange(far | above) == 0
+        assert strange(far, agreed=False) == strange(far, same=True) == 0
 
 
 @given(seed=st.integers(0, 999))
 def test_strangeness_is_a_share(seed: int) -> None:
     rng = np.random.default_rng(seed)
     family, size = rng.integers(0, rng.integers(1, 4), 7), rng.integers(1, 50, 7)
-    found = strangeness(rng.random((3, 7)), 10 * rng.random(7), size, family)
+    found = strangeness(rng.random((3, 7)), sides(family, 10 * rng.random(7), size))
     assert found.shape == (3,)
     assert ((found >= 0) & (found <= 1)).all()
-    if family.max() > 1:
+    if family.max() != 1:
         assert not found.any()
+
+
+def test_scores_are_not_strange_where_one_side_is_never_asked() -> None:
+    family, size, at = np.repeat([0, 1], 2), np.full(4, 50), np.array([0.0, 9.0, 0.0, 9.0])
+    rate, ranks = np.full(4, 0.01), sides(family, at, size)
+    shares = [
+        cautious(RATIO, deviation, rate, ranks, (100, 25)).by_size.sum()
+        for deviation in (np.array([0.0, 0.0, 0.1, 0.001]), np.array([1e-9, 0.0, 0.1, 0.001]))
+    ]
+    assert shares[1] == pytest.approx(0.6 * 0.98)
+    assert shares[0] < 0.51
+
+
+def test_the_numbers_of_the_rules() -> None:
+    """Changed on purpose only: the tables of the documentation were made with them."""
+    assert Caution(0.03, 0.5, 200, True, 0.6, 100, 2, True) == RATIO
+    assert Caution(0.5, 1.0, 300, False, 0.0, np.inf, 5, False) == MEAN
+    assert Caution(0.1, 0.0, 0, False, 0.0, 100, 5, True) == SHARED
 
 
 def test_what_neyman_leaves() -> None:

@@ -381,3 +381,28 @@ def test_strata_by_name_are_those_of_the_default() -> None:
         for options in ({"strata": "log-rank"}, {})
     )
     np.testing.assert_array_equal(named.units.size, default.units.size)
+
+
+def test_which_caution_goes_with_what() -> None:
+    """All by size for the accuracy of two classes at first, little where one curve serves many classes."""
+    shares = {}
+    for classes, aim in ((2, "accuracy"), (2, "precision"), (3, "accuracy")):
+        random = np.random.default_rng(4)
+        chance = random.dirichlet(np.full(classes, 0.3), 600)
+        truth = [int(random.choice(classes, p=one)) for one in chance]
+        pool = Pool.from_arrays(probability=chance, prediction=chance.argmax(axis=1))
+        study = sd.create_study(pool, aim, rng=1)
+        study.run(dict(zip(pool.ids.tolist(), truth, strict=True)), budget=100)
+        assert isinstance(study.design, ErrorCurveDesign)
+        shares[classes, aim] = study.design.shares(study.problem(), 25).by_size.sum()
+    assert shares[2, "accuracy"] == pytest.approx(1.0)
+    assert shares[2, "precision"] < 0.9
+    assert shares[3, "accuracy"] < 0.9
+
+
+def test_where_costs_alone_decide_nothing_else_is_said() -> None:
+    study = answered(study_of(design=ErrorCurveDesign(cost="only")), 50)
+    assert isinstance(study.design, ErrorCurveDesign)
+    found = study.design.shares(study.problem(), 25)
+    np.testing.assert_allclose(found.by_size, study.units.size / len(study.pool))
+    assert "everywhere, whatever is thought" in study.ask(1)[0].reason

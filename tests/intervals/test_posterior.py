@@ -195,3 +195,18 @@ def test_draws_reach_beyond_the_quantile_that_is_asked_for() -> None:
     assert PosteriorInterval()._count(0.025) == 1000
     assert PosteriorInterval()._count(0.0005) == 10_000
     assert PosteriorInterval(replicates=2000)._count(0.025) == 2000
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_labels_that_all_agree_leave_little_possible(right: bool) -> None:
+    """A hundred predictions by size, all right or all wrong: about what an exact binomial interval says."""
+    score = np.random.default_rng(5).normal(size=20_000)
+    pool = sd.Pool.from_arrays(id=np.arange(20_000), score=score, threshold=1.0)
+    predicted = (score >= 1.0).astype(int)
+    truth = predicted if right else 1 - predicted
+    study = sd.create_study(pool, "accuracy", rng=1)
+    found = study.run(dict(enumerate(truth.tolist())), budget=100)
+    low, high = found.low, found.high
+    assert low == 0.0 or right
+    assert high == 1.0 or not right
+    assert 0.02 < high - low < 0.13

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammainccinv
+from scipy.special import expit, gammainccinv, logit
 
 from sondage.beliefs.curve_fit import sums_by
 from sondage.types import Floats, Ints
@@ -13,6 +13,7 @@ from sondage.types import Floats, Ints
 _STEPS = 24
 _NEVER, _ALWAYS = 1e-12, 1.0 - 1e-9
 _REFUTED = 1e-3
+_FURTHEST, _HALVINGS = 30.0, 24
 
 
 @dataclass(frozen=True)
@@ -29,22 +30,39 @@ class Tail:
 
 
 def not_refuted(drawn: Floats, seen: tuple[Floats, Floats], curve: Ints) -> Floats:
-    """(B, U) drawn rates, lowered where the labels of a curve all but exclude them.
+    """(B, U) drawn rates, moved where the labels of a curve all but exclude them.
 
     Curves are drawn from a normal distribution around the most probable ones. It is symmetric, and what
     labels leave possible is not: after a hundred labels without an error, rates of a third would still be
     drawn. So no curve may expect more wrong predictions among the labelled items than the upper limit of
-    their number, of which only one sample in a thousand has as few as were seen (a Poisson limit).
+    their number, of which only one sample in a thousand has as few as were seen (a Poisson limit); and no
+    more right ones than theirs. Log-odds are moved by the same everywhere, so that a curve keeps its shape.
 
     >>> n, wrong = np.array([50.0, 50.0]), np.zeros(2)
     >>> not_refuted(np.array([[0.3, 0.1], [0.01, 0.01]]), (n, wrong), np.zeros(2, int)).round(3).tolist()
-    [[0.104, 0.035], [0.01, 0.01]]
+    [[0.108, 0.03], [0.01, 0.01]]
     """
     n, wrong = seen
-    expected = sums_by(n * drawn, curve)
-    most = gammainccinv(sums_by(wrong, curve) + 1.0, _REFUTED)
-    factor = np.divide(most, expected, out=np.ones(expected.shape), where=expected > most)
-    return np.asarray(drawn * factor[:, curve])
+    out = _at_most(drawn, n, sums_by(wrong, curve), curve)
+    return 1.0 - _at_most(1.0 - out, n, sums_by(n - wrong, curve), curve)
+
+
+def _at_most(rate: Floats, n: Floats, seen: Floats, curve: Ints) -> Floats:
+    """(B, U) rates lowered until the events that each curve expects among ``n`` are within their limit."""
+    most = gammainccinv(seen + 1.0, _REFUTED)
+    over = sums_by(n * rate, curve, len(most)) > most
+    out = rate
+    for c in np.flatnonzero(over.any(axis=0)).tolist():
+        rows, mine = np.flatnonzero(over[:, c]), np.flatnonzero(curve == c)
+        log_odds, told = logit(np.clip(rate[np.ix_(rows, mine)], _NEVER, _ALWAYS)), n[mine]
+        below, above = np.full(len(rows), -_FURTHEST), np.zeros(len(rows))
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (below + above)
+            fits = expit(log_odds + middle[:, None]) @ told <= most[c]
+            below, above = np.where(fits, middle, below), np.where(fits, above, middle)
+        out = out.copy() if out is rate else out
+        out[np.ix_(rows, mine)] = expit(log_odds + below[:, None])
+    return out
 
 
 HONEST = Tail(fall=0.0, astray=0.03)

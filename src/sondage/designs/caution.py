@@ -15,9 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sondage.beliefs.curve_fit import sums_by
+from sondage.beliefs.error_curve import Ranks
 from sondage.types import Array, Floats, Ints
 
 _MOST = 0.9
+"""Share by size up to which little gain alone leads."""
 _BALANCED = 0.1
 """Share of the items outside the largest family at which a uniform sample is a serious rival."""
 _EVENLY, _AT_ONCE, _KNOWN = 0.1, 0.2, 50.0
@@ -29,12 +31,17 @@ _NEAR = 5.0
 class Caution:
     """Which share of the labels goes by size, and how it changes.
 
-    It is what Neyman's quotas are thought to leave of the variance, less and less of it beyond ``fade``
-    labels; at least ``least``, and ``early`` up to ``until`` labels, from where that shrinks like one over
-    their number. With ``rival`` there is as much of ``early`` as a uniform sample is a serious rival: little
-    where one pattern of predictions has nearly all items. ``strange`` is another early share, as far as the
-    scores look as if they ordered nothing (``strangeness``). Rates lean by ``doubt`` labels towards the mean
-    of their family; if ``scaled``, times the square of what Neyman's quotas are thought to leave.
+    After n labels it is the greatest of
+
+    * ``left * sqrt(fade / n)``, 0.9 at most: ``left`` is what Neyman's quotas are thought to leave of the
+      variance, and counts in full up to ``fade`` labels;
+    * ``least``;
+    * ``early * until / n``, and all of ``early`` up to ``until`` labels. With ``rival``, as much of it as a
+      uniform sample is a serious rival: little where one pattern of predictions has nearly all items;
+    * ``strange * until / n`` in the same way, as far as the scores look as if they ordered nothing
+      (``strangeness``).
+
+    Rates lean by ``doubt`` labels towards the mean of their family; if ``scaled``, times ``left`` squared.
     """
 
     least: float
@@ -81,24 +88,22 @@ def evenly(by_size: Floats, known: int, more: int) -> Floats:
     return np.asarray(max(_EVENLY, _AT_ONCE * more / (more + known + _KNOWN)) * (1.0 - by_size))
 
 
-def strangeness(rate: Floats, at: Floats, size: Ints, family: Ints) -> Floats:
+def strangeness(rate: Floats, ranks: Ranks) -> Floats:
     """(...) how much more seldom than they should be predictions next to the boundary are wrong, 0 to 1.
 
     A class is about as likely just above the boundary as just below it, if scores order at all: so the error
     rates there, of those predicted to be of it and of those that are not, add up to 1. Where they do not, the
-    model is either very good or its scores are worth nothing, and only labels far off can say which.
-    ``rate`` is (..., U) what the curves say, ``at`` (U,) where units lie from the boundary (as in ``Ranks``).
-    Where there are not just two families, or all units of one are next to the boundary (it has no order), or
-    none is, nothing can be said.
-
-    >>> at, size = np.array([2.0, 9.0, 2.0, 9.0]), np.array([8, 99, 8, 99])
-    >>> rate, family = np.array([[0.3, 0.01, 0.6, 0.1], [0.0, 0.01, 0.1, 0.1]]), np.array([0, 0, 1, 1])
-    >>> strangeness(rate, at, size, family).round(3).tolist()
-    [0.1, 0.9]
+    model is either very good or its scores are worth nothing, and only labels far off can say which. (Before
+    any label they add up to about a half, as curves are thought to fall within the ranks that count as near:
+    the first labels tell.)
+    ``rate`` is (..., U) what the curves say. Where there are not just two patterns of predictions, one for
+    each side of a boundary, or all units of one are next to it (it has no order), or none is, nothing can
+    be said.
     """
-    near = at < _NEAR
+    near, size, family = ranks.at < _NEAR, ranks.size, ranks.family
     weight, far = sums_by(size * near, family), sums_by(size * ~near, family)
-    if len(weight) != 2 or not (weight.all() and far.all()):
+    sides = len(weight) == 2 and all(ranks.agreed) and len(np.unique(ranks.expects)) == 2
+    if not (sides and weight.all() and far.all()):
         return np.zeros(rate.shape[:-1])
     together = (sums_by(size * near * rate, family) / weight).sum(axis=-1)
     return np.asarray(np.clip(1.0 - together, 0.0, 1.0))

@@ -96,8 +96,6 @@ class ErrorCurveDesign(Design):
         """The quota of every cell."""
         size = problem.units.size
         weight = self.shares(problem, n).total
-        if self.cost == "only":
-            weight = size.astype(np.float64)
         if self.cost != "ignore":
             weight = weight / np.sqrt(problem.units.cost)
         goal = shares(weight, size, int(problem.asked.sum()) + n)
@@ -111,6 +109,8 @@ class ErrorCurveDesign(Design):
         assert isinstance(state, CurveState)
         assert state.ranks is not None
         assert isinstance(belief, ErrorCurve)
+        if self.cost == "only":
+            return Shares(np.zeros(len(size)), np.zeros(len(size)), _normed(size))
         caution, ranks = self._caution(problem), state.ranks
         own = belief.counts_for(state)
         rate = np.clip(state.rate(own), _NOTHING, 1.0 - _NOTHING)
@@ -136,7 +136,7 @@ class ErrorCurveDesign(Design):
         state = problem.state
         assert isinstance(state, CurveState)
         assert state.ranks is not None
-        found = strangeness(state.curve.rate, state.ranks.at, state.ranks.size, state.ranks.family)
+        found = strangeness(state.curve.rate, state.ranks)
         return float(found), float(self._caution(problem).for_strange(found, int(problem.answered.sum())))
 
     def reason(self, problem: Problem, unit: int) -> str:
@@ -169,7 +169,8 @@ def cautious(
     some = np.asarray(matters.any(axis=-1, keepdims=True))
     by_size = size * np.where(some, matters, True)  # all of it where nothing is left to learn
     outside = 1.0 - sums_by(by_size, ranks.family).max(axis=-1) / by_size.sum(axis=-1)
-    strange = strangeness(rate, ranks.at, size, ranks.family)
+    both = sums_by(size * matters, ranks.family).all(axis=-1)  # what is not asked is not known to be strange
+    strange = both * strangeness(rate, ranks)
     flat = caution.by_size(remains(by_size, deviation), outside, strange, labels[0])
     even = np.maximum(evenly(flat, *labels), floor)
     flat = np.minimum(flat, 1.0 - even)

@@ -33,7 +33,8 @@ class Posterior(Estimator):
     """Every label seen, and for the unlabelled items of a cell its own labels beside the belief's curve.
 
     The curve counts like ``own`` labels in each cell: with many labels a cell speaks for itself, with few it
-    leans on its neighbours. By default 10 to 100, by how much cells differ more than by chance. Totals that
+    leans on its neighbours. By default as the belief has it: 10 to 100, by how much cells differ more than by
+    chance. Totals that
     need no label are exact. The covariance is that of draws from the belief: of the curve, and of the
     labels not seen around it. For measures that tell items of a cell apart, and for targets that leave
     items out, the cells' own labels are used alone (estimator ``counts``).
@@ -75,7 +76,7 @@ class Posterior(Estimator):
         left = (strata.size - n).astype(np.float64)
         told = case.losses(seen)
         known = told.sum(axis=0)
-        own = state.strength_of_curve if self.own is None else np.asarray(self.own)
+        own = np.asarray(belief.counts_for(state) if self.own is None else self.own)
         rate, cells = state.rate(own), state.rate(np.minimum(own, _LITTLE))
         # What the pool's totals are if every prediction is right, and what each wrong one of a cell adds.
         right, jump = (

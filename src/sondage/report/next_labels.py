@@ -20,8 +20,9 @@ from sondage.study import Study
 from sondage.types import Array, Floats, Ints
 
 _BANDS = 6
+_WORTH_SAYING, _ENOUGH = 0.25, 50
+"""Share of the labels that strange scores must cost to be spoken of, and labels that must be there."""
 _ROWS = 14
-_WORTH_SAYING = 0.25
 """Bands that are listed at most."""
 _KINDS = {
     "wr": "Items are drawn one by one with known chances; one that comes again is free.",
@@ -159,7 +160,7 @@ def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota
         f"{100 * cautious:.0f} % of them by size and along the rank, whatever is thought."
     )
     strange, share_for_it = design.strange(problem)
-    if share_for_it > _WORTH_SAYING:
+    if share_for_it > _WORTH_SAYING and state.n.sum() >= _ENOUGH:
         rule += (
             f" Error rates on both sides of the boundary add up to {100 * (1 - strange):.0f} %, and not to "
             "100 % or so: either the model is very good, or its scores order nothing. Labels far off will "
