@@ -206,7 +206,7 @@ def test_labels_that_all_agree_leave_little_possible(right: bool) -> None:
     truth = predicted if right else 1 - predicted
     study = sd.create_study(pool, "accuracy", rng=1)
     found = study.run(dict(enumerate(truth.tolist())), budget=100)
-    low, high = found.interval.low, found.interval.high
+    low, high = found.ci
     assert low == 0.0 or right
     assert high == 1.0 or not right
     assert 0.02 < high - low < 0.13
