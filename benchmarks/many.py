@@ -33,7 +33,7 @@ COMPARED = (250, 500, 1000, 2000)
 READ_OFF = {"f1": ("f1", "precision", "recall"), "accuracy": ("accuracy",)}
 FLOOR = {"ais": 0.001, "uniform": 0.005}
 """Root mean squared errors below this count as this, where they are compared."""
-_CHUNK, _RESAMPLES, _DRAWS = 250, 400, 400
+_CHUNK, _RESAMPLES, _DRAWS, _UNIFORM = 250, 400, 400, 20_000
 _MOST_ROWS = 60
 """Of a table in the documentation."""
 
@@ -110,7 +110,7 @@ def _rows(part: str, name: str, pool: sd.Pool, labels: dict[Any, Any], args: arg
         errors = np.concatenate([one for one, _ in found], axis=1)
         limits = np.concatenate([one for _, one in found], axis=1)
         for b, budget in enumerate(work.budgets):
-            other = work.many.uniform(max(errors.shape[1], 4000), budget, args.seed) - work.many.truth
+            other = work.many.uniform(_UNIFORM, budget, args.seed) - work.many.truth
             for measure in READ_OFF[aim]:
                 k = MEASURES.index(measure)
                 truth, mine, low, high = work.many.truth[k], errors[b, :, k], *limits[b, :, :, k].T

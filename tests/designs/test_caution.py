@@ -19,7 +19,7 @@ from sondage.types import Bools, Floats, Ints
 def ranks_of(family: Ints, size: Ints, seed: int = 0) -> Ranks:
     reach = np.random.default_rng(seed).random(len(family))
     nothing = np.zeros(len(family), dtype=np.int64)
-    return Ranks(family, family, reach, reach, (True, True), nothing, nothing, True, False, size)
+    return Ranks(family, family, reach, reach, (True, True), nothing, nothing, family >= 0, False, size)
 
 
 @pytest.mark.parametrize("caution", [RATIO, MEAN, SHARED], ids=["ratio", "mean", "shared"])

@@ -155,3 +155,14 @@ def test_a_pool_that_is_asked_to_the_end_has_a_reason_for_all() -> None:
             study.tell(item.id, 1)
     with pytest.raises(NothingLeft):
         study.ask(1)
+
+
+def test_a_class_without_an_order_has_no_ranks_to_speak_of() -> None:
+    random = np.random.default_rng(0)
+    prediction = (random.random(2000) < 0.2).astype(int)
+    score = np.where(prediction == 1, 1.0, -random.random(2000))
+    study = sd.create_study(Pool.from_arrays(score=score, prediction=prediction), "f1", rng=1)
+    reasons = [item.reason for item in study.ask(60)]
+    assert {"rank" in one for one in reasons if one.startswith("predicted 1")} == {False}
+    assert {"rank" in one for one in reasons if one.startswith("predicted 0")} == {True}
+    assert "predicted 1 " in str(study.explain())

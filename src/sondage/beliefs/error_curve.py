@@ -23,7 +23,7 @@ from sondage.pool.rows import Rows
 from sondage.pool.strata import from_boundary, predicted_pattern
 from sondage.pool.units import CellUnits, Units
 from sondage.streams import Stream
-from sondage.types import Floats, Ints
+from sondage.types import Bools, Floats, Ints
 
 _SPLIT = 10.0
 """Pseudo-labels with which the scores say which class a wrong prediction should have been."""
@@ -45,7 +45,7 @@ class Ranks:
     expects: Ints
     """(U,) the class that is predicted (by the first system, where there are several)."""
     at: Floats
-    """(U,) position of the unit's stratum on the curve; 0 for all where there is no score.
+    """(U,) position of the unit's stratum on the curve; 0 for all of a pattern without an order.
 
     The mean log2 of its ranks, and ``_OUTER`` times the share of the ranks before it: log-rank alone would
     leave the outer half of a class one knot, however many items that is.
@@ -58,8 +58,8 @@ class Ranks:
     """(U,) rank of the first item of the unit's stratum."""
     last: Ints
     """(U,) rank of its last item."""
-    ordered: bool
-    """Whether there is a score to rank by."""
+    ordered: Bools
+    """(U,) whether there is a score to rank by: not where all of a pattern are the same."""
     across: bool
     """Whether ranks run over all patterns together."""
     size: Ints
@@ -388,5 +388,6 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
     first_rank, last_rank = (np.rint(one[units.stratum]).astype(np.int64) for one in (begin + 1, end))
     if across:
         ordered[:] = ordered.any()
-    at, some = at[units.stratum] * ordered[family], bool(ordered.any())
+    some = ordered[family]
+    at = at[units.stratum] * some
     return Ranks(family, expects, at, reach, agreed, first_rank, last_rank, some, across, units.size)

@@ -60,7 +60,7 @@ def thought_of(problem: Problem, unit: int) -> str:
     systems = belief.systems
     assert isinstance(problem.units, CellUnits)
     place = [predicted_words(pool, systems, problem.units.members(unit)[:1])]
-    if state.ranks.ordered:
+    if state.ranks.ordered[unit]:
         place.append(rank_words(state.ranks, unit))
     whose = "" if state.ranks.agreed[int(state.ranks.family[unit])] else f" of {systems[0]}"
     rate = percent(float(state.rate(belief.counts_for(state))[unit]))

@@ -130,7 +130,7 @@ def error_curves(
     source = stream(study.parts.seed, "interval")
     drawn = belief.rates(state, source, replicates, assumed)
     classes = tuple(_classes(study, state, drawn, source.uniform(drawn.size).reshape(drawn.shape), level))
-    return ErrorCurves(classes, level, tail, state.ranks.ordered, state.ranks.across)
+    return ErrorCurves(classes, level, tail, bool(state.ranks.ordered.any()), state.ranks.across)
 
 
 def _classes(

@@ -124,7 +124,7 @@ def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota
     assert state.n is not None
     assert state.wrong is not None
     ranks, size = state.ranks, study.units.size
-    stretch = np.floor(0.5 * np.log2(ranks.first)).astype(np.int64) if ranks.ordered else ranks.first * 0
+    stretch = np.floor(0.5 * np.log2(ranks.first)).astype(np.int64) * ranks.ordered
     units = study.units
     assert isinstance(units, CellUnits)
     about = tells_of(design, problem)
@@ -172,7 +172,7 @@ def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota
 
 
 def _stretch(ranks: Ranks, mine: Ints) -> str:
-    if not ranks.ordered:
+    if not ranks.ordered[mine].all():
         return ""
     return f", rank {int(ranks.first[mine].min()):,} to {int(ranks.last[mine].max()):,}"
 
