@@ -250,12 +250,15 @@ def _comparators(args: argparse.Namespace) -> dict[str, list[Row]]:
         for design, squared in others.items():
             exact = np.zeros(1)
             ratios = [_over_ais(np.sqrt(squared.get(budget, exact)), one)[0] for budget, one in ais.items()]
-            row: Row = {"pool": name, "design": design, "mean": _geometric(ratios)}
-            rows.append(row | {str(budget): ratio for budget, ratio in zip(ais, ratios, strict=True)})
+            row: Row = {"pool": name, "design": design}
+            row |= {str(budget): ratio for budget, ratio in zip(ais, ratios, strict=True)}
+            rows.append(row | {"mean": _geometric(ratios)})
         print(f"  {name}: done", flush=True)
     for design in (*COMPARATORS, "auto"):
-        means = [row["mean"] for row in rows if row["design"] == design]
-        rows.append({"pool": "all of them", "design": design, "mean": _geometric(means)})
+        each = [row for row in rows if row["design"] == design]
+        columns = (*map(str, COMPARED), "mean")
+        means = {column: _geometric(row[column] for row in each) for column in columns}
+        rows.append({"pool": "all of them", "design": design, **means})
     return {"comparators: MSE of F1 over that of ais": rows}
 
 
