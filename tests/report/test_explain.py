@@ -201,12 +201,13 @@ def test_scores_that_order_nothing_are_said_to_be_strange_and_looked_at_from_afa
     assert score is not None
     assert prediction is not None
     said, by_size = [], []
-    for sign, aim in ((1, "f1"), (-1, "f1"), (-1, "accuracy")):
+    for sign, aim in ((1, "f1"), (-1, "f1"), (-1, "accuracy"), (-1, "precision")):
         turned = sd.Pool.from_arrays(id=pool.ids, score=sign * np.asarray(score), prediction=prediction)
         study = sd.create_study(turned, aim, rng=1)
         study.run(labels, budget=100)
         said.append("scores order nothing" in " ".join(str(study.explain()).split()))
         assert isinstance(study.design, ErrorCurveDesign)
         by_size.append(study.design.shares(study.problem(), 25).by_size.sum())
-    assert said == [False, True, False]  # for accuracy all go by size at first anyway
+    # For accuracy all go by size at first anyway, and for precision one side is never asked.
+    assert said == [False, True, False, False]
     assert by_size[0] < 0.25 < 0.4 < by_size[1]

@@ -13,7 +13,9 @@ from sondage.types import Floats, Ints
 _STEPS = 24
 _NEVER, _ALWAYS = 1e-12, 1.0 - 1e-9
 _REFUTED = 1e-3
+"""Chance of as few events as were seen below which a drawn curve is refuted."""
 _FURTHEST, _HALVINGS = 30.0, 24
+"""How far log-odds are moved at most, and halvings of that until they are where they should be."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from sondage.pool.pool import Pool
 from sondage.pool.strata import LogRank, Strata
 from sondage.pool.units import Units
 from sondage.streams import Stream
-from sondage.types import Array, Floats, Ints
+from sondage.types import Array, Bools, Floats, Ints
 
 _NOTHING = 1e-9
 
@@ -136,7 +136,10 @@ class ErrorCurveDesign(Design):
         state = problem.state
         assert isinstance(state, CurveState)
         assert state.ranks is not None
-        found = strangeness(state.curve.rate, state.ranks)
+        if self.cost == "only":
+            return 0.0, 0.0
+        matters = joint(unseen_variances(problem, self.aims(problem.measure)), state.ranks.size) > 0
+        found = _strange(state.curve.rate, state.ranks, matters)
         return float(found), float(self._caution(problem).for_strange(found, int(problem.answered.sum())))
 
     def reason(self, problem: Problem, unit: int) -> str:
@@ -169,8 +172,7 @@ def cautious(
     some = np.asarray(matters.any(axis=-1, keepdims=True))
     by_size = size * np.where(some, matters, True)  # all of it where nothing is left to learn
     outside = 1.0 - sums_by(by_size, ranks.family).max(axis=-1) / by_size.sum(axis=-1)
-    both = sums_by(size * matters, ranks.family).all(axis=-1)  # what is not asked is not known to be strange
-    strange = both * strangeness(rate, ranks)
+    strange = _strange(rate, ranks, matters)
     flat = caution.by_size(remains(by_size, deviation), outside, strange, labels[0])
     even = np.maximum(evenly(flat, *labels), floor)
     flat = np.minimum(flat, 1.0 - even)
@@ -178,6 +180,12 @@ def cautious(
     parts = (1.0 - even - flat, even, flat)
     goes_by = (size * deviation, ranks.reach * matters, by_size)
     return Shares(*(part[..., None] * _normed(one) for part, one in zip(parts, goes_by, strict=True)))
+
+
+def _strange(rate: Floats, ranks: Ranks, matters: Bools) -> Floats:
+    """(...) the ``strangeness`` of the scores; 0 where one side does not matter, and so is never asked."""
+    both = sums_by(ranks.size * matters, ranks.family).all(axis=-1)
+    return np.asarray(both * strangeness(rate, ranks))
 
 
 def _normed(weight: Array) -> Floats:

@@ -34,10 +34,9 @@ class Posterior(Estimator):
 
     The curve counts like ``own`` labels in each cell: with many labels a cell speaks for itself, with few it
     leans on its neighbours. By default as the belief has it: 10 to 100, by how much cells differ more than by
-    chance. Totals that
-    need no label are exact. The covariance is that of draws from the belief: of the curve, and of the
-    labels not seen around it. For measures that tell items of a cell apart, and for targets that leave
-    items out, the cells' own labels are used alone (estimator ``counts``).
+    chance. Totals that need no label are exact. The covariance is that of draws from the belief: of the
+    curve, and of the labels not seen around it. For measures that tell items of a cell apart, and for targets
+    that leave items out, the cells' own labels are used alone (estimator ``counts``).
     """
 
     alias: ClassVar[str] = "posterior"
