@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,19 @@ def test_the_prior_is_normal_in_the_start_the_first_step_and_the_bends(knots: in
         written = (eta[0] - 0.3) ** 2 / 1.2**2 + (eta[1] - eta[0] + 0.2) ** 2 / 0.5**2
         written += np.square(np.diff(eta, 2) + 0.1).sum() / 0.25**2
         assert (eta - mean) @ precision @ (eta - mean) == pytest.approx(written, rel=1e-10)
+
+
+@pytest.mark.parametrize("until", [0, 1, 2, 4, 8, 9, 20])
+def test_bends_may_be_looser_up_to_a_knot_and_beyond_it(until: int) -> None:
+    loose = replace(PRIOR, loose=(0.7, 0.4), until=until)
+    mean, precision = loose.gaussian(9)
+    np.testing.assert_array_equal(mean, PRIOR.gaussian(9)[0])
+    eta = np.random.default_rng(2).normal(size=9)
+    written = (eta[0] - 0.3) ** 2 / 1.2**2 + (eta[1] - eta[0] + 0.2) ** 2 / 0.5**2
+    for knot in range(2, 9):
+        bend = eta[knot] - 2 * eta[knot - 1] + eta[knot - 2]
+        written += ((bend + 0.1) / (0.7 if knot <= until else 0.4)) ** 2
+    assert (eta - mean) @ precision @ (eta - mean) == pytest.approx(written, rel=1e-10)
 
 
 @pytest.mark.parametrize("families", [APART, TOGETHER, MIXED, (Family(),)], ids=["2", "1+2", "2+2", "1"])

@@ -386,6 +386,20 @@ def test_a_class_whose_scores_are_all_the_same_has_one_position() -> None:
     assert not state.ranks.at.any()
 
 
+@pytest.mark.parametrize("errors", [0, 1, 2, 9])
+def test_the_fewer_errors_were_seen_the_looser_are_drawn_curves_beyond_them(errors: int) -> None:
+    """Bends beyond the outermost error: the variance that ``loose`` adds, over the square of one and them."""
+    units, belief, state = started(pool_of(400), ErrorCurve(bend=(-0.15, 0.3), loose=0.5))
+    rows = np.arange(160, 200)  # the negatives next to the boundary, all labelled
+    after = stepped(belief, state, units, rows, np.arange(40) >= 40 - errors)
+    assert after.ranks is not None
+    wrong = int(after.curve.curves.curve[units.unit_of(rows[-1:])[0]])
+    priors = belief.loosened(after).curves.priors
+    assert priors[wrong].loose == pytest.approx((0.5, np.sqrt(0.09 + 0.16 / (1 + errors) ** 2)))
+    assert priors[1 - wrong].loose == pytest.approx((0.5, 0.5))
+    assert priors[wrong].until == np.ceil(after.outermost[wrong])
+
+
 @pytest.mark.parametrize(
     "options", [{"start_at": 0}, {"bend": (0.0, "a")}, {"loose": "a"}, {"loose": 0.0}], ids=str
 )

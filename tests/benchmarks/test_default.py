@@ -14,6 +14,7 @@ import pytest
 from benchmarks._many_studies import MEASURES, ManyStudies
 from benchmarks._random_pools import broken_pools
 
+import sondage as sd
 from sondage.datasets import synthetic_pool
 from sondage.intervals import PosteriorInterval
 
@@ -28,6 +29,16 @@ MADE: dict[str, dict[str, Any]] = {
     "badly calibrated": {"n": 20_000, "prevalence": 0.05, "separation": 2.5, "calibration": 3, "rng": 3},
     "some lost": {"n": 20_000, "prevalence": 0.02, "separation": 3.5, "lost": 0.03, "rng": 4},
 }
+
+
+def hardly_any(seed: int) -> tuple[sd.Pool, dict[int, int]]:
+    """Twelve positives among 12,000, twelve predicted, and two of them found."""
+    truth = (np.arange(12_000) < 12).astype(int)
+    score = np.random.default_rng(seed).normal(size=12_000) + 1.5 * truth
+    pool = sd.Pool.from_arrays(score=score, threshold=float(np.sort(score)[-12]))
+    return pool, dict(enumerate(truth.tolist()))
+
+
 # The most that the mean squared error may be of that of a uniform sample.
 MOST = {
     ("rare", "f1"): 0.1,
@@ -80,10 +91,11 @@ def test_pools_that_break_what_it_leans_on_cost_little(name: str, aim: str) -> N
         assert ratio(mine, other) <= BROKEN.get((name, aim), 1.1) + 0.2
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", [*MADE, "hardly any"])
 def test_intervals_cover(name: str) -> None:
-    many = ManyStudies(*synthetic_pool(**MADE[name]), "f1")
-    for budget, counts, _ in many.run(INTERVALS, (100, 500), seed=3):
+    """Also where most studies see no missed positive, or one next to the boundary, and ten are missed."""
+    many = ManyStudies(*(synthetic_pool(**MADE[name]) if name in MADE else hardly_any(3)), "f1")
+    for budget, counts, _ in many.run(INTERVALS, (100, 500, 1000), seed=3):
         limits = np.array(
             [many.intervals(counts, k, interval=PosteriorInterval(replicates=400)) for k in range(INTERVALS)]
         )

@@ -77,6 +77,8 @@ def test_early_labels_go_by_size_where_a_uniform_sample_is_a_rival() -> None:
 
 def test_early_labels_go_by_size_where_scores_look_as_if_they_ordered_nothing() -> None:
     caution = Caution(least=0.1, early=0.4, until=200.0, rival=True, strange=0.8)
+    assert caution.by_size(NOTHING, NOTHING, HALF, 0) == pytest.approx(0.1)  # nothing has shown it yet
+    assert caution.by_size(NOTHING, NOTHING, HALF, 1) == pytest.approx(0.4)
     assert caution.by_size(NOTHING, NOTHING, HALF, 50) == pytest.approx(0.4)
     assert caution.by_size(NOTHING, NOTHING, HALF, 300) == pytest.approx(0.4 * 200 / 300)
     assert caution.by_size(NOTHING, HALF, np.array(1.0), 50) == pytest.approx(0.8)

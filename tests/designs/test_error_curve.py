@@ -139,7 +139,7 @@ def written_out(problem: Problem, n: int, floor: float) -> Floats:
     balance = min(1, min(predicted, size.sum() - predicted) / size.sum() / 0.1)
     near = state.ranks.at < 5
     boundary = [np.average(curve[side & near], weights=size[side & near]) for side in (positive, ~positive)]
-    strange = max(1 - sum(boundary), 0)
+    strange = max(1 - sum(boundary), 0) if known else 0.0
     early = max(0.5 * balance, 0.6 * strange) * min(1, 200 / max(known, 1))
     by_size = np.clip(min(1, np.sqrt(100 / max(known, 1))) * left(doubted), max(0.03, early), 0.9)
     even = max(max(0.1, 0.2 * n / (n + known + 50)) * (1 - by_size), floor)

@@ -28,9 +28,10 @@ class Prior:
     start: tuple[float, float] = (0.0, 1.5)
     step: tuple[float, float] = (-0.1, 0.4)
     bend: tuple[float, float] = (-0.15, 0.3)
-    loose: float | None = None
+    loose: tuple[float, float] | None = None
     until: int = 0
-    """Up to this knot the bends have the standard deviation ``loose``, if there is one."""
+    """If ``loose``: its first number is the standard deviation of the bends up to this knot, its second that
+    of those beyond."""
 
     def gaussian(self, knots: int) -> tuple[Floats, Floats]:
         """(J,) mean and (J, J) precision of the values at the knots."""
@@ -40,7 +41,8 @@ class Prior:
         parts = [self.start, self.step, *[self.bend] * knots][:knots]
         mean, deviation = np.array(parts).T
         if self.loose is not None:
-            deviation[2 : self.until + 1] = self.loose
+            edge = max(self.until + 1, 2)
+            deviation[2:edge], deviation[edge:] = self.loose
         return np.linalg.solve(D, mean), (D.T / np.square(deviation)) @ D
 
 

@@ -156,7 +156,8 @@ class ErrorCurve(Belief):
     differ more than by chance. Fewer would starve the units in which no error happened to be seen. With more
     than two classes, which one a wrong prediction should have been is split as the scores say, and corrected
     by what was seen, and one curve serves all, with a ``level`` for each class. ``loose`` is the standard
-    deviation of the bends of the curves drawn for intervals, up to the outermost error seen.
+    deviation of the bends of the curves drawn for intervals, up to the outermost error seen (and beyond it
+    too, as long as hardly any error was seen).
 
     >>> pool = Pool.from_arrays(score=np.linspace(-1, 1, 64), threshold=0.0)
     >>> from sondage.pool.strata import LogRank
@@ -317,15 +318,20 @@ class ErrorCurve(Belief):
     def loosened(self, state: CurveState) -> CurveFit:
         """The curves that draws are made around: free to bend more, and the wider the worse the fit was.
 
-        For a point it pays to believe in smooth curves, but an interval that does is too short.
+        For a point it pays to believe in smooth curves, but an interval that does is too short. Beyond the
+        outermost error seen bends are held to be small again, for that is what errors teach; so it is the
+        less held, the fewer were seen: with e of them, what ``loose`` adds counts ``1 / (1 + e)`` there.
         """
         assert state.n is not None
         assert state.wrong is not None
         curves = state.curve.curves
         last = np.ceil(state.outermost).astype(np.int64)
+        errors = sums_by(state.wrong, curves.curve, len(curves.priors))
+        added = np.sqrt(max(self.loose**2 - self.bend[1] ** 2, 0.0)) / (1.0 + errors)
+        beyond = np.hypot(self.bend[1], added)
         priors = tuple(
-            replace(one, loose=self.loose, until=until)
-            for one, until in zip(curves.priors, last.tolist(), strict=True)
+            replace(one, loose=(self.loose, float(tail)), until=until)
+            for one, tail, until in zip(curves.priors, beyond, last.tolist(), strict=True)
         )
         fit = replace(curves, priors=priors).fit(state.n, state.wrong, state.curve.theta)
         inside = np.arange(curves.knots) <= last[:, None]

@@ -73,8 +73,8 @@ class Caution:
         return np.maximum(np.minimum(fade * left, _MOST), np.maximum(self.least, early))
 
     def for_strange(self, strange: Floats, known: int) -> Floats:
-        """(...) share of the labels that goes by size because scores look strange."""
-        return self.strange * strange * self._still_early(known)
+        """(...) share of the labels that goes by size because scores look strange; none before any label."""
+        return self.strange * strange * self._still_early(known) * bool(known)
 
     def _still_early(self, known: int) -> float:
         return min(1.0, self.until / max(known, 1))
@@ -93,9 +93,9 @@ def strangeness(rate: Floats, ranks: Ranks) -> Floats:
 
     A class is about as likely just above the boundary as just below it, if scores order at all: so the error
     rates there, of those predicted to be of it and of those that are not, add up to 1. Where they do not, the
-    model is either very good or its scores are worth nothing, and only labels far off can say which. (Before
-    any label they add up to about a half, as curves are thought to fall within the ranks that count as near:
-    the first labels tell.)
+    model is either very good or its scores are worth nothing, and only labels far off can say which. (A
+    belief without labels has them add up to about a half, as it lets curves fall within the ranks that count
+    as near: that says nothing.)
     ``rate`` is (..., U) what the curves say. Where there are not just two patterns of predictions, one for
     each side of a boundary, or all units of one are next to it (it has no order), or none is, nothing can
     be said.
