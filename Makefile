@@ -38,7 +38,7 @@ test-slow: $(VENV)/.installed-test
 check: $(VENV)/.installed-check
 	$(RUN) ruff format --check .
 	$(RUN) ruff check .
-	$(RUN) mypy --strict src
+	$(RUN) mypy --strict src benchmarks
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
 
 bench: $(VENV)/.installed-test

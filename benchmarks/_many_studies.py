@@ -2,9 +2,9 @@
 
 Items of a cell are alike, so a study is its counts: how many labels and how many wrong predictions each cell
 has. The rules are the package's own, which work on many studies at once (``joint``, ``cautious``,
-``Caution.doubted``, ``strength_of_curve``); intervals are made by its belief and its interval from the counts
-of one study. Written again here are only the fit of the curves, for many counts together, and the drawing
-of labels. tests/benchmarks/test_many_studies.py compares both with a study.
+``shares``, ``strength_of_curve``); intervals are made by its belief and its interval from the counts
+of one study. Written again here are only the fit of the curves, for many counts together, and whole labels
+from shares of them. tests/benchmarks/test_many_studies.py compares both with a study.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from scipy.special import expit
 import sondage as sd
 from sondage.beliefs.error_curve import CurveState, ErrorCurve, strength_of_curve
 from sondage.binomial import binomial
-from sondage.designs.caution import MEAN, RATIO
-from sondage.designs.error_curve import ErrorCurveDesign, cautious
+from sondage.designs.error_curve import ErrorCurveDesign, Thought, cautious
 from sondage.designs.joint import joint
-from sondage.designs.sharing import shortfall
+from sondage.designs.sharing import shares, shortfall
 from sondage.estimators.base import Totals
 from sondage.intervals import PosteriorInterval
 from sondage.simulate.engine import encoded_labels
@@ -106,13 +105,15 @@ class ManyStudies:
 
     def __init__(self, pool: sd.Pool, labels: dict[Any, Any], aim: str, seed: int = 0) -> None:
         study = sd.create_study(pool, aim, rng=seed)
-        state = study.problem().state
+        problem = study.problem()
+        state = problem.state
         assert isinstance(study.design, ErrorCurveDesign)
         assert isinstance(study.belief, ErrorCurve)
         assert isinstance(state, CurveState)
         assert state.ranks is not None
         assert pool.labels.size == 2
         self.aim, self.belief, self.state, self.ranks = aim, study.belief, state, state.ranks
+        self.caution = study.design.caution(problem)
         self.curves, self.size = state.curve.curves, self.ranks.size
         y = encoded_labels(pool, labels).astype(np.int64)
         unit = study.units.unit_of(np.arange(len(pool)))
@@ -181,16 +182,13 @@ class ManyStudies:
         aims = (0, 1, 2) if self.aim == "f1" else (MEASURES.index(self.aim),)
         squares = np.square([self.values.slopes(errors, one) for one in aims])
         jumps = np.where(self.positive, squares[..., :1], squares[..., 1:])
-        jump = joint(jumps * rate * (1 - rate), size) / (rate * (1 - rate))
-        caution = MEAN if self.aim == "accuracy" else RATIO
-        doubted = caution.doubted(rate, own + counts.n, size, self.ranks.family, jump)
-        deviation = np.sqrt(jump * doubted * (1 - doubted))
-        return cautious(caution, deviation, curve, self.ranks, (known, more)).total
+        thought = Thought(curve, rate, own + counts.n, joint(jumps * rate * (1 - rate), size))
+        return cautious(self.caution, thought, self.ranks, (known, more)).total
 
     def _label(self, counts: Counts, share: Floats, total: int, random: Generator) -> None:
         """Whole labels by the shares, and how many of them are found wrong."""
         size = self.size.astype(np.float64)
-        goal = _filled(share, size, min(total, size.sum()))
+        goal = shares(share, self.size, total)
         left = min(total, size.sum()) - counts.n.sum(axis=1)
         while (left > 0).any():
             room = size - counts.n
@@ -270,17 +268,3 @@ class ManyStudies:
 
 def _hypergeometric(random: Generator, good: float, bad: float, drawn: Ints) -> Ints:
     return np.asarray(random.hypergeometric(int(good), int(bad), drawn))
-
-
-def _filled(share: Floats, size: Floats, total: float) -> Floats:
-    """(R, U) ``total`` shared out in proportion, none above its size."""
-    full = np.zeros(share.shape, dtype=bool)
-    while True:
-        left = total - (full * size).sum(axis=1, keepdims=True)
-        rest = np.where(full, 0.0, share)
-        sums = rest.sum(axis=1, keepdims=True)
-        part = np.divide(left * rest, sums, out=np.zeros(share.shape), where=sums > 0)
-        more = ~full & (part >= size - 1e-12) & (share > 0)
-        if not more.any():
-            return np.where(full, size, part)
-        full |= more

@@ -90,7 +90,8 @@ class Paths:
         centre = estimator_for(self.design.kind).centre
         # What estimators keep of pool, cells and measure serves all paths; what follows draws does not.
         memo = {key: value for key, value in self._static.items() if key[0] != "walk"}
-        states, tables, infos, drawn = [], [], [], []
+        states: list[State] = []
+        tables, infos, drawn = [], [], []
         asked = np.empty(0, dtype=np.int64)
         told = np.empty(0, dtype=bool)
         state = self._start

@@ -14,9 +14,9 @@ from scipy.special import expit
 
 from sondage import Pool
 from sondage.datasets import synthetic_pool
-from sondage.types import Array, Floats, Ints
+from sondage.types import Array, Floats, Id, Ints
 
-Named = tuple[str, Pool, dict[int, int]]
+Named = tuple[str, Pool, dict[Id, int]]
 
 LOST = 0.03
 """Share of the positives that carry no signal, in the pools that have such."""
@@ -49,9 +49,7 @@ def broken_pools(seed: int = 0) -> Iterator[Named]:
     """Pools on which something is wrong, or missing, or hardly there; and their labels by id."""
     seeds = iter(np.random.default_rng(seed).integers(2**31, size=20).tolist())
 
-    def usual(
-        n: int = _BROKEN, prevalence: float = _PREVALENCE, **what: float
-    ) -> tuple[Pool, dict[int, int]]:
+    def usual(n: int = _BROKEN, prevalence: float = _PREVALENCE, **what: float) -> tuple[Pool, dict[Id, int]]:
         return synthetic_pool(n, prevalence=prevalence, rng=next(seeds), **what)  # type: ignore[arg-type]
 
     random = np.random.default_rng(next(seeds))
@@ -100,7 +98,7 @@ def _labels(random: Generator, n: int, positives: int) -> Ints:
     return label
 
 
-def _cut(evidence: Floats, label: Ints, predicted: int) -> tuple[Pool, dict[int, int]]:
+def _cut(evidence: Floats, label: Ints, predicted: int) -> tuple[Pool, dict[Id, int]]:
     """A pool whose score is the distance from the cut at which so many are predicted positive."""
     above, below = -np.partition(-evidence, (predicted - 1, predicted))[[predicted - 1, predicted]]
     pool = Pool.from_arrays(id=np.arange(len(label)), score=evidence - (above + below) / 2, threshold=0.0)

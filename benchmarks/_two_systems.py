@@ -16,7 +16,7 @@ from sondage.designs import Audit
 from sondage.estimators.increments import Increments
 from sondage.intervals import Sequence
 from sondage.intervals.sequence import evidence
-from sondage.measures import Difference, pool_value
+from sondage.measures import Difference, Measure, pool_value
 from sondage.measures.coordinates import two_sides
 
 
@@ -24,7 +24,7 @@ def told_apart(measure: str, runs: int, labels: int, batch: int = 25, workers: i
     """How often two systems that are equal by construction are ever called different."""
     pool, answers = mirrored_pool(500)
     y = labels_of(pool, answers)
-    paths = Paths(pool, y, Difference(measure, "a", "b"), Audit())
+    paths = Paths(pool, y, Difference(Measure.from_alias(measure), "a", "b"), Audit())
     interval = Sequence(margins=())
 
     def one(number: int) -> bool:
@@ -39,7 +39,7 @@ def beyond_the_margin(name: str, runs: int, labels: int, batch: int = 25, worker
     """How often "A is at most B + margin", and its mirror image, are rejected at the true difference."""
     pool, answers = crossing_pool() if name == "crossing" else better_pool()
     y = labels_of(pool, answers)
-    paths = Paths(pool, y, Difference("f1", "a", "b"), Audit())
+    paths = Paths(pool, y, Difference(Measure.from_alias("f1"), "a", "b"), Audit())
     margin = float(pool_value(paths.measure, pool, y)[0])
     sides = two_sides(paths.measure)
     assert sides is not None
@@ -48,7 +48,7 @@ def beyond_the_margin(name: str, runs: int, labels: int, batch: int = 25, worker
     def one(number: int) -> bool:
         increments = Increments(paths(number, labels, batch).case(paths.measure))
         found = max(evidence(increments, a, b, margin), evidence(increments, b, a, -margin))
-        return found >= np.log(2 / NOMINAL)
+        return bool(found >= np.log(2 / NOMINAL))
 
     wrong = in_parallel(one, runs, workers)
     return {"pool": name, "measure": "f1", "margin": margin, "runs": runs, "labels": labels,
@@ -59,9 +59,10 @@ def decided(args: argparse.Namespace) -> list[Row]:
     """Labels until a better system is called better, with Decided() looked at every 25 labels."""
     pool, answers = better_pool()
     y = labels_of(pool, answers)
-    paths = Paths(pool, y, Difference("f1", "a", "b"), Audit())
+    paths = Paths(pool, y, Difference(Measure.from_alias("f1"), "a", "b"), Audit())
     margin = float(pool_value(paths.measure, pool, y)[0])
-    disagree = int((pool.system("a").prediction != pool.system("b").prediction).sum())
+    by_a, by_b = (np.asarray(pool.system(name).prediction) for name in ("a", "b"))
+    disagree = int((by_a != by_b).sum())
 
     def one(number: int) -> float:
         path = paths(number, 1500, 25)

@@ -36,7 +36,7 @@ from sondage.measures import pool_value, resolve
 from sondage.measures.base import Measure
 from sondage.simulate.engine import encoded_labels
 from sondage.streams import stream
-from sondage.types import Floats
+from sondage.types import Floats, Id
 
 SIZE, LABELS, LEVEL = 10_000, 500, 0.95
 LEAST = 0.92
@@ -170,7 +170,7 @@ def evaluate(
     return rows
 
 
-def labelled_pool(prevalence: float) -> tuple[sd.Pool, dict[int, int]]:
+def labelled_pool(prevalence: float) -> tuple[sd.Pool, dict[Id, int]]:
     return synthetic_pool(SIZE, prevalence=prevalence, separation=POOLS[prevalence], rng=1)
 
 

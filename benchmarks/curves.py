@@ -102,7 +102,8 @@ def brute_force(problem: Any, subset: int) -> Any:
     R = item_expectation(pool, measure, belief)
     slope = measure.slope(R, 1 / np.maximum(measure.uniform_variance(R), 1e-300))
     rows = pool.rows(np.linspace(0, len(pool) - 1, subset).astype(int))
-    return Dense.spread(measure, rows, *belief.items(rows), slope, power=1)
+    labels, weights = belief.items(rows)
+    return Dense.spread(measure, rows, labels, weights, slope, power=1)
 
 
 def estimates(name: str, labelled: Labelled, args: argparse.Namespace) -> list[Row]:

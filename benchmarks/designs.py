@@ -101,7 +101,8 @@ def evaluate(pool: str, labelled: Any, measure: str, name: str, args: argparse.N
     """One row for each budget."""
     frame = nw.from_native(
         simulate(
-            *labelled,
+            labelled[0],
+            labelled[1],
             measure,
             design=candidates()[name],
             budgets=args.budgets,

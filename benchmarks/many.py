@@ -137,8 +137,8 @@ def _ratio(mine: Floats, other: Floats, floor: float) -> tuple[float, float]:
         weights = random.multinomial(n, np.full(n, 1 / n), _RESAMPLES)
         return np.maximum(weights @ squared / n, least)
 
-    value = max(np.mean(np.square(mine)), least) / max(np.mean(np.square(other)), least)
-    return float(value), float(np.quantile(resampled(mine) / resampled(other), 0.975))
+    value = max(float(np.mean(np.square(mine))), least) / max(float(np.mean(np.square(other))), least)
+    return value, float(np.quantile(resampled(mine) / resampled(other), 0.975))
 
 
 def _over_ais(mine: Floats, squared: Floats) -> tuple[float, float]:

@@ -112,7 +112,7 @@ def measure_one(name: str, items: str, classes: str, labels: str) -> dict[str, f
         study = sd.create_study(pool, measure, design="importance", rng=0)
         first = study.ask(1)
         found[f"proposal{suffix}"] = time.process_time() - begun
-        study.tell({item.id: int(y[item.id]) for item in first})
+        study.tell({item.id: int(y[int(item.id)]) for item in first})
         found[f"estimate{suffix}"] = told(study, y, int(labels) - 1)
         if not suffix:
             found["bytes"] = resident("VmHWM") - before

@@ -23,7 +23,7 @@ from sondage.beliefs import ScoreBelief
 from sondage.datasets import synthetic_pool
 from sondage.designs import Design, Importance, Poisson, Uniform
 from sondage.simulate import simulate, summarise
-from sondage.types import Floats
+from sondage.types import Floats, Id
 
 NEEDLE = {500: 3.4e-2, 1000: 1.7e-2, 2000: 9.3e-3}
 NEEDLE_REPEATS = 200  # behind the number at 2,000 labels; not known for the others, taken alike
@@ -116,7 +116,7 @@ def matched(args: argparse.Namespace) -> list[Row]:
     return out
 
 
-def overconfident_pool() -> tuple[Pool, dict[int, int]]:
+def overconfident_pool() -> tuple[Pool, dict[Id, int]]:
     """A pool with F1 .764 (reference: .765); its probabilities are what a belief is to hold."""
     made, labels = synthetic_pool(10_000, prevalence=0.1, separation=2.65, calibration=1.5, rng=0)
     system = made.system()
@@ -179,4 +179,4 @@ def summary(
         workers=args.workers,
         **options,
     )
-    return nw.from_native(summarise(frame), eager_only=True).rows(named=True)
+    return list(nw.from_native(summarise(frame), eager_only=True).rows(named=True))

@@ -203,4 +203,4 @@ def resident(field: str) -> int:
 
 if __name__ == "__main__":
     what, *words = sys.argv[1:]
-    print(json.dumps({"ready": ready, "steps": steps}[what](*words)))
+    print(json.dumps(ready(*words) if what == "ready" else steps(*words)))

@@ -44,7 +44,7 @@ from sondage.estimators import (
 from sondage.estimators.linear import linearise
 from sondage.simulate.engine import encoded_labels
 from sondage.streams import seed_from, stream
-from sondage.types import Array, Floats, Ints
+from sondage.types import Array, Floats, Id, Ints
 
 T = TypeVar("T")
 
@@ -249,7 +249,7 @@ def _call(number: int) -> Any:
     return _work(number)
 
 
-def labelled_pool(costs: bool = False) -> tuple[Pool, dict[int, int]]:
+def labelled_pool(costs: bool = False) -> tuple[Pool, dict[Id, int]]:
     """4,000 items, a fifth of them positive, with true probabilities; labels cost 1 to 4 if wanted."""
     made, labels = synthetic_pool(SIZE, prevalence=0.2, separation=2.0, rng=1)
     system = made.system()
@@ -268,7 +268,7 @@ def labelled_pool(costs: bool = False) -> tuple[Pool, dict[int, int]]:
 class Truth:
     """The pool with all labels: contributions of every item, measures as functions of their means."""
 
-    def __init__(self, pool: Pool, labels: dict[int, int]) -> None:
+    def __init__(self, pool: Pool, labels: dict[Id, int]) -> None:
         system = pool.system()
         assert system.probability is not None
         assert system.prediction is not None
@@ -305,7 +305,7 @@ class Truth:
         norm = [np.square(one @ slopes).sum(axis=1) ** (power / 2) for one in (ones, zeros)]
         chance = np.clip(p, probability_floor, 1 - probability_floor)
         size = (chance * norm[0] + (1 - chance) * norm[1]) ** (1 / power)
-        return size if self.pool.cost is None else size / np.sqrt(self.pool.cost)
+        return np.asarray(size if self.pool.cost is None else size / np.sqrt(self.pool.cost))
 
 
 def gradient(name: str, R: Floats) -> Floats:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sondage.beliefs.curve_fit import sums_by
 from sondage.beliefs.error_curve import Ranks
 from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
-from sondage.designs.error_curve import cautious
+from sondage.designs.error_curve import Thought, cautious
 from sondage.types import Bools, Floats, Ints
 
 
@@ -22,6 +22,12 @@ def ranks_of(family: Ints, size: Ints, seed: int = 0) -> Ranks:
     return Ranks(family, family, reach, reach, (True, True), nothing, nothing, family >= 0, False, size)
 
 
+def thought(deviation: Floats, curve: Floats) -> Thought:
+    """Of standard deviations that rest on so many labels that no doubt moves them."""
+    sure = np.full(deviation.shape, 1e15)
+    return Thought(curve, np.full(deviation.shape, 0.5), sure, np.square(deviation))
+
+
 @pytest.mark.parametrize("caution", [RATIO, MEAN, SHARED], ids=["ratio", "mean", "shared"])
 @given(seed=st.integers(0, 999), known=st.integers(0, 5000), more=st.integers(1, 2000))
 @settings(max_examples=40)
@@ -29,7 +35,7 @@ def test_shares_add_up_and_keep_their_least(caution: Caution, seed: int, known: 
     rng = np.random.default_rng(seed)
     family, size = np.sort(rng.integers(0, 2, 9)), rng.integers(1, 500, 9)
     deviation = np.exp(rng.normal(scale=3, size=9)) * (rng.random(9) < 0.8)
-    found = cautious(caution, deviation, rng.random(9), ranks_of(family, size), (known, more))
+    found = cautious(caution, thought(deviation, rng.random(9)), ranks_of(family, size), (known, more))
     assert found.total.sum() == pytest.approx(1.0)
     assert (found.total >= 0).all()
     if not deviation.any():
@@ -47,16 +53,14 @@ def test_shares_add_up_and_keep_their_least(caution: Caution, seed: int, known: 
 def test_many_studies_at_once_are_each_as_if_alone(caution: Caution) -> None:
     rng = np.random.default_rng(2)
     family, size = np.repeat([0, 1], 4), rng.integers(1, 99, 8)
-    deviation, rate = rng.random((6, 8)) * (rng.random((6, 8)) < 0.7), rng.random((6, 8))
-    deviation[0] = 0.0
-    counted, jump = rng.integers(1, 30, (6, 8)), rng.random((6, 8))
-    together = cautious(caution, deviation, rate, ranks_of(family, size), (70, 25))
-    doubted = caution.doubted(rate, counted, size, family, jump)
+    curve, rate, variance = rng.random((3, 6, 8))
+    variance *= rng.random((6, 8)) < 0.7
+    variance[0] = 0.0
+    every = Thought(curve, rate, rng.integers(1, 30, (6, 8)), variance)
+    together = cautious(caution, every, ranks_of(family, size), (70, 25))
     for k in range(6):
-        alone = cautious(caution, deviation[k], rate[k], ranks_of(family, size), (70, 25))
+        alone = cautious(caution, Thought(*(one[k] for one in every)), ranks_of(family, size), (70, 25))
         np.testing.assert_allclose(together.total[k], alone.total, rtol=1e-12)
-        one = caution.doubted(rate[k], counted[k], size, family, jump[k])
-        np.testing.assert_allclose(doubted[k], one, rtol=1e-12)
 
 
 NOTHING, HALF = np.array(0.0), np.array(0.5)
@@ -140,7 +144,7 @@ def test_scores_are_not_strange_where_one_side_is_never_asked() -> None:
     family, size, at = np.repeat([0, 1], 2), np.full(4, 50), np.array([0.0, 9.0, 0.0, 9.0])
     rate, ranks = np.full(4, 0.01), sides(family, at, size)
     shares = [
-        cautious(RATIO, deviation, rate, ranks, (100, 25)).by_size.sum()
+        cautious(RATIO, thought(deviation, rate), ranks, (100, 25)).by_size.sum()
         for deviation in (np.array([0.0, 0.0, 0.1, 0.001]), np.array([1e-9, 0.0, 0.1, 0.001]))
     ]
     assert shares[1] == pytest.approx(0.6 * 0.98)

@@ -207,6 +207,18 @@ def test_what_needs_no_label_is_exact() -> None:
     assert totals.R[1] == pytest.approx((predicted & (np.arange(20) % 2 == 1)).mean(), abs=1e-15)
 
 
+def test_a_value_that_no_other_label_can_move_is_exact() -> None:
+    """Nothing is predicted positive: after the first positive, F1 is 0 whatever the others are."""
+    pool = sd.Pool.from_arrays(score=np.linspace(-2, -1, 200), threshold=0.0)
+    study = sd.create_study(pool, "f1", rng=1)
+    estimate = study.run(lambda item: int(item.id % 2), budget=20)
+    assert Posterior().totals(study.case()).exact
+    assert estimate.ci == (0.0, 0.0)
+    assert not estimate.warnings
+    accuracy = study.estimate("accuracy")
+    assert accuracy.ci.low < accuracy.ci.high
+
+
 def test_fully_labelled_is_exact_with_zero_width() -> None:
     study = study_of(labels=30)
     totals = Posterior().totals(study.case())

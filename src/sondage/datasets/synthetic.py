@@ -8,7 +8,7 @@ from scipy.special import log_softmax, logit
 
 from sondage.datasets._arguments import generator, real_number, whole_number
 from sondage.pool.pool import Pool
-from sondage.types import Array, Floats, Ints
+from sondage.types import Array, Floats, Id, Ints
 
 
 def synthetic_pool(
@@ -22,7 +22,7 @@ def synthetic_pool(
     threshold: float = 0.0,
     groups: int = 0,
     rng: int | Generator = 0,
-) -> tuple[Pool, dict[int, int]]:
+) -> tuple[Pool, dict[Id, int]]:
     """A pool of two classes with Gaussian evidence and a log-odds score.
 
     Each item has one number of evidence: standard normal for negatives, shifted by ``separation``
@@ -111,7 +111,7 @@ def synthetic_multiclass(
     calibration: float = 1.0,
     imbalance: float = 1.0,
     rng: int | Generator = 0,
-) -> tuple[Pool, dict[int, int]]:
+) -> tuple[Pool, dict[Id, int]]:
     """A pool of several classes with a probability for each and the most probable one predicted.
 
     Each item has one number of evidence for each class: standard normal, shifted by ``separation``
@@ -180,7 +180,7 @@ def synthetic_regression(
     calibration: float = 1.0,
     bias: float = 0.0,
     rng: int | Generator = 0,
-) -> tuple[Pool, dict[int, float]]:
+) -> tuple[Pool, dict[Id, float]]:
     """A pool of predicted numbers, each with its own standard deviation.
 
     Predictions are standard normal; the truth is the prediction plus ``bias`` plus Gaussian noise,
@@ -245,5 +245,5 @@ def _levels(random: Generator, n: int, groups: int) -> Array:
     return np.array([f"g{level}" for level in range(groups)])[random.integers(groups, size=n)]
 
 
-def _by_id(label: Ints) -> dict[int, int]:
+def _by_id(label: Ints) -> dict[Id, int]:
     return dict(enumerate(label.tolist()))

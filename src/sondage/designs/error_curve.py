@@ -12,7 +12,7 @@ from sondage.beliefs.curve_fit import sums_by
 from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
 from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
-from sondage.designs.influence import divides_by_known, unseen_variances
+from sondage.designs.influence import is_mean_over_pool, unseen_variances
 from sondage.designs.joint import joint
 from sondage.designs.reasons import reason_of
 from sondage.designs.sharing import shares, shortfall
@@ -43,6 +43,19 @@ class Shares(NamedTuple):
     def total(self) -> Floats:
         """The share of each unit."""
         return self.believed + self.cautious
+
+
+class Thought(NamedTuple):
+    """(..., U) what a belief in error curves says of every unit."""
+
+    curve: Floats
+    """Error rate of the curve."""
+    rate: Floats
+    """Error rate of the unit, by its own labels and the curve; neither 0 nor 1."""
+    counted: Array
+    """Labels that the rate rests on, those that the curve counts for among them."""
+    variance: Floats
+    """Of the influence of an unseen label."""
 
 
 @dataclass(frozen=True)
@@ -111,25 +124,23 @@ class ErrorCurveDesign(Design):
         assert isinstance(belief, ErrorCurve)
         if self.cost == "only":
             return Shares(np.zeros(len(size)), np.zeros(len(size)), _normed(size))
-        caution, ranks = self._caution(problem), state.ranks
+        caution, ranks = self.caution(problem), state.ranks
         own = belief.counts_for(state)
         rate = np.clip(state.rate(own), _NOTHING, 1.0 - _NOTHING)
         variance = joint(unseen_variances(problem, self.aims(problem.measure)), size)
-        jump = variance / (rate * (1.0 - rate))
-        rate = caution.doubted(rate, own + problem.answered, size, ranks.family, jump)
-        deviation = np.sqrt(jump * rate * (1.0 - rate))
+        thought = Thought(state.curve.rate, rate, own + problem.answered, variance)
         labels = int(problem.answered.sum()), n
-        return cautious(caution, deviation, state.curve.rate, ranks, labels, self.floor)
+        return cautious(caution, thought, ranks, labels, self.floor)
 
     def aims(self, measure: Measure) -> tuple[Measure, ...]:
         """The measures that the labels are for."""
         return (measure, *measure.companions) if self.joint else (measure,)
 
-    def _caution(self, problem: Problem) -> Caution:
+    def caution(self, problem: Problem) -> Caution:
         """How far the belief is followed: by what the measure divides by, and how many curves there are."""
         if problem.pool.labels.size > 2:
             return SHARED
-        return MEAN if problem.once("mean", lambda: divides_by_known(problem)) else RATIO
+        return MEAN if problem.once("mean", lambda: is_mean_over_pool(problem)) else RATIO
 
     def strange(self, problem: Problem) -> tuple[float, float]:
         """The ``strangeness`` of the scores, and the share of the labels that goes by size because of it."""
@@ -140,7 +151,7 @@ class ErrorCurveDesign(Design):
             return 0.0, 0.0
         matters = joint(unseen_variances(problem, self.aims(problem.measure)), state.ranks.size) > 0
         found = _strange(state.curve.rate, state.ranks, matters)
-        return float(found), float(self._caution(problem).for_strange(found, int(problem.answered.sum())))
+        return float(found), float(self.caution(problem).for_strange(found, int(problem.answered.sum())))
 
     def reason(self, problem: Problem, unit: int) -> str:
         """What is thought of such predictions, and which measure learns most from a label there."""
@@ -162,17 +173,18 @@ class ErrorCurveDesign(Design):
 
 
 def cautious(
-    caution: Caution, deviation: Floats, rate: Floats, ranks: Ranks, labels: tuple[int, int], floor: float = 0
+    caution: Caution, thought: Thought, ranks: Ranks, labels: tuple[int, int], floor: float = 0.0
 ) -> Shares:
-    """(..., U) shares for standard deviations of the influence, and the curves' rates.
-
-    ``labels``: how many are known, and how many are asked for now.
-    """
+    """(..., U) shares by what is thought; ``labels``: how many are known, and how many are asked for now."""
+    curve, rate, counted, variance = thought
+    jump = variance / (rate * (1.0 - rate))
+    doubted = caution.doubted(rate, counted, ranks.size, ranks.family, jump)
+    deviation = np.sqrt(jump * doubted * (1.0 - doubted))
     size, matters = ranks.size, deviation > 0
     some = np.asarray(matters.any(axis=-1, keepdims=True))
     by_size = size * np.where(some, matters, True)  # all of it where nothing is left to learn
     outside = 1.0 - sums_by(by_size, ranks.family).max(axis=-1) / by_size.sum(axis=-1)
-    strange = _strange(rate, ranks, matters)
+    strange = _strange(curve, ranks, matters)
     flat = caution.by_size(remains(by_size, deviation), outside, strange, labels[0])
     even = np.maximum(evenly(flat, *labels), floor)
     flat = np.minimum(flat, 1.0 - even)

@@ -246,7 +246,7 @@ def _moments(measure: Measure, loss: Floats, shown: Rows, nodes: Nodes, slope: A
     return weighted_moments(loss @ slope.T, nodes.weights)
 
 
-def divides_by_known(problem: Problem) -> bool:
+def is_mean_over_pool(problem: Problem) -> bool:
     """Whether the measure is a mean over items that are known without labels, all those of the pool."""
     if problem.measure.ratio is None or not problem.pool.labels.finite:
         return False

@@ -42,21 +42,23 @@ class WaterLevel:
 
 
 def shares(weight: Floats, size: Ints, total: int) -> Floats:
-    """Shares of ``total`` proportional to ``weight``, none above its ``size``."""
-    total = min(total, int(size[weight > 0].sum()))
-    out = np.zeros(len(weight))
-    open_ = weight > 0
-    left = float(total)
-    while left > 1e-9 and open_.any():
-        part = left * weight / weight[open_].sum()
-        full = open_ & (part >= size - 1e-12)
-        if not full.any():
-            out[open_] = part[open_]
-            break
-        out[full] = size[full]
-        left -= float(size[full].sum())
-        open_ &= ~full
-    return out
+    """(..., U) shares of ``total`` proportional to ``weight`` (..., U), none above its ``size`` (U,).
+
+    >>> shares(np.array([[4.0, 1.0, 1.0], [0.0, 1.0, 3.0]]), np.array([1, 5, 5]), 4).tolist()
+    [[1.0, 1.5, 1.5], [0.0, 1.0, 3.0]]
+    """
+    some = weight > 0
+    total_of_each = np.minimum(total, (size * some).sum(axis=-1, keepdims=True))
+    full = np.zeros(weight.shape, dtype=bool)
+    while True:
+        left = total_of_each - (size * full).sum(axis=-1, keepdims=True)
+        rest = np.where(full, 0.0, weight)
+        sums = rest.sum(axis=-1, keepdims=True)
+        part = np.divide(left * rest, sums, out=np.zeros(weight.shape), where=sums > 0)
+        over = some & ~full & (part >= size - 1e-12)
+        if not over.any():
+            return np.asarray(np.where(full, size, part))
+        full |= over
 
 
 def top_up(goal: Floats, have: Ints, size: Ints, n: int, prefer: Floats | None = None) -> Ints:

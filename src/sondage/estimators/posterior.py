@@ -97,6 +97,8 @@ class Posterior(Estimator):
         square = np.einsum("ks,ksd,kse->de", left[:, None] * state.weights(rate)[unit], loss, loss)
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
+        forced = forced_range(case.measure, known, left, loss)
+        settled = forced is not None and bool((forced[0] == forced[1]).all())
         return Totals(
             R,
             _as_far_as_it_goes(case.measure, R, moves) / np.sqrt(_SPREAD),
@@ -105,11 +107,11 @@ class Posterior(Estimator):
             pool_cov,
             draws=0,
             labelled=len(seen) / N,
-            exact=not bool((left[~strata.determined] > 0).any()),
+            exact=settled or not bool((left[~strata.determined] > 0).any()),
             notes=_notes(case, known, strata, loss),
             replicates=replicates,
             beside=all_right + (left * cells[unit]) @ jump,
-            forced=forced_range(case.measure, known, left, loss),
+            forced=forced,
         )
 
     def _state(self, case: Case, seen: Sample) -> CurveState:
