@@ -165,4 +165,4 @@ def test_a_class_without_an_order_has_no_ranks_to_speak_of() -> None:
     reasons = [item.reason for item in study.ask(60)]
     assert {"rank" in one for one in reasons if one.startswith("predicted 1")} == {False}
     assert {"rank" in one for one in reasons if one.startswith("predicted 0")} == {True}
-    assert "predicted 1 " in str(study.explain())
+    assert "\n  1 " in str(study.explain())  # in the table of bands

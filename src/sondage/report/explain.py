@@ -19,7 +19,7 @@ from sondage.study import Study
 from sondage.study.estimate import Estimate, rounded
 from sondage.types import is_whole
 
-_WIDTH = 88
+_WIDTH = 79
 """Letters on a line."""
 _CLASSES = 6
 """Predicted classes that are written out."""
@@ -167,10 +167,11 @@ def _coming(study: Study, coming: NextLabels) -> Section:
         why = "every item has been asked." if every else "the budget is spent."
         return Section("Where the next labels go", (f"Nowhere: {why}",))
     curves = any(band.thought is not None for band in coming.bands)
-    head = (coming.named_by, "items", "labels", "wrong", "thought", "next", "tells of", "against uniform")
+    named_by, names = _short(coming)
+    head = (named_by, "items", "labels", "wrong", "thought", "next", "tells of", "against uniform")
     rows = [
         (
-            band.name,
+            name,
             f"{band.items:,}",
             f"{band.labels:,}",
             "" if band.wrong is None else f"{band.wrong:,}",
@@ -179,7 +180,7 @@ def _coming(study: Study, coming: NextLabels) -> Section:
             band.about or "",
             "" if curves else f"{band.relative:.2g} times",
         )
-        for band in coming.bands
+        for name, band in zip(names, coming.bands, strict=True)
     ]
     used = [k for k in range(len(head)) if any(row[k] for row in rows)]
     return Section(
@@ -188,6 +189,17 @@ def _coming(study: Study, coming: NextLabels) -> Section:
         tuple(head[k] for k in used),
         tuple(tuple(row[k] for k in used) for row in rows),
     )
+
+
+def _short(coming: NextLabels) -> tuple[str, list[str]]:
+    """What bands are named by, and their names; words that all of them have are said once."""
+    names, first, second = [band.name for band in coming.bands], "predicted ", ", rank "
+    if not all(name.startswith(first) for name in names):
+        return coming.named_by, names
+    names = [name.removeprefix(first) for name in names]
+    if not all(second in name for name in names):
+        return "predicted", names
+    return "predicted: rank", [name.replace(second, ": ") for name in names]
 
 
 # ---- what the estimate rests on ------------------------------------------------------------------
