@@ -18,7 +18,7 @@ from sondage.estimators.counts import Counts
 from sondage.estimators.forced import forced_range
 from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.estimators.sample import Sample
-from sondage.measures.base import Measure
+from sondage.measures.base import Measure, wrong_alike
 from sondage.streams import Stream, stream
 from sondage.types import Floats
 
@@ -35,8 +35,9 @@ class Posterior(Estimator):
     The curve counts like ``own`` labels in each cell: with many labels a cell speaks for itself, with few it
     leans on its neighbours. By default as the belief has it: 10 to 100, by how much cells differ more than by
     chance. Totals that need no label are exact. The covariance is that of draws from the belief: of the
-    curve, and of the labels not seen around it. For measures that tell items of a cell apart, and for targets
-    that leave items out, the cells' own labels are used alone (estimator ``counts``).
+    curve, and of the labels not seen around it. For measures that tell items of a cell apart, or one wrong
+    class from another (the curves say how many are wrong, not which class they should have been), and for
+    targets that leave items out, the cells' own labels are used alone (estimator ``counts``).
     """
 
     alias: ClassVar[str] = "posterior"
@@ -60,16 +61,22 @@ class Posterior(Estimator):
         strata = post_strata(case)
         if strata.loss is None or strata.spans_signatures:
             return Counts().totals(case)
-        return self._totals(case, case.sample.distinct(), strata, strata.loss)
+        seen = case.sample.distinct()
+        state = self._state(case, seen)
+        assert state.ranks is not None
+        if not wrong_alike(strata.loss, state.ranks.expects[strata.unit.astype(np.int64)]):
+            return Counts().totals(case)
+        return self._totals(case, seen, state, strata, strata.loss)
 
     def weights(self, case: Case) -> Floats:
         """Items of a cell over its labels: near what the estimate does, which also leans on the belief."""
         return Counts().weights(case)
 
-    def _totals(self, case: Case, seen: Sample, strata: PostStrata, loss: Floats) -> Totals:
+    def _totals(
+        self, case: Case, seen: Sample, state: CurveState, strata: PostStrata, loss: Floats
+    ) -> Totals:
         belief, N = case.belief, len(case.pool)
         assert isinstance(belief, ErrorCurve)
-        state = self._state(case, seen)
         unit = strata.unit.astype(np.int64)  # one post-stratum in every unit, in another order
         n = np.bincount(seen.unit, minlength=case.units.count)[unit]
         left = (strata.size - n).astype(np.float64)

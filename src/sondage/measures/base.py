@@ -15,7 +15,7 @@ from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import compressed, crossed
 from sondage.registry import Named
-from sondage.types import Array, Floats
+from sondage.types import Array, Floats, Ints
 
 ALL = slice(None)
 _STEP = 1e-30
@@ -417,3 +417,17 @@ def distinct_rows(measure: Measure, pool: Pool) -> list[tuple[Rows, Floats]]:
         return [(rows, np.ones(len(rows))) for _, rows in pool.chunks()]
     _, first, count = np.unique(signature, return_index=True, return_counts=True)
     return [(pool.rows(first), count.astype(np.float64))]
+
+
+def wrong_alike(loss: Floats, predicted: Ints) -> bool:
+    """Whether all wrong labels have the same loss: (K, S, d) losses of items predicted to be (K,) of a class.
+
+    Then it is enough to know which predictions are right. Of two classes there is only one wrong one.
+
+    >>> accuracy, recall_of_2 = np.array([[[1.0], [0.0], [0.0]]]), np.array([[[0.0], [0.0], [1.0]]])
+    >>> [wrong_alike(loss, np.array([0])) for loss in (accuracy, recall_of_2)]
+    [True, False]
+    """
+    right = np.arange(loss.shape[1]) == np.asarray(predicted)[:, None]
+    low, high = (np.where(right[..., None], end, loss) for end in (np.inf, -np.inf))
+    return bool((low.min(axis=1) >= high.max(axis=1)).all())
