@@ -57,7 +57,8 @@ def broken_pools(seed: int = 0) -> Iterator[Named]:
     noise = random.standard_normal(_BROKEN)
     yield "uninformative: scores and predictions say nothing", *_cut(noise, label, int(label.sum()))
     pool, labels = usual()
-    yield "inverted: least scores where positives are predicted", _with_score(pool, -_score(pool)), labels
+    yield "inverted: the surest predictions have the least sure scores", _inverted(pool), labels
+    yield "upside-down: the higher the score the more negative", _with_score(pool, -_score(pool)), labels
     yield "independent: 30 % of the positives are anywhere", *usual(lost=0.3)
     pool, labels = usual(calibration=4.0)
     yield "overconfident: odds to the 4th power", _with_score(pool, expit(_score(pool))), labels
@@ -110,8 +111,16 @@ def _with_score(pool: Pool, score: Floats) -> Pool:
     return Pool.from_arrays(id=pool.ids, score=score, prediction=_column(pool.system().prediction))
 
 
+def _inverted(pool: Pool) -> Pool:
+    """The same predictions, and the scores of each predicted class in the opposite order."""
+    score, predicted = _score(pool), _column(pool.system().prediction) == 1
+    for side in (predicted, ~predicted):
+        score[side] = score[side].max() + score[side].min() - score[side]
+    return _with_score(pool, score)
+
+
 def _score(pool: Pool) -> Floats:
-    return np.asarray(_column(pool.system().score), dtype=np.float64)
+    return np.array(_column(pool.system().score), dtype=np.float64)
 
 
 def _column(values: Array | None) -> Array:

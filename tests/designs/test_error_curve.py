@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -351,6 +352,40 @@ def test_what_auto_stands_for() -> None:
         assert several.design == ErrorCurveDesign()
         answered(several, 30)
         assert np.isfinite(several.estimate().value).all()
+
+
+@cache
+def shifted() -> tuple[Pool, dict[int, int], np.ndarray]:
+    """Twelve classes of different size, of which the scores know nothing: errors are of the large ones."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(12, 4000, p=rng.dirichlet(np.full(12, 0.5)))
+    logits = rng.normal(size=(4000, 12)) + 3.0 * np.eye(12)[y]
+    probability = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return Pool.from_arrays(probability=probability), dict(enumerate(y.tolist())), y
+
+
+def test_auto_of_many_classes_is_for_measures_of_right_and_wrong() -> None:
+    pool, _, y = shifted()
+    largest = int(np.bincount(y).argmax())
+    for measure in ("accuracy", sd.measures.Precision(pos_label=largest)):
+        assert sd.create_study(pool, measure, rng=1).design.alias == "error-curve"
+    for measure in (sd.measures.Recall(pos_label=largest), "confusion_matrix"):
+        assert sd.create_study(pool, measure, rng=1).design.alias == "stratified"
+
+
+@pytest.mark.parametrize("aim", ["recall", "accuracy"])
+def test_recall_of_one_class_of_many_is_covered(aim: str) -> None:
+    """Curves do not know which class the wrong ones should have been, and the scores are wrong about it."""
+    pool, labels, y = shifted()
+    recall = sd.measures.Recall(pos_label=int(np.bincount(y).argmax()))
+    truth = float(sd.measures.pool_value(recall, pool, y.astype(float))[0])
+    covered = 0
+    for seed in range(10):
+        study = sd.create_study(pool, recall if aim == "recall" else aim, rng=seed)
+        study.run(labels, budget=300)
+        estimate = study.estimate(recall)
+        covered += bool(estimate.ci.low <= truth <= estimate.ci.high)
+    assert covered >= 8
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,18 @@ def test_a_fully_labelled_pool_still_has_an_interval_for_the_population() -> Non
     assert estimate.ci.low < estimate.value < estimate.ci.high
 
 
+def test_stop_rules_go_on_for_the_population_when_the_pool_is_known() -> None:
+    """All predicted positives are soon labelled: of the pool precision is known, of its source it is not."""
+    pool, labels = sd.datasets.synthetic_pool(3000, prevalence=0.02, rng=0)
+    study = sd.create_study(pool, "precision", target="population", rng=0, budget=200)
+    estimate = study.run(labels, stop=sd.Width(0.001))
+    assert estimate.ci.low < estimate.value < estimate.ci.high
+    hits = int((np.asarray(pool.system().prediction) == 1).sum())
+    spread = np.sqrt(estimate.value * (1 - estimate.value) / hits)
+    low, high = study.estimate(interval="posterior").ci
+    assert high - low == pytest.approx(2 * 1.96 * spread, rel=0.25)
+
+
 def test_looking_again_gives_the_same_interval_and_other_labels_another() -> None:
     study = run(labels=60)
     assert study.estimate().ci == study.estimate().ci

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sondage.errors import InvalidInput
 from sondage.pool import EqualSize, LogRank, OneStratum, Pool, Strata
 from sondage.pool.keyed import keyed_hash
-from sondage.pool.strata import ByGroup, predicted_pattern
+from sondage.pool.strata import ByGroup, from_boundary, predicted_pattern
 from sondage.registry import from_config
 from sondage.testing.units import random_columns, taken
 
@@ -154,6 +154,23 @@ def test_log_rank_of_class_tables_goes_by_the_greatest_probability() -> None:
         1,
         3,
     ]
+
+
+@pytest.mark.parametrize("order", [["no", "yes"], ["yes", "no"]])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_log_rank_goes_outwards_whichever_class_has_the_higher_scores(order: list[str], sign: float) -> None:
+    score = np.array([-3.0, -1.0, 0.5, 2.0, 4.0, -0.2])
+    prediction = np.where(score > 0, "yes", "no")
+    pool = Pool.from_arrays(score=sign * score, prediction=prediction, labels=order)
+    distance = from_boundary(pool, ("model",), np.flatnonzero(prediction == "yes"))
+    assert np.argsort(distance).tolist() == [0, 1, 2]
+    distance = from_boundary(pool, ("model",), np.flatnonzero(prediction == "no"))
+    assert np.argsort(distance).tolist() == [2, 1, 0]
+
+
+def test_a_score_of_many_classes_says_how_sure_the_prediction_is() -> None:
+    pool = Pool.from_arrays(score=[0.9, 0.2, 0.5, 0.7], prediction=["a", "a", "b", "c"], labels=list("abc"))
+    assert from_boundary(pool, ("model",), np.array([0, 1])) == pytest.approx([0.9, 0.2])
 
 
 def test_log_rank_of_two_systems_keeps_patterns_apart() -> None:

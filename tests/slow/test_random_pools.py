@@ -59,9 +59,15 @@ def test_broken_pools_are_broken_in_the_way_they_say() -> None:
     score, prediction, y = found["uninformative"]
     assert abs(area(score, y) - 0.5) < 0.1
     assert prediction.sum() == y.sum()
-    score, prediction, y = found["inverted"]
+    score, prediction, y = found["upside-down"]
     assert area(score, y) < 0.1
     assert area(prediction, y) > 0.7  # the predictions are those of the right way round
+    score, again, same = found["inverted"]
+    np.testing.assert_array_equal(prediction, again)
+    np.testing.assert_array_equal(y, same)
+    assert score[again == 1].min() > score[again == 0].max()
+    for side in (0, 1):
+        assert area(score[again == side], y[again == side]) < 0.4
     for name, sign in (("overconfident", 1), ("underconfident", -1)):
         score, _, y = found[name]
         assert 0 <= score.min() <= score.max() <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -53,6 +54,9 @@ class ScoreBelief(StaticBelief):
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> ScoreBelief:
         """Remember the systems, how their scores are to be read, and the pool's mean if needed."""
+        if pool.labels.finite and pool.labels.size == 2:
+            for name in systems:
+                _warn_if_upside_down(pool, name)
         maps = tuple(_score_map(pool.system(name), self.margins) for name in systems)
         bound = replace(self, systems=systems, maps=maps)
         if pool.labels.kind == "real":
@@ -146,6 +150,18 @@ def _middle_and_width(system: System, labels: LabelSpace) -> tuple[float, float]
     if system.prediction is None:
         return 0.0, 1.0
     return 0.0, float(np.std(system.prediction, dtype=np.float64)) or 1.0
+
+
+def _warn_if_upside_down(pool: Pool, name: str) -> None:
+    """Say so where scores are higher for the class that is not the positive one."""
+    if pool.system(name).upside_down:
+        first, second = pool.labels.values or ()
+        warnings.warn(
+            f"scores of system {name!r} are higher where {first!r} is predicted than where {second!r} is, "
+            f"but {second!r}, the second class, is the positive one with the higher scores: pass "
+            f"labels=[{second!r}, {first!r}] when making the pool, or turn the scores round",
+            stacklevel=2,
+        )
 
 
 def _score_map(system: System, margins: str) -> tuple[float, float] | None:

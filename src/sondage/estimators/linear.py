@@ -81,17 +81,19 @@ def quadratic(J: Floats, cov: Floats, measure: Measure) -> Floats:
     return np.asarray(J[0, 1] ** 2 * own + 2 * J[0, 1] * J[:, 0] * mixed + np.square(J[:, 0]) * first)
 
 
-def for_population(totals: Totals, N: int) -> Totals:
-    """Totals as an estimate of the source that the pool was drawn from: the pool's own chance added."""
+def for_population(totals: Totals, N: int, *, drawn: bool = False) -> Totals:
+    """Totals as an estimate of the source that the pool was drawn from: the pool's own chance added.
+
+    With ``drawn``, exact totals have replicates too: for intervals that are made from them.
+    """
     parts = np.concatenate([totals.parts, root(totals.pool_cov / N)])
     draws = len(totals.parts) if totals.draws is None else totals.draws
     own = totals.replicates
 
     def replicates(stream: Stream, count: int, tail: Tail) -> Floats:
-        assert own is not None
         chance = root(totals.pool_cov / N)
         normal = ndtri(stream.uniform(count * len(chance)) + 2.0**-54).reshape(count, -1)
-        return np.asarray(own(stream, count, tail) + normal @ chance)
+        return np.asarray((totals.R if own is None else own(stream, count, tail)) + normal @ chance)
 
     return replace(
         totals,
@@ -100,6 +102,6 @@ def for_population(totals: Totals, N: int) -> Totals:
         labelled=0.0,
         exact=False,
         increments=None,
-        replicates=None if own is None else replicates,
+        replicates=replicates if own is not None or (drawn and totals.exact) else None,
         forced=None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,19 @@ class System:
     probability: Array | None = None
     prediction: Array | None = None
     std: Array | None = None
+
+    @cached_property
+    def upside_down(self) -> bool:
+        """Whether scores are clearly higher where the first of two classes is predicted.
+
+        Three quarters of them are above three quarters of those where the second is.
+        """
+        if self.score is None or self.prediction is None:
+            return False
+        second = self.prediction > 0
+        if second.all() or not second.any():
+            return False
+        return bool(np.quantile(self.score[~second], 0.25) > np.quantile(self.score[second], 0.75))
 
 
 @dataclass(frozen=True)

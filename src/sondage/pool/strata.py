@@ -193,7 +193,11 @@ def predicted_pattern(pool: Pool, systems: tuple[str, ...]) -> Array:
 
 
 def from_boundary(pool: Pool, systems: tuple[str, ...], members: Ints) -> Floats | None:
-    """How far items of one predicted pattern are from the decision boundary; only ranks matter."""
+    """How far items of one predicted pattern are from the decision boundary; only ranks matter.
+
+    Of two classes, scores are taken to be higher for the second, unless they are clearly higher where the
+    first is predicted. Of more, a score says how sure the prediction is.
+    """
     total = None
     for name in systems:
         system = pool.system(name)
@@ -204,8 +208,9 @@ def from_boundary(pool: Pool, systems: tuple[str, ...], members: Ints) -> Floats
             if score is None:
                 continue
             one = score[members]
-            if system.prediction is not None and not system.prediction[members[0]] > 0:
-                np.negative(one, out=one)
+            if pool.labels.size == 2 and system.prediction is not None:
+                above = bool(system.prediction[members[0]] > 0) != system.upside_down
+                one = one if above else -one
         if len(systems) > 1:  # scores of different systems share no scale
             one = (one - one.mean()) / (one.std() or 1.0)
         total = one if total is None else total + one

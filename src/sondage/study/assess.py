@@ -76,7 +76,7 @@ def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ..
         raise NotSupported(refusal)
     pool_totals = totals
     if question.target == "population" and totals.given:
-        totals = for_population(totals, len(case.pool))
+        totals = for_population(totals, len(case.pool), drawn="replicates" in interval.needs)
     linear = linearise(totals, case.measure)
     undefined = np.isnan(linear.value)
     why = totals.why
