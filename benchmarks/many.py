@@ -54,6 +54,9 @@ def run(args: argparse.Namespace) -> Result:
     result = Result(hidden=("all",))
     everything: list[Row] = []
     for part in args.parts:
+        if part == "comparators" and not args.ais:
+            print("  comparators: left out, they take --ais studies each")
+            continue
         if part in ("batches", "comparators"):
             tables = _batches(args) if part == "batches" else _comparators(args)
         else:
@@ -63,9 +66,14 @@ def run(args: argparse.Namespace) -> Result:
         result.tables |= tables
         if args.docs:
             short = {title: rows for title, rows in tables.items() if len(rows) <= _MOST_ROWS}
-            embed(f"many-{part}", [stamp("many", args.repeats, args.seed), *markdown(short)])
+            embed(f"many-{part}", [stamp("many", _CHUNK * _chunks(args), args.seed), *markdown(short)])
     result.tables["all"] = everything
     return result
+
+
+def _chunks(args: argparse.Namespace) -> int:
+    """Studies come in hundreds: at least as many as are asked for."""
+    return -(-int(args.repeats) // _CHUNK)
 
 
 def _pools(part: str, args: argparse.Namespace) -> Iterable[tuple[str, sd.Pool, dict[Any, Any]]]:
@@ -104,7 +112,7 @@ def _rows(part: str, name: str, pool: sd.Pool, labels: dict[Any, Any], args: arg
         rivals["ais by probability"] = load(name, "alone")
     ais = {rival: _errors_by(AIS(), *one, args) for rival, one in rivals.items()}
     for aim in args.aims:
-        chunks = max(args.repeats // _CHUNK, 1)
+        chunks = _chunks(args)
         work = Chunk((pool, labels), aim, args.seed, -(-args.intervals // chunks))
         found = in_parallel(work, chunks, args.workers)
         errors = np.concatenate([one for one, _ in found], axis=1)
@@ -228,7 +236,7 @@ def _batches(args: argparse.Namespace) -> dict[str, list[Row]]:
             for title, batch in (("at once", budget), ("two rounds", budget // 2), ("rounds of 25", 25)):
                 work = Chunk(load(name), "f1", args.seed, 0, batch)
                 work.budgets = [budget]
-                found = in_parallel(work, max(args.repeats // _CHUNK, 1), args.workers)
+                found = in_parallel(work, _chunks(args), args.workers)
                 squared = np.square(np.concatenate([one for one, _ in found], axis=1)[0, :, 0])
                 row[f"RMSE, {title}"] = float(np.sqrt(squared.mean()))
             rows.append(row)
@@ -244,7 +252,7 @@ def _comparators(args: argparse.Namespace) -> dict[str, list[Row]]:
             continue  # exact
         others = {design: _errors_by(design, pool, labels, args) for design in COMPARATORS}
         work = Chunk((pool, labels), "f1", args.seed, 0)
-        found = in_parallel(work, max(args.repeats // _CHUNK, 1), args.workers)
+        found = in_parallel(work, _chunks(args), args.workers)
         mine = np.square(np.concatenate([one for one, _ in found], axis=1)[:, :, 0])
         others["auto"] = dict(zip(work.budgets, mine, strict=True))
         for design, squared in others.items():

@@ -24,3 +24,12 @@ def is_whole(value: object) -> TypeGuard[int]:
     [True, True, False, False, False]
     """
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether something is a number, and no truth value.
+
+    >>> [is_number(one) for one in (3, 0.5, np.float64(3), True, "3", None)]
+    [True, True, True, False, False, False]
+    """
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 import sondage as sd
 from sondage.beliefs.tail import Tail
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Totals
-from sondage.intervals import Interval, PosteriorInterval
+from sondage.intervals import Calibrated, Interval, PosteriorInterval
 from sondage.measures import resolve
 from sondage.streams import Stream, stream
 from sondage.study import Study
@@ -203,10 +205,39 @@ def test_looking_again_gives_the_same_interval_and_other_labels_another() -> Non
     assert study.estimate().ci != run(labels=61).estimate().ci
 
 
-def test_draws_reach_beyond_the_quantile_that_is_asked_for() -> None:
-    assert PosteriorInterval()._count(0.025) == 1000
-    assert PosteriorInterval()._count(0.0005) == 10_000
-    assert PosteriorInterval(replicates=2000)._count(0.025) == 2000
+@pytest.mark.parametrize("interval", [PosteriorInterval(), PosteriorInterval(replicates=99), Calibrated()])
+def test_a_higher_level_never_gives_a_shorter_interval_nor_a_bound_outside_it(interval: Interval) -> None:
+    study = run(labels=90)
+    before = study.estimate(interval=interval, confidence_level=0.5).ci
+    for level in (0.9, 0.95, 0.979, 0.985, 0.99, 0.9905, 0.996, 0.9996, 0.99999):
+        low, high = study.estimate(interval=interval, confidence_level=level).ci
+        assert low <= before.low
+        assert high >= before.high
+        least = study.estimate(interval=interval, confidence_level=level, alternative="greater").ci.low
+        most = study.estimate(interval=interval, confidence_level=level, alternative="less").ci.high
+        assert low <= least <= most <= high
+        before = study.estimate(interval=interval, confidence_level=level).ci
+
+
+def test_far_out_more_is_drawn_and_beyond_that_lies_as_on_a_normal_curve() -> None:
+    counts: list[int] = []
+
+    def normal(stream: Stream, count: int, tail: Tail) -> np.ndarray:
+        counts.append(count)
+        value = 0.5 + 0.05 * ndtri((np.arange(count) + 0.5) / count)
+        return np.stack([np.ones(count), value], axis=1)
+
+    for level, drawn in ((0.95, [1000]), (0.99, [1000]), (0.999, [1000, 20_000]), (0.999999, [1000, 20_000])):
+        counts.clear()
+        low, high = ends(replace(totals_of(0.5, DRAWN, 1e12), replicates=normal), level)
+        assert counts == drawn
+        reach = -0.05 * ndtri((1 - level) / 2)
+        assert (0.5 - low, high - 0.5) == pytest.approx((reach, reach), rel=0.02)
+
+
+def test_looks_were_tested_with_an_honest_tail_alone() -> None:
+    with pytest.raises(InvalidInput, match=r"tail=.*'honest'.*'posterior'"):
+        Calibrated(tail="tight")
 
 
 @pytest.mark.parametrize("right", [True, False])

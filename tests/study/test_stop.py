@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
 import sondage as sd
@@ -84,7 +85,7 @@ def test_a_width_that_makes_no_sense_is_refused(wrong: float) -> None:
 
 
 def test_a_number_of_labels_that_makes_no_sense_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="labels must be at least 1"):
+    with pytest.raises(InvalidInput, match="labels must be a whole number of at least 1"):
         LabelsSpent(0)
 
 
@@ -240,3 +241,46 @@ def test_run_takes_a_rule_and_nothing_else() -> None:
     pool, labels = sd.datasets.synthetic_pool(100, rng=1)
     with pytest.raises(InvalidInput, match="take a stop rule"):
         sd.create_study(pool, "f1", rng=1).run(labels, stop=0.1)  # type: ignore[arg-type]
+
+
+# ---- no further than it says -------------------------------------------------------------------------
+
+
+def spending_study() -> tuple[sd.Study, dict[int, int]]:
+    rng = np.random.default_rng(4)
+    cost = rng.integers(1, 21, 400).astype(float)
+    pool = sd.Pool.from_arrays(score=rng.normal(size=400), threshold=0.0, cost=cost)
+    return sd.create_study(pool, "accuracy", rng=1), dict.fromkeys(range(400), 1)
+
+
+@pytest.mark.parametrize("design", ["auto", "sequential", "uniform"])
+@pytest.mark.parametrize("labels", [1, 10, 30])
+def test_a_number_of_labels_is_not_overrun(design: str, labels: int) -> None:
+    pool, answers = sd.datasets.synthetic_pool(500, prevalence=0.3, rng=1)
+    study = sd.create_study(pool, "accuracy", design=design, rng=1)
+    assert study.run(answers, stop=LabelsSpent(labels)).n_labels == labels
+    assert study.run(answers, stop=LabelsSpent(labels)).n_labels == labels  # and then nothing more is asked
+    assert study.run(answers, stop=LabelsSpent(labels) | LabelsSpent(labels + 4)).n_labels == labels
+    assert study.run(answers, stop=LabelsSpent(labels) & LabelsSpent(labels + 4)).n_labels == labels + 4
+
+
+@pytest.mark.parametrize("amount", [5, 60, 200])
+def test_a_cost_is_overrun_by_one_item_at_most(amount: float) -> None:
+    study, answers = spending_study()
+    cost = study.run(answers, stop=sd.CostSpent(amount)).cost
+    assert amount <= cost < amount + 20
+
+
+def test_after_the_moment_nothing_is_asked() -> None:
+    study, answers = spending_study()
+    study.run(answers, budget=3)
+    study.run(answers, stop=sd.Until(datetime(2020, 1, 1)))
+    assert study.n_labels == 3
+
+
+def test_only_rules_are_put_together() -> None:
+    for sign, make in (("|", lambda: Width(0.1) | 5), ("&", lambda: Width(0.1) & None)):  # type: ignore[operator]
+        with pytest.raises(InvalidInput, match=rf"\{sign} puts two stop rules"):
+            make()
+    with pytest.raises(InvalidInput, match="whole number"):
+        LabelsSpent(1.5)  # type: ignore[arg-type]

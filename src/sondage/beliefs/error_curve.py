@@ -23,7 +23,7 @@ from sondage.pool.rows import Rows
 from sondage.pool.strata import from_boundary, predicted_pattern
 from sondage.pool.units import CellUnits, Units
 from sondage.streams import Stream
-from sondage.types import Bools, Floats, Ints
+from sondage.types import Bools, Floats, Ints, is_number
 
 _SPLIT = 10.0
 """Pseudo-labels with which the scores say which class a wrong prediction should have been."""
@@ -179,11 +179,11 @@ class ErrorCurve(Belief):
     systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.own is not None and not 0 <= self.own < np.inf:
-            raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own}")
-        if not self.level > 0:
-            raise InvalidInput(f"level= must be above 0, not {self.level}")
-        if not isinstance(self.loose, int | float) or not self.loose > 0:
+        if self.own is not None and not (is_number(self.own) and 0 <= self.own < np.inf):
+            raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own!r}")
+        if not (is_number(self.level) and self.level > 0):
+            raise InvalidInput(f"level= must be a number above 0, not {self.level!r}")
+        if not (is_number(self.loose) and self.loose > 0):
             raise InvalidInput(f"loose= must be a number above 0, not {self.loose!r}")
         for name in ("start_at", "step_by", "bend"):
             given = getattr(self, name)

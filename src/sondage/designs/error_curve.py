@@ -22,7 +22,7 @@ from sondage.pool.pool import Pool
 from sondage.pool.strata import LogRank, Strata
 from sondage.pool.units import Units
 from sondage.streams import Stream
-from sondage.types import Array, Bools, Floats, Ints
+from sondage.types import Array, Bools, Floats, Ints, is_number
 
 _NOTHING = 1e-9
 
@@ -92,8 +92,8 @@ class ErrorCurveDesign(Design):
             raise InvalidInput(f"strata= takes strata or their name, such as 'log-rank', not {self.strata!r}")
         if not isinstance(self.joint, bool):
             raise InvalidInput(f"joint= must be True or False, not {self.joint!r}")
-        if not 0 <= self.floor <= 1:
-            raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
+        if not (is_number(self.floor) and 0 <= self.floor <= 1):
+            raise InvalidInput(f"floor= must be a number in [0, 1], not {self.floor!r}")
 
     def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
         """Cells of the strata; with more than two classes, of one rank of doubt over all of them."""

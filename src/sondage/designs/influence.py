@@ -41,8 +41,8 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
     ``floor`` is the least chance of any label that the design reckons with.
     """
     kept = problem.memo.get("unit spread")
-    if kept is not None and kept[0] is problem.state:  # a belief that did not move need not be asked again
-        return np.asarray(kept[1])
+    if kept is not None and kept[0] is problem.state and kept[1] == floor:
+        return np.asarray(kept[2])  # a belief that did not move need not be asked again
     rows, unit, believed = unit_nodes(problem)
     nodes = Nodes(believed.labels, floored(problem.pool, believed.weights, floor))
     measure, count, seen = problem.measure, problem.units.count, problem.pool.rows(rows)
@@ -52,7 +52,7 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
         mean, _ = measure.moments(seen, *believed, slope)
         centre = unit_mean(mean, unit, count)[unit]
     spread = unit_mean(measure.spread(seen, *nodes, slope, centre=centre), unit, count)
-    problem.memo["unit spread"] = problem.state, spread
+    problem.memo["unit spread"] = problem.state, floor, spread
     return spread
 
 

@@ -7,7 +7,7 @@ from sondage.intervals.bootstrap import Bootstrap
 from sondage.intervals.box_sequence import BoxSequence
 from sondage.intervals.contrast import holm
 from sondage.intervals.empirical_likelihood import EmpiricalLikelihood
-from sondage.intervals.posterior import PosteriorInterval
+from sondage.intervals.posterior import Calibrated, PosteriorInterval
 from sondage.intervals.proportion import ClopperPearson, Wilson
 from sondage.intervals.region import Region, region
 from sondage.intervals.sequence import Sequence
@@ -23,6 +23,7 @@ __all__ = [
     "Bonferroni",
     "Bootstrap",
     "BoxSequence",
+    "Calibrated",
     "ClopperPearson",
     "EmpiricalLikelihood",
     "Guarantee",

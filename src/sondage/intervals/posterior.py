@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from scipy.special import ndtri
 
 from sondage.beliefs.tail import HONEST, TIGHT, Tail
 from sondage.errors import InvalidInput
@@ -71,28 +71,38 @@ class PosteriorInterval(Interval):
         """What the draws rest on."""
         return (*super().assumes(), _ASSUMES[self.tail])
 
-    def _count(self, tail: float) -> int:
-        """Draws: some of them must lie beyond the quantile asked for."""
-        return max(self.replicates, min(math.ceil(_BEYOND / tail), _MOST))
-
     def limits(
         self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
     ) -> tuple[Floats, Floats]:
-        """Quantiles, and those around the estimate."""
+        """Quantiles, and those around the estimate.
+
+        Some draws must lie beyond a quantile, so further out more are made; what is further out than these
+        can tell lies as on a normal curve. The first draws are the same at every level, and no interval is
+        shorter than what they say: so a higher level never gives a shorter one.
+        """
         assert totals.replicates is not None
         tail = (1 - level) / sides
         with np.errstate(all="ignore"):
             value = np.asarray(measure.g(totals.R), dtype=np.float64)
             beside = value if totals.beside is None else np.asarray(measure.g(totals.beside))
-            drawn = np.asarray(measure.g(totals.replicates(stream, self._count(tail), self.assumed)))
-        low, high = np.full(measure.m, np.nan), np.full(measure.m, np.nan)
-        for j in range(measure.m):
-            some = drawn[np.isfinite(drawn[:, j]), j]
-            if len(some):
-                low[j], middle, high[j] = np.quantile(some, [tail, 0.5, 1 - tail])
-                shifts = np.nan_to_num([0.0, value[j] - middle, beside[j] - middle])
-                low[j], high[j] = low[j] + shifts.min(), high[j] + shifts.max()
-        widen = 1.0 + _SMALL / max(totals.df, 1.0)
+        low, high = value.copy(), value.copy()
+        told = 0.5
+        for count in (self.replicates, _MOST):
+            if told <= tail * (1.0 + 1e-9) or count < self.replicates:
+                break
+            told = max(tail, _BEYOND / count)
+            with np.errstate(all="ignore"):
+                drawn = np.asarray(measure.g(totals.replicates(stream, count, self.assumed)))
+            for j in range(measure.m):
+                some = drawn[np.isfinite(drawn[:, j]), j]
+                if len(some):
+                    least, middle, most = np.quantile(some, [told, 0.5, 1 - told])
+                    shifts = np.nan_to_num([0.0, value[j] - middle, beside[j] - middle])
+                    low[j] = np.fmin(low[j], least + shifts.min())
+                    high[j] = np.fmax(high[j], most + shifts.max())
+                else:
+                    low[j] = high[j] = np.nan
+        widen = (1.0 + _SMALL / max(totals.df, 1.0)) * max(float(ndtri(tail) / ndtri(told)), 1.0)
         return value - widen * (value - low), value + widen * (high - value)
 
 
@@ -113,12 +123,13 @@ class Calibrated(PosteriorInterval):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.tail != "honest":
+            raise InvalidInput(
+                f"tail= of interval {self.alias!r} must be 'honest', not {self.tail!r}: its level was found "
+                "with that; interval='posterior' takes the other"
+            )
         if not 0 < self.share <= 1:
             raise InvalidInput(f"share= must be in (0, 1], not {self.share}")
-
-    def _count(self, tail: float) -> int:
-        """The same at every level, so that a lower one never gives a wider interval."""
-        return self.replicates
 
     def assumes(self) -> tuple[str, ...]:
         """What the draws rest on; looking is allowed."""

@@ -10,7 +10,8 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.intervals.base import Alternative
 from sondage.study.estimate import Estimate
-from sondage.study.stop import Decision, Outlook, StopRule, is_number
+from sondage.study.stop import Decision, Outlook, StopRule
+from sondage.types import is_number
 
 
 @dataclass(frozen=True)

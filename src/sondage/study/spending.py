@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
+
 from sondage.errors import InvalidInput
 from sondage.study.estimate import Estimate
-from sondage.study.stop import Decision, Outlook, StopRule, is_number
+from sondage.study.stop import Decision, Outlook, Spent, StopRule
+from sondage.types import is_number
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,11 @@ class CostSpent(StopRule):
             return None
         return f"labels will cost no more than {outlook.cost:g}, and {self.amount:g} is waited for"
 
+    def room(self, spent: Spent) -> float:
+        """So many as cannot cost more than is left, but one."""
+        left = self.amount - spent.cost
+        return max(left // spent.dearest, 1.0) if left > 0 else 0.0
+
     def check(self, history: Sequence[Estimate]) -> Decision:
         """Enough spent?"""
         last = history[-1]
@@ -60,6 +68,10 @@ class Until(StopRule):
     def explain(self) -> str:
         """In plain words."""
         return f"at {self.moment:%Y-%m-%d %H:%M}"
+
+    def room(self, spent: Spent) -> float:
+        """None from that moment on."""
+        return 0.0 if datetime.now(self.moment.tzinfo) >= self.moment else np.inf
 
     def check(self, history: Sequence[Estimate]) -> Decision:
         """Is it time?"""

@@ -12,6 +12,7 @@ import numpy as np
 from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import GUARANTEES, Alternative, Guarantee
 from sondage.study.estimate import Estimate
+from sondage.types import is_number, is_whole
 
 SAFE: frozenset[Guarantee] = frozenset({"calibrated", "asymptotic-uniform", "uniform"})
 
@@ -33,6 +34,14 @@ class Outlook(NamedTuple):
     width: float
     least: float
     most: float
+
+
+class Spent(NamedTuple):
+    """What a study has spent: labels, what they cost, and what the dearest item costs."""
+
+    labels: int
+    cost: float
+    dearest: float
 
 
 class StopRule(ABC):
@@ -61,20 +70,25 @@ class StopRule(ABC):
         """Why it cannot stop before labelling ends anyway; None if it can, for all that is known."""
         return None
 
+    def room(self, spent: Spent) -> float:
+        """How many labels may be asked for at once without going further than it says; 0: none."""
+        return np.inf
+
     @abstractmethod
     def check(self, history: Sequence[Estimate]) -> Decision:
         """The decision after the last of these estimates."""
 
     def __or__(self, other: StopRule) -> StopRule:
-        return Either(self, other)
+        return Either(self, _checked(other, "|"))
 
     def __and__(self, other: StopRule) -> StopRule:
-        return Both(self, other)
+        return Both(self, _checked(other, "&"))
 
 
-def is_number(value: Any) -> bool:
-    """Whether something is a number, and no truth value."""
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+def _checked(other: Any, sign: str) -> StopRule:
+    if not isinstance(other, StopRule):
+        raise InvalidInput(f"{sign} puts two stop rules together, such as Width(0.1), and {other!r} is none")
+    return other
 
 
 @dataclass(frozen=True)
@@ -85,8 +99,8 @@ class LabelsSpent(StopRule):
     peeks = False
 
     def __post_init__(self) -> None:
-        if not is_number(self.labels) or self.labels < 1:
-            raise InvalidInput(f"labels must be at least 1, not {self.labels!r}")
+        if not is_whole(self.labels) or self.labels < 1:
+            raise InvalidInput(f"labels must be a whole number of at least 1, not {self.labels!r}")
 
     def explain(self) -> str:
         """In plain words."""
@@ -97,6 +111,10 @@ class LabelsSpent(StopRule):
         if outlook.labels >= self.labels:
             return None
         return f"there will be no more than {outlook.labels:,.0f} labels, and {self.labels:,} are waited for"
+
+    def room(self, spent: Spent) -> float:
+        """The labels that are left."""
+        return max(self.labels - spent.labels, 0)
 
     def check(self, history: Sequence[Estimate]) -> Decision:
         """Enough labels?"""
@@ -132,7 +150,8 @@ class Width(StopRule):
         """Narrow enough?"""
         last = history[-1]
         widest = float(np.max(np.asarray(last.ci.high) - np.asarray(last.ci.low)))
-        why = f"the interval is {widest:.4f} wide, {self.width:g} is wanted"
+        why = "there is no interval yet" if np.isnan(widest) else f"the interval is {widest:.4f} wide"
+        why += f", {self.width:g} is wanted"
         return Decision(bool(widest <= self.width), why, last.guarantee)
 
 
@@ -163,6 +182,10 @@ class Either(StopRule):
         why = [rule.never(outlook) for rule in (self.first, self.second)]
         return None if None in why else "; ".join(one for one in why if one)
 
+    def room(self, spent: Spent) -> float:
+        """The least of both."""
+        return min(self.first.room(spent), self.second.room(spent))
+
     def check(self, history: Sequence[Estimate]) -> Decision:
         """One or the other."""
         a, b = self.first.check(history), self.second.check(history)
@@ -181,6 +204,10 @@ class Both(Either):
     def never(self, outlook: Outlook) -> str | None:
         """If one cannot stop."""
         return self.first.never(outlook) or self.second.never(outlook)
+
+    def room(self, spent: Spent) -> float:
+        """The most of both."""
+        return max(self.first.room(spent), self.second.room(spent))
 
     def check(self, history: Sequence[Estimate]) -> Decision:
         """One and the other."""

@@ -35,7 +35,7 @@ from sondage.study.planning.make import make_plan
 from sondage.study.planning.result import Plan
 from sondage.study.rounds import next_round
 from sondage.study.state import Parts, StudyState
-from sondage.study.stop import Decision, StopRule
+from sondage.study.stop import Decision, Spent, StopRule
 from sondage.study.systems import add_system
 from sondage.types import Id, Ints, is_whole
 
@@ -255,8 +255,12 @@ class Study:
         self._answer_open(answer)
         with Progress("labels", total=int(most), start=self.state.ledger.asked) as progress:
             while self.state.ledger.asked < until:
+                room = np.inf if stop is None else stop.room(self._has_spent())
+                if room < 1:
+                    break
+                left = until - self.state.ledger.asked
                 try:
-                    items = self.ask(int(min(batch or self.design.batch, until - self.state.ledger.asked)))
+                    items = self.ask(int(min(batch or self.design.batch, left, room)))
                 except NothingLeft:
                     break
                 for item in items:
@@ -267,6 +271,11 @@ class Study:
         if stop is not None and stop.peeks and not allow_unsafe:
             return look(self, stop, allow_unsafe)  # an ordinary interval would not hold: the end was chosen
         return self.estimate()
+
+    def _has_spent(self) -> Spent:
+        costs = self.pool.cost
+        dearest = 1.0 if costs is None else float(costs.max())
+        return Spent(self.n_labels, float(self.spent), dearest)
 
     def _answer_open(self, answer: Callable[[Item], Any]) -> None:
         """Items left open by an earlier run come first: they count against the budget already.
