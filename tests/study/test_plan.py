@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.study.planning.problems import labels_in, possible, scored
 
 import sondage as sd
-from sondage.errors import InvalidInput
+from sondage.errors import InvalidInput, NotSupported
 from sondage.measures import Difference
 from sondage.streams import stream
 
@@ -39,7 +39,7 @@ def pilot() -> sd.Study:
 
 
 @pytest.mark.parametrize(
-    "design", ["auto", "uniform", "stratified", "poisson", "importance", "sequential", "ais"]
+    "design", ["auto", "uniform", "stratified", "poisson", "importance", "sequential", "oasis"]
 )
 def test_more_labels_are_never_wider_and_all_of_them_exact(design: str) -> None:
     found = sd.plan(POOL, "f1", design=design, budgets=[50, 100, 400, 1500], **FAST)
@@ -359,3 +359,12 @@ def test_bad_input_is_refused(wrong: dict[str, Any], message: str) -> None:
 
 def test_one_number_will_do_for_budgets() -> None:
     assert sd.plan(POOL, "f1", design="uniform", budgets=100, **FAST).labels.tolist() == [100]  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_foreseen_is_refused() -> None:
+    pool, _ = sd.datasets.synthetic_pool(2000, prevalence=0.1, rng=1)
+    with pytest.raises(NotSupported, match=r"'ais' cannot be planned.*design='auto'"):
+        sd.plan(pool, "f1", design="ais")
+    nothing = sd.Pool.from_arrays(score=np.zeros(1000), threshold=0.5)
+    with pytest.raises(InvalidInput, match="precision cannot be planned: it is 0/0"):
+        sd.plan(nothing, "precision")

@@ -39,6 +39,7 @@ class AIS(Design):
     alias: ClassVar[str] = "ais"
     kind: ClassVar[Kind] = "wr"
     oracles: ClassVar[frozenset[str]] = frozenset({"deterministic", "stochastic"})
+    foreseen: ClassVar[bool] = False
     depth: int = 8
     strata: Strata | int = 256  # type: ignore[assignment]
     batch: int = 50

@@ -198,12 +198,14 @@ class Design(Named, family="sondage.designs"):
     and ``fixed`` draw single items and need None; kinds ``strata`` and ``wor`` need units of several; kind
     ``wr`` takes both. A design with single items must be ``static``: its table may not depend on labels.
     ``batch`` is how many labels it likes to ask for at once. ``estimator`` is the name of the estimator that
-    its rounds belong to, where that is not the usual one of their kind.
+    its rounds belong to, where that is not the usual one of their kind. A plan is made of designs whose
+    widths can be ``foreseen`` before there are labels.
     """
 
     kind: ClassVar[Kind]
     oracles: ClassVar[frozenset[str]] = frozenset({"deterministic"})
     static: ClassVar[bool] = False
+    foreseen: ClassVar[bool] = True
     estimator: ClassVar[str] = ""
     belief: Belief = ScoreBelief()
     strata: Strata | None = None

@@ -145,6 +145,8 @@ def _classes(
     unseen = binomial(uniform, left, drawn)
     tail = [0.5 * (1 - level), 0.5 * (1 + level)]
     low, high = np.quantile(drawn, tail, axis=0)
+    # Far off, draws have a few items anywhere, and the curve has not: the band holds the line all the same.
+    low, high = np.minimum(low, state.curve.rate), np.maximum(high, state.curve.rate)
     assert isinstance(units, CellUnits)
     systems = study.measure.systems(pool)
     for f in range(len(ranks.agreed)):

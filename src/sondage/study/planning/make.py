@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sondage.beliefs.error_curve import CurveState, ErrorCurve
-from sondage.errors import InvalidInput
+from sondage.designs.influence import item_expectation
+from sondage.errors import InvalidInput, NotSupported
 from sondage.pool.units import Units
 from sondage.progress import Progress
 from sondage.streams import stream
@@ -52,10 +53,30 @@ def make_plan(
             f"{'width' if width is not None else 'difference'}= asks for an interval {goal.target:.3g} wide, "
             f"and the whole range of {measure.names[0]} is no wider: ask for less"
         )
+    _check_plannable(state)
     labels = usual_numbers(state) if budgets is None else checked_budgets(state, budgets)
     make = _simulated if by_worlds(state) else _by_formula
     forecast = make(state, sampling, labels, goal if budgets is None else None, int(draws), seed)
     return _plan(state, goal, sampling, forecast, by_worlds(state))
+
+
+def _check_plannable(state: StudyState) -> None:
+    """Refuse what nothing can be said of before its labels are there."""
+    parts, measure = state.parts, state.parts.measure
+    if not parts.design.foreseen:
+        raise NotSupported(
+            f"design {parts.design.alias!r} cannot be planned: where it will look, and so how wide its "
+            "intervals are, is for the labels to say; plan with design='auto' or another"
+        )
+    if parts.pool.labels.finite and not (measure.wide or measure.tangent):
+        with np.errstate(all="ignore"):
+            value = np.asarray(measure.g(item_expectation(parts.pool, measure, state.belief)))
+        if np.isnan(value).any():
+            names = ", ".join(np.array(measure.names)[np.isnan(value)])
+            raise InvalidInput(
+                f"{names} cannot be planned: it is 0/0 whatever the labels are (such as precision where "
+                "nothing is predicted positive)"
+            )
 
 
 def _simulated(
