@@ -195,14 +195,21 @@ def test_bad_arguments_are_named(n: Any, study: Study) -> None:
 
 
 def test_scores_that_order_nothing_are_said_to_be_strange_and_looked_at_from_afar() -> None:
-    """The same predictions, with scores the right way round and turned around."""
+    """The same predictions, with scores the right way round, and turned around inside each class."""
     pool, labels = sd.datasets.synthetic_pool(5_000, prevalence=0.03, rng=3)
     score, prediction = pool.system().score, pool.system().prediction
     assert score is not None
     assert prediction is not None
     said, by_size = [], []
-    for sign, aim in ((1, "f1"), (-1, "f1"), (-1, "accuracy"), (-1, "precision")):
-        turned = sd.Pool.from_arrays(id=pool.ids, score=sign * np.asarray(score), prediction=prediction)
+    sides = [np.asarray(prediction) == one for one in (0, 1)]
+    inside_out = sum(np.where(side, score[side].max() + score[side].min() - score, 0.0) for side in sides)
+    for given, aim in (
+        (score, "f1"),
+        (inside_out, "f1"),
+        (inside_out, "accuracy"),
+        (inside_out, "precision"),
+    ):
+        turned = sd.Pool.from_arrays(id=pool.ids, score=given, prediction=prediction)
         study = sd.create_study(turned, aim, rng=1)
         study.run(labels, budget=100)
         said.append("scores order nothing" in " ".join(str(study.explain()).split()))

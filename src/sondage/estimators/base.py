@@ -69,8 +69,10 @@ class Totals:
     ``prior_cov`` is the covariance that the belief expects of this design, for the guard of samples
     that have shown too little. ``pool_cov`` estimates the covariance of the losses over the pool.
     ``draws`` is how many of the first rows of ``parts`` are draws, where further ones stand for what no draw
-    has shown (None: all). ``counts`` are successes and trials of a plain proportion, ``labelled`` the share
-    of the pool that has a label. ``why`` says why there is no estimate, or none of some coordinates.
+    has shown (None: all). ``moves`` is how many of the first rows are whole moves of the averages, drawn from
+    a belief, over the root of their number. ``counts`` are successes and trials of a plain proportion,
+    ``labelled`` the share of the pool that has a label. ``why`` says why there is no estimate, or none of
+    some coordinates.
     ``increments`` are what each draw by itself says of the totals, where items were drawn one by one.
     ``replicates`` gives (B, d) averages drawn from what a belief holds possible, given random numbers, how
     many, and what is held of where nothing was seen; ``beside`` is (d,) what they would be if the belief
@@ -85,6 +87,7 @@ class Totals:
     pool_cov: Floats
     prior_cov: Floats | None = None
     draws: int | None = None
+    moves: int = 0
     counts: tuple[int, int] | None = None
     labelled: float = 0.0
     exact: bool = False

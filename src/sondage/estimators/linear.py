@@ -54,6 +54,8 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
         value = np.asarray(measure.g(totals.R), dtype=np.float64)
         J = measure.jac(totals.R)
     parts = through(J, totals.parts, measure)
+    if totals.moves:
+        parts[: totals.moves] = _moved(totals, measure, value, parts[: totals.moves])
     widening = np.zeros(measure.m)
     if totals.prior_cov is not None and not totals.exact:
         expected = quadratic(J, totals.prior_cov, measure)
@@ -64,6 +66,19 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
             informative = np.nan_to_num(np.square(seen) / np.square(squares).sum(axis=0))
         widening = GUARD / (GUARD + informative) * np.maximum(expected - seen, 0.0)
     return Linear(value, J, parts, np.nan_to_num(widening))
+
+
+def _moved(totals: Totals, measure: Measure, value: Floats, sloped: Floats) -> Floats:
+    """(B, m) what whole moves of the averages do to each coordinate; by its slope where it is undefined.
+
+    A bounded measure moves less than its slope says where many errors may hide: a standard error made of
+    slopes would be beyond its range.
+    """
+    scale = np.sqrt(totals.moves)
+    with np.errstate(all="ignore"):
+        there = np.asarray(measure.g(totals.R + scale * totals.parts[: totals.moves]))
+    really = (there - value) / scale
+    return np.asarray(np.where(np.isfinite(really), really, sloped))
 
 
 def through(J: Floats, parts: Floats, measure: Measure) -> Floats:

@@ -18,7 +18,7 @@ from sondage.estimators.counts import Counts
 from sondage.estimators.forced import forced_range
 from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.estimators.sample import Sample
-from sondage.measures.base import Measure, wrong_alike
+from sondage.measures.base import wrong_alike
 from sondage.streams import Stream, stream
 from sondage.types import Floats
 
@@ -108,11 +108,12 @@ class Posterior(Estimator):
         settled = forced is not None and bool((forced[0] == forced[1]).all())
         return Totals(
             R,
-            _as_far_as_it_goes(case.measure, R, moves) / np.sqrt(_SPREAD),
+            moves / np.sqrt(_SPREAD),
             kish(weight * bearing(case.measure, told)),
             max(float(len(seen)), 1.0),
             pool_cov,
             draws=0,
+            moves=_SPREAD,
             labelled=len(seen) / N,
             exact=settled or not bool((left[~strata.determined] > 0).any()),
             notes=_notes(case, known, strata, loss),
@@ -129,19 +130,6 @@ class Posterior(Estimator):
         state = case.belief.step(before, Seen(seen.unit, seen.row, seen.y))
         assert isinstance(state, CurveState)
         return state
-
-
-def _as_far_as_it_goes(measure: Measure, R: Floats, moves: Floats) -> Floats:
-    """(B, d) moves of the averages, none longer than what the measure makes of it.
-
-    A bounded measure moves less than its slope says where many errors may hide: a standard error made
-    of such slopes would be beyond its range.
-    """
-    with np.errstate(all="ignore"):
-        really = np.linalg.norm(np.nan_to_num(measure.g(R + moves) - measure.g(R)), axis=1)
-        sloped = np.linalg.norm(np.nan_to_num(moves @ measure.jac(R).T), axis=1)
-    share = np.divide(really, sloped, out=np.ones(len(moves)), where=sloped > 0)
-    return np.asarray(np.minimum(share, 1.0)[:, None] * moves)
 
 
 def _notes(case: Case, known: Floats, strata: PostStrata, loss: Floats) -> tuple[str, ...]:
