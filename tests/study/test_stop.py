@@ -284,3 +284,37 @@ def test_only_rules_are_put_together() -> None:
             make()
     with pytest.raises(InvalidInput, match="whole number"):
         LabelsSpent(1.5)  # type: ignore[arg-type]
+
+
+def test_an_interval_that_does_not_allow_for_looking_says_so_after_a_stop() -> None:
+    pool, answers = sd.datasets.synthetic_pool(3000, prevalence=0.3, rng=1)
+    study = sd.create_study(pool, "f1", rng=1, budget=1000)
+    looked_at = study.run(answers, stop=Width(0.2))
+    assert looked_at.interval == "calibrated"
+    assert not any("stop rule" in one for one in looked_at.warnings)
+    assert any("does not allow for that" in one for one in study.estimate().warnings)
+    assert not any("stop rule" in one for one in study.estimate(interval="calibrated").warnings)
+    other = sd.create_study(pool, "f1", rng=1, budget=300)
+    other.run(answers, stop=LabelsSpent(60))
+    assert not any("stop rule" in one for one in other.estimate().warnings)
+
+
+def test_looks_at_the_calibrated_interval_are_no_more_often_than_was_tested() -> None:
+    pool, answers = sd.datasets.synthetic_pool(3000, prevalence=0.3, rng=1)
+    study = sd.create_study(pool, "f1", rng=1, budget=240)
+    study.run(answers, stop=Width(1e-6))
+    looked = [one.n_labels for one in study._history]
+    assert looked == [25, 75, 125, 175, 225]
+
+
+def test_several_systems_are_named() -> None:
+    rng = np.random.default_rng(1)
+    systems = {name: {"score": rng.normal(size=300), "threshold": 0.0} for name in ("old", "new")}
+    pool = sd.Pool.from_arrays(systems=systems)
+    both = [
+        sd.measures.FBeta(system="old"),
+        sd.measures.FBeta(system="new"),
+        sd.measures.Recall(system="new"),
+    ]
+    study = sd.create_study(pool, both, rng=1)
+    assert study.measure.names == ("f1 of old", "f1 of new", "recall")

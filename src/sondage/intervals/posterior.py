@@ -25,6 +25,8 @@ _ASSUMES = {
 }
 _SMALL = 10.0
 _BEYOND, _MOST = 5.0, 20_000
+BETWEEN_LOOKS = 50
+"""Labels between two looks at ``Calibrated`` in the simulations that set its level."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Calibrated(PosteriorInterval):
         """What the draws rest on; looking is allowed."""
         return (
             _ASSUMES[self.tail],
-            "looks are about as rare as in the simulations that set its level, every 50 labels",
+            f"looks are about as rare as in the simulations that set its level, every {BETWEEN_LOOKS} labels",
         )
 
     def limits(

@@ -43,8 +43,13 @@ class Stack(Measure):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all."""
-        return tuple(name for one in self.measures for name in one.names)
+        """The names of all; those that are the same for several systems have their system's name."""
+        plain = [name for one in self.measures for name in one.names]
+        systems = [getattr(one, "system", None) for one in self.measures for _ in one.names]
+        return tuple(
+            name if system is None or plain.count(name) == 1 else f"{name} of {system}"
+            for name, system in zip(plain, systems, strict=True)
+        )
 
     @property
     def d(self) -> int:

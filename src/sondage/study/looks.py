@@ -10,6 +10,7 @@ import numpy as np
 from sondage.designs.influence import unit_spread
 from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import Interval
+from sondage.intervals.posterior import BETWEEN_LOOKS
 from sondage.study.estimate import Estimate
 from sondage.study.stop import Outlook, StopRule, check_safety
 
@@ -40,6 +41,12 @@ def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | 
     )
     check_safety(rule, estimate, allow_unsafe)
     return estimate
+
+
+def labels_between(study: Study, rule: StopRule, allow_unsafe: bool) -> int:
+    """Labels that should come between two looks: as many as where looking was tested."""
+    tested = rule.peeks and not allow_unsafe and _safe_intervals(study) == (CALIBRATED,)
+    return BETWEEN_LOOKS if tested else 1
 
 
 def _safe_intervals(study: Study) -> tuple[str, ...]:

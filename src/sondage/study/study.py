@@ -30,12 +30,12 @@ from sondage.study.budget import Cost
 from sondage.study.estimate import Estimate
 from sondage.study.html import study_table
 from sondage.study.item import Item
-from sondage.study.looks import look, warn_if_never
+from sondage.study.looks import labels_between, look, warn_if_never
 from sondage.study.planning.make import make_plan
 from sondage.study.planning.result import Plan
 from sondage.study.rounds import next_round
 from sondage.study.state import Parts, StudyState
-from sondage.study.stop import Decision, Spent, StopRule
+from sondage.study.stop import SAFE, Decision, Spent, StopRule
 from sondage.study.systems import add_system
 from sondage.types import Id, Ints, is_whole
 
@@ -48,6 +48,10 @@ _MANY_CORRECTED = 0.01
 _CORRECTED = (
     "more than 1 % of the labels were corrected since the first look at a stop rule: its promise holds "
     "only if the result did not prompt the corrections"
+)
+_ENDED_BY_LOOKING = (
+    "a stop rule that looks at intervals said that it is enough, and this interval does not allow for that: "
+    "see the one that should_stop() and run(stop=) looked at"
 )
 
 
@@ -64,6 +68,7 @@ class Study:
         self.state = StudyState(name, parts, journal)
         self.units, self.belief = self.state.units, self.state.belief
         self._history: list[Estimate] = []
+        self._ended_by_looking = False
         self._corrections_before = 0
 
     def __repr__(self) -> str:
@@ -179,7 +184,10 @@ class Study:
             cost=self.spent,
         )
         # The same random numbers at every look: intervals differ by what the labels say alone.
-        return assess(case, question, stream(self.parts.seed, "interval"))
+        estimate = assess(case, question, stream(self.parts.seed, "interval"))
+        if self._ended_by_looking and estimate.guarantee not in SAFE:
+            estimate = replace(estimate, warnings=(*estimate.warnings, _ENDED_BY_LOOKING))
+        return estimate
 
     def region(
         self,
@@ -252,6 +260,8 @@ class Study:
         if stop is not None:
             look(self, stop, allow_unsafe)
             warn_if_never(self, stop, most)
+        between = 1 if stop is None else labels_between(self, stop, allow_unsafe)
+        looked = self.state.ledger.asked - between
         self._answer_open(answer)
         with Progress("labels", total=int(most), start=self.state.ledger.asked) as progress:
             while self.state.ledger.asked < until:
@@ -266,7 +276,10 @@ class Study:
                 for item in items:
                     self.tell(item.id, answer(item))
                 progress.at(self.state.ledger.asked)
-                if stop is not None and self.should_stop(stop, allow_unsafe=allow_unsafe).stop:
+                if stop is None or self.state.ledger.asked - looked < between:
+                    continue
+                looked = self.state.ledger.asked
+                if self.should_stop(stop, allow_unsafe=allow_unsafe).stop:
                     break
         if stop is not None and stop.peeks and not allow_unsafe:
             return look(self, stop, allow_unsafe)  # an ordinary interval would not hold: the end was chosen
@@ -302,7 +315,9 @@ class Study:
         elif corrections - self._corrections_before > _MANY_CORRECTED * estimate.n_labels:
             estimate = replace(estimate, warnings=(*estimate.warnings, _CORRECTED))
         self._history.append(estimate)
-        return rule.check(self._history)
+        decision = rule.check(self._history)
+        self._ended_by_looking |= decision.stop and rule.peeks
+        return decision
 
     # ---- what there is ---------------------------------------------------------------------------
 
