@@ -9,7 +9,7 @@ import pytest
 
 import sondage as sd
 from sondage import Above, Below, CostSpent, Decided, Until
-from sondage.errors import InvalidInput, NotSupported
+from sondage.errors import InvalidInput, NothingLeft, NotSupported
 from sondage.study.stop import LabelsSpent, StopRule, Width, weaker
 from sondage.testing.designs import small_pool
 from sondage.testing.stop_rules import StopRuleSuite, make_estimate
@@ -318,3 +318,10 @@ def test_several_systems_are_named() -> None:
     ]
     study = sd.create_study(pool, both, rng=1)
     assert study.measure.names == ("f1 of old", "f1 of new", "recall")
+
+
+def test_a_budget_that_pays_for_nothing_is_said() -> None:
+    pool = sd.Pool.from_arrays(score=np.linspace(-1, 1, 50), threshold=0.0, cost=np.full(50, 5.0))
+    study = sd.create_study(pool, "accuracy", budget=sd.Cost(3), rng=1)
+    with pytest.raises(NothingLeft, match="does not pay for another item"):
+        study.run(lambda item: 1)

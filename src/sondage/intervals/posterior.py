@@ -113,7 +113,7 @@ class Calibrated(PosteriorInterval):
     """The posterior interval at a level so high that one may look at it often.
 
     Its chance of missing is ``share`` of what is asked for: at 95 % that is 99.75 %. Looked at every 50
-    labels up to 2,000, it missed F1 at some look in 1 of 320 studies of four real pools (``python -m
+    labels up to 2,000, it missed F1 at some look in none of 320 studies of four real pools (``python -m
     benchmarks auto --parts looks``). That is evidence, no proof: it rests on what the posterior interval
     assumes.
     """

@@ -272,6 +272,8 @@ class Study:
                 try:
                     items = self.ask(int(min(batch or self.design.batch, left, room)))
                 except NothingLeft:
+                    if not self.state.ledger.asked:
+                        raise  # the budget does not pay for a single item
                     break
                 for item in items:
                     self.tell(item.id, answer(item))
