@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dposv, dtrtri
 from scipy.special import expit
 
 from sondage.types import Floats, Ints
@@ -19,6 +19,8 @@ from sondage.types import Floats, Ints
 _STEPS = 50
 _CONVERGED = 1e-9
 _HALVINGS = 20
+_PIECE = 2**17
+"""Products up to which a piece is one."""
 
 
 @dataclass(frozen=True)
@@ -189,14 +191,29 @@ class CurveFit:
         """
         curves, J, C = self.curves, self.curves.knots, len(self.curves.priors)
         root = np.linalg.cholesky(self.hessian)
-        theta = self.theta + self._factor * solve_triangular(root.T, normal.T, lower=False).T
+        inverse, _ = dtrtri(root, lower=1)
+        theta = self.theta + self._factor * in_pieces(normal, inverse)
         knots = theta[:, : C * J].reshape(-1, C, J)  # a view: what follows is done to theta
         drop = fall * np.arange(J)
         for c, last in enumerate(np.ceil(outermost).astype(np.int64).tolist()):
             # eta_j <= eta_(j-1) - fall, one after the other, is a running minimum of eta_j + j fall.
             tail = knots[:, c, last:] + drop[last:]
             knots[:, c, last:] = np.minimum.accumulate(tail, axis=1) - drop[last:]
-        return np.asarray(expit(theta @ curves.basis.T))
+        return np.asarray(expit(in_pieces(theta, curves.basis.T)))
+
+
+def in_pieces(a: Floats, b: Floats) -> Floats:
+    """``a @ b``, some rows at a time: for more BLAS would start threads, which cost more than they save here.
+
+    >>> a, b = np.arange(6000.0).reshape(-1, 3), np.eye(3)
+    >>> bool((in_pieces(a, b) == a).all())
+    True
+    """
+    rows = max(_PIECE // b.size, 1)
+    out = np.empty((len(a), b.shape[1]))
+    for begin in range(0, len(a), rows):
+        np.matmul(a[begin : begin + rows], b, out=out[begin : begin + rows])
+    return out
 
 
 def sums_by(values: Floats | Ints, group: Ints, count: int | None = None) -> Floats:

@@ -60,7 +60,7 @@ def _at_most(rate: Floats, n: Floats, seen: Floats, curve: Ints) -> Floats:
         below, above = np.full(len(rows), -_FURTHEST), np.zeros(len(rows))
         for _ in range(_HALVINGS):
             middle = 0.5 * (below + above)
-            fits = expit(log_odds + middle[:, None]) @ told <= most[c]
+            fits = np.einsum("bu,u->b", expit(log_odds + middle[:, None]), told) <= most[c]
             below, above = np.where(fits, middle, below), np.where(fits, above, middle)
         out = out.copy() if out is rate else out
         out[np.ix_(rows, mine)] = expit(log_odds + below[:, None])

@@ -96,7 +96,7 @@ class Posterior(Estimator):
         def replicates(source: Stream, count: int, tail: Tail) -> Floats:
             rates = belief.rates(state, source, count, tail, around)[:, unit]
             wrong = binomial(source.uniform(rates.size).reshape(rates.shape), left, rates)
-            return np.asarray(all_right + wrong @ jump)
+            return np.asarray(all_right + np.einsum("bk,kd->bd", wrong, jump))
 
         # Mean squares around the estimate, and not the curvature at it: far from the boundary rates are so
         # small there that it would see nothing to doubt.
