@@ -105,7 +105,7 @@ class Chunk:
 
 def _rows(part: str, name: str, pool: sd.Pool, labels: dict[Any, Any], args: argparse.Namespace) -> list[Row]:
     rows: list[Row] = []
-    rivals = {"ais": (pool, labels)} if args.ais and part != "broken" else {}
+    rivals = {"ais": (pool, labels)} if args.ais else {}
     if rivals and part == "real" and has_calibrated(name):
         # Cells by the margins and calibrated chances to start from, or both by the probabilities.
         rivals["calibrated ais"] = load(name, "beside")
@@ -164,6 +164,8 @@ def _errors_by(
 ) -> dict[int, Floats]:
     """Squared errors of F1 by another design at every budget; nothing where they are all exact."""
     budgets = [one for one in COMPARED if one < len(pool)]
+    if not budgets:
+        return {}
     frame = sd.simulate(
         pool, labels, "f1", design=design, budgets=budgets, repeats=args.ais, batch=50, rng=args.seed,
         workers=args.workers,
