@@ -13,7 +13,7 @@ from sondage.study.budget import Cost
 from sondage.study.planning.possible import has_curves
 from sondage.study.planning.result import Goal
 from sondage.study.state import StudyState
-from sondage.types import Ints
+from sondage.types import Ints, is_number
 
 USUAL = (25, 50, 100, 250, 500, 1000, 2000)
 """Numbers of labels that a plan looks at unless it is told others."""
@@ -36,11 +36,9 @@ def checked_goal(width: Any, difference: Any, power: Any, level: float) -> Goal:
     if width is not None and difference is not None:
         raise InvalidInput("pass width= or difference=, not both: a plan is for one of them")
     for name, value in (("width", width), ("difference", difference)):
-        number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-        if value is not None and not (number and np.isfinite(value) and value > 0):
+        if value is not None and not (is_number(value) and np.isfinite(value) and value > 0):
             raise InvalidInput(f"{name}= must be a number above 0, not {value!r}")
-    number = isinstance(power, (int, float, np.number)) and not isinstance(power, bool)
-    if not (number and 0 < power < 1):
+    if not (is_number(power) and 0 < power < 1):
         raise InvalidInput(f"power= must be between 0 and 1, not {power!r}")
     if power <= 0.5 * (1 - level):
         raise InvalidInput(
