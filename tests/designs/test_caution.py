@@ -153,7 +153,7 @@ def test_scores_are_not_strange_where_one_side_is_never_asked() -> None:
 
 def test_the_numbers_of_the_rules() -> None:
     """Changed on purpose only: the tables of the documentation were made with them."""
-    assert Caution(0.03, 0.5, 200, True, 0.6, 100, 2, True) == RATIO
+    assert Caution(0.05, 0.5, 200, True, 0.6, 100, 2, True) == RATIO
     assert Caution(0.5, 1.0, 300, False, 0.0, np.inf, 5, False) == MEAN
     assert Caution(0.1, 0.0, 0, False, 0.0, 100, 5, True) == SHARED
 

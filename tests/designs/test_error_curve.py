@@ -116,13 +116,14 @@ def written_out(problem: Problem, n: int, floor: float) -> Floats:
     others = np.where(positive, predicted**-2 + (missed / P**2) ** 2, (hits / P**2) ** 2)
     spread = size * np.sqrt(rate * (1 - rate))
 
-    def f1_alone(weight: float) -> float:
-        """Variance of F1 with Neyman's quotas for F1 and the others."""
+    def variance(own: Floats, weight: float) -> float:
+        """With Neyman's quotas for F1 and the others."""
         quota = spread * np.sqrt(f1 + weight * others)
-        return float((f1 * spread**2 / quota).sum() * quota.sum())
+        return float((own * spread**2 / quota).sum() * quota.sum())
 
-    weight = max(
-        one for one in (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0) if f1_alone(one) <= 1.05 * f1_alone(0.0)
+    weight = min(
+        (one for one in (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0) if variance(f1, one) <= 1.05 * variance(f1, 0)),
+        key=lambda one: variance(f1, one) * variance(others, one) ** 0.25,
     )
     a = np.sqrt(f1 + weight * others)
 
@@ -142,7 +143,7 @@ def written_out(problem: Problem, n: int, floor: float) -> Floats:
     boundary = [np.average(curve[side & near], weights=size[side & near]) for side in (positive, ~positive)]
     strange = max(1 - sum(boundary), 0) if known else 0.0
     early = max(0.5 * balance, 0.6 * strange) * min(1, 200 / max(known, 1))
-    by_size = np.clip(min(1, np.sqrt(100 / max(known, 1))) * left(doubted), max(0.03, early), 0.9)
+    by_size = np.clip(min(1, np.sqrt(100 / max(known, 1))) * left(doubted), max(0.05, early), 0.9)
     even = max(max(0.1, 0.2 * n / (n + known + 50)) * (1 - by_size), floor)
     by_size = min(by_size, 1 - even)
     reach = state.ranks.reach

@@ -109,7 +109,7 @@ def strangeness(rate: Floats, ranks: Ranks) -> Floats:
     return np.asarray(np.clip(1.0 - together, 0.0, 1.0))
 
 
-RATIO = Caution(least=0.03, early=0.5, until=200.0, rival=True, strange=0.6, doubt=2.0)
+RATIO = Caution(least=0.05, early=0.5, until=200.0, rival=True, strange=0.6, doubt=2.0)
 """For measures that divide by what labels decide, such as F1: a uniform sample often does badly there."""
 MEAN = Caution(least=0.5, early=1.0, until=300.0, fade=np.inf, scaled=False)
 """For means over items that are known: there is less to gain, so less is risked."""
