@@ -9,7 +9,8 @@ import numpy as np
 
 from sondage.beliefs.base import Belief
 from sondage.beliefs.curve_fit import sums_by
-from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
+from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.ranks import Ranks
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
 from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.influence import is_mean_over_pool, unseen_variances

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
+from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.ranks import Ranks
 from sondage.designs.base import Problem
 from sondage.designs.influence import unseen_variances
 from sondage.designs.place import predicted_words

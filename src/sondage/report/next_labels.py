@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sondage.beliefs.error_curve import CurveState, ErrorCurve, Ranks
+from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.ranks import Ranks
 from sondage.designs.base import Problem, Table
 from sondage.designs.error_curve import ErrorCurveDesign
 from sondage.designs.place import predicted_words

@@ -66,7 +66,7 @@ def warn_if_never(study: Study, rule: StopRule, most: float) -> None:
     """Warn of a rule that cannot stop before the labels end, ``most`` of them being asked in all."""
     why = rule.never(outlook(study, most))
     if why:
-        warnings.warn(f"this stop rule may never stop labelling early: {why}", stacklevel=3)
+        warnings.warn(f"this stop rule may never stop labelling early: {why}", stacklevel=4)
 
 
 def outlook(study: Study, most: float) -> Outlook:

@@ -10,32 +10,32 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from sondage.designs.base import Problem
-from sondage.errors import Conflict, InvalidInput, NothingLeft
-from sondage.estimators import Case, Estimator, Sample, estimate_totals, estimator_for
+from sondage.errors import Conflict, InvalidInput
+from sondage.estimators import Case, Estimator, Sample, estimate_totals
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.estimators.tangent import tangent_cases
-from sondage.frames import frame_of
 from sondage.intervals.base import Alternative, Interval
 from sondage.intervals.region import Region, region
 from sondage.journal import Journal
 from sondage.measures import Measure, PerGroup, Where, for_system, resolve
 from sondage.pool.pool import Pool
-from sondage.progress import Progress
 from sondage.registry import Named
 from sondage.streams import stream
-from sondage.study.answers import answerer, checked_answers, withdrawal
+from sondage.study.answers import checked_answers, withdrawal
 from sondage.study.assess import Question, assess, checked_level, effective_labels
 from sondage.study.belief_report import BeliefReport, belief_report
 from sondage.study.budget import Cost
 from sondage.study.estimate import Estimate
 from sondage.study.html import study_table
 from sondage.study.item import Item
-from sondage.study.looks import labels_between, look, warn_if_never
+from sondage.study.labels import labels_frame
+from sondage.study.looks import look
+from sondage.study.loop import run
 from sondage.study.planning.make import make_plan
 from sondage.study.planning.result import Plan
 from sondage.study.rounds import next_round
 from sondage.study.state import Parts, StudyState
-from sondage.study.stop import SAFE, Decision, Spent, StopRule
+from sondage.study.stop import SAFE, Decision, StopRule
 from sondage.study.systems import add_system
 from sondage.types import Id, Ints, is_whole
 
@@ -248,58 +248,7 @@ class Study:
         design likes it). ``allow_unsafe`` is handed to ``should_stop``. Where ``stop`` looked at
         intervals, the estimate has the interval that it looked at.
         """
-        answer = answerer(oracle)
-        for name, value in (("budget", budget), ("batch", batch)):
-            if value is not None and (not is_whole(value) or value < 1):
-                raise InvalidInput(f"run({name}=) takes a whole number above 0, not {value!r}")
-        self.state.catch_up()
-        until = np.inf if budget is None else self.state.ledger.asked + budget
-        if budget is None and self.parts.budget is None and stop is None:
-            raise InvalidInput("run() needs budget= or stop=, because the study has no budget")
-        most = min(until, len(self.pool), self.state.ledger.asked + self.remaining)
-        if stop is not None:
-            look(self, stop, allow_unsafe)
-            warn_if_never(self, stop, most)
-        between = 1 if stop is None else labels_between(self, stop, allow_unsafe)
-        looked = self.state.ledger.asked - between
-        self._answer_open(answer)
-        with Progress("labels", total=int(most), start=self.state.ledger.asked) as progress:
-            while self.state.ledger.asked < until:
-                room = np.inf if stop is None else stop.room(self._has_spent())
-                if room < 1:
-                    break
-                left = until - self.state.ledger.asked
-                try:
-                    items = self.ask(int(min(batch or self.design.batch, left, room)))
-                except NothingLeft:
-                    if not self.state.ledger.asked:
-                        raise  # the budget does not pay for a single item
-                    break
-                for item in items:
-                    self.tell(item.id, answer(item))
-                progress.at(self.state.ledger.asked)
-                if stop is None or self.state.ledger.asked - looked < between:
-                    continue
-                looked = self.state.ledger.asked
-                if self.should_stop(stop, allow_unsafe=allow_unsafe).stop:
-                    break
-        if stop is not None and stop.peeks and not allow_unsafe:
-            return look(self, stop, allow_unsafe)  # an ordinary interval would not hold: the end was chosen
-        return self.estimate()
-
-    def _has_spent(self) -> Spent:
-        costs = self.pool.cost
-        dearest = 1.0 if costs is None else float(costs.max())
-        return Spent(self.n_labels, float(self.spent), dearest)
-
-    def _answer_open(self, answer: Callable[[Item], Any]) -> None:
-        """Items left open by an earlier run come first: they count against the budget already.
-
-        An item is also open where opinions are tied: that takes a further one, not the same again.
-        """
-        for item in self.open_items():
-            if any(not answers for answers in self.state.ledger.answers(self.pool.row_of(item.id))):
-                self.tell(item.id, answer(item))
+        return run(self, oracle, budget, stop, batch, allow_unsafe)
 
     def should_stop(
         self, rule: StopRule, *, interval: str | Interval | None = None, allow_unsafe: bool = False
@@ -443,23 +392,7 @@ class Study:
         One row per labelled item, in the order asked; with a stochastic oracle, one per answer.
         """
         self.state.catch_up()
-        ledger, sample = self.state.ledger, self.state.ledger.sample
-        kind = sample.kinds[0] if sample.kinds else "strata"
-        weight = estimator_for(kind, self.design.estimator).weights(self.case(self.measure))
-        total = np.bincount(ledger.slots, weights=weight, minlength=ledger.asked)
-        chance = np.where(np.isnan(sample.pi), sample.p, sample.pi)[sample.new]
-        if kind == "strata":  # no chance of its own: the share of its cell that was asked
-            units = ledger.asked_units
-            chance = (np.bincount(units, minlength=self.units.count) / self.units.size)[units]
-        told = np.flatnonzero(ledger.status == ANSWERED)
-        return frame_of(
-            {
-                "id": [self.pool.id_of(row) for row in ledger.asked_rows[told].tolist()],
-                "label": [self.pool.labels.decode(code) for code in ledger.labels[told].tolist()],
-                "probability": chance[told].tolist(),
-                "weight": total[told].tolist(),
-            }
-        )
+        return labels_frame(self.state)
 
     def _items(self, slots: Ints) -> list[Item]:
         """Items as an oracle sees them; why each was asked is said when somebody wants to know."""

@@ -1,0 +1,85 @@
+"""The closed loop: ask, let the oracle answer, look, until it is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sondage.errors import InvalidInput, NothingLeft
+from sondage.progress import Progress
+from sondage.study.answers import answerer
+from sondage.study.estimate import Estimate
+from sondage.study.item import Item
+from sondage.study.looks import labels_between, look, warn_if_never
+from sondage.study.stop import Spent, StopRule
+from sondage.types import Id, is_whole
+
+if TYPE_CHECKING:
+    from sondage.study.study import Study
+
+
+def run(
+    study: Study,
+    oracle: Mapping[Id, Any] | Callable[[Item], Any],
+    budget: int | None,
+    stop: StopRule | None,
+    batch: int | None,
+    allow_unsafe: bool,
+) -> Estimate:
+    """What ``Study.run`` does."""
+    answer = answerer(oracle)
+    for name, value in (("budget", budget), ("batch", batch)):
+        if value is not None and (not is_whole(value) or value < 1):
+            raise InvalidInput(f"run({name}=) takes a whole number above 0, not {value!r}")
+    study.state.catch_up()
+    ledger = study.state.ledger
+    until = np.inf if budget is None else ledger.asked + budget
+    if budget is None and study.parts.budget is None and stop is None:
+        raise InvalidInput("run() needs budget= or stop=, because the study has no budget")
+    most = min(until, len(study.pool), ledger.asked + study.remaining)
+    if stop is not None:
+        look(study, stop, allow_unsafe)
+        warn_if_never(study, stop, most)
+    between = 1 if stop is None else labels_between(study, stop, allow_unsafe)
+    looked = ledger.asked - between
+    _answer_open(study, answer)
+    with Progress("labels", total=int(most), start=ledger.asked) as progress:
+        while ledger.asked < until:
+            room = np.inf if stop is None else stop.room(_spent(study))
+            if room < 1:
+                break
+            try:
+                items = study.ask(int(min(batch or study.design.batch, until - ledger.asked, room)))
+            except NothingLeft:
+                if not ledger.asked:
+                    raise  # the budget does not pay for a single item
+                break
+            for item in items:
+                study.tell(item.id, answer(item))
+            progress.at(ledger.asked)
+            if stop is None or ledger.asked - looked < between:
+                continue
+            looked = ledger.asked
+            if study.should_stop(stop, allow_unsafe=allow_unsafe).stop:
+                break
+    if stop is not None and stop.peeks and not allow_unsafe:
+        return look(study, stop, allow_unsafe)  # an ordinary interval would not hold: the end was chosen
+    return study.estimate()
+
+
+def _spent(study: Study) -> Spent:
+    costs = study.pool.cost
+    dearest = 1.0 if costs is None else float(costs.max())
+    return Spent(study.n_labels, float(study.spent), dearest)
+
+
+def _answer_open(study: Study, answer: Callable[[Item], Any]) -> None:
+    """Items left open by an earlier run come first: they count against the budget already.
+
+    An item is also open where opinions are tied: that takes a further one, not the same again.
+    """
+    for item in study.open_items():
+        if any(not answers for answers in study.state.ledger.answers(study.pool.row_of(item.id))):
+            study.tell(item.id, answer(item))
