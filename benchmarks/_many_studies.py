@@ -21,6 +21,7 @@ import sondage as sd
 from sondage.beliefs.error_curve import CurveState, ErrorCurve, strength_of_curve
 from sondage.binomial import binomial
 from sondage.designs.error_curve import ErrorCurveDesign, Thought, cautious
+from sondage.designs.influence import least_value
 from sondage.designs.joint import joint
 from sondage.designs.sharing import shares, shortfall
 from sondage.estimators.base import Totals
@@ -30,7 +31,7 @@ from sondage.streams import stream
 from sondage.types import Floats, Ints
 
 MEASURES = ("f1", "precision", "recall", "accuracy")
-_NOTHING, _LEAST_VALUE = 1e-9, 0.05
+_NOTHING = 1e-9
 _NEWTON, _CLOSE, _LONGEST = 30, 1e-3, 5.0
 """Newton's steps: at most so many, until one is so short (what is left is its square), none longer."""
 _LITTLE = 10.0
@@ -65,10 +66,10 @@ class Values:
             [np.divide(up, down, out=np.zeros(np.shape(up)), where=down > 1e-12) for up, down in out], axis=-1
         )
 
-    def slopes(self, errors: Floats, measure: int) -> Floats:
-        """(..., 2) what one more false positive and one more miss take from a measure."""
+    def slopes(self, errors: Floats, measure: int, least: float) -> Floats:
+        """(..., 2) what one more false positive and one more miss take from a measure, if it is ``least``."""
         towards = np.array([self.predicted, self.items - self.predicted]) / 2
-        errors = self._away_from_nothing(errors, towards, measure)
+        errors = self._away_from_nothing(errors, towards, measure, least)
         false, missed = errors[..., 0], errors[..., 1]
         hits = self.predicted - false
         positives, value = hits + missed, self.g(errors)[..., measure]
@@ -81,20 +82,20 @@ class Values:
             return np.stack([missed, hits], axis=-1) / np.square(positives)[..., None]
         return np.stack([one, one], axis=-1) / self.items
 
-    def _away_from_nothing(self, errors: Floats, towards: Floats, measure: int) -> Floats:
+    def _away_from_nothing(self, errors: Floats, towards: Floats, measure: int, least: float) -> Floats:
         """Where the value is next to nothing: the least step to ``towards`` at which it is not."""
-        if self.g(towards)[measure] < _LEAST_VALUE:
+        if self.g(towards)[measure] < least:
             return errors
         below, above = np.zeros(np.shape(errors)[:-1]), np.ones(np.shape(errors)[:-1])
-        low = self.g(errors)[..., measure] < _LEAST_VALUE
+        low = self.g(errors)[..., measure] < least
         if not low.any():
             return errors
         for _ in range(40):
             middle = 0.5 * (below + above)
             there = self.g((1 - middle)[..., None] * errors + middle[..., None] * towards)[..., measure]
             below, above = (
-                np.where(there < _LEAST_VALUE, middle, below),
-                np.where(there < _LEAST_VALUE, above, middle),
+                np.where(there < least, middle, below),
+                np.where(there < least, above, middle),
             )
         step = np.where(low, above, 0.0)[..., None]
         return np.asarray((1 - step) * errors + step * towards)
@@ -180,7 +181,7 @@ class ManyStudies:
         rate = np.clip((counts.wrong + own * curve) / (counts.n + own), _NOTHING, 1 - _NOTHING)
         errors = self.errors(counts.wrong + (size - counts.n) * rate)
         aims = (0, 1, 2) if self.aim == "f1" else (MEASURES.index(self.aim),)
-        squares = np.square([self.values.slopes(errors, one) for one in aims])
+        squares = np.square([self.values.slopes(errors, one, least_value(known)) for one in aims])
         jumps = np.where(self.positive, squares[..., :1], squares[..., 1:])
         thought = Thought(curve, rate, own + counts.n, joint(jumps * rate * (1 - rate), size))
         return cautious(self.caution, thought, self.ranks, (known, more)).total

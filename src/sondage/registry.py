@@ -65,7 +65,13 @@ class Named:
         kind = cls._known.get(name)
         if kind is None:
             family = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", Named._families[cls._family].__name__).lower()
-            near = difflib.get_close_matches(name.lower(), cls.catalogue(), n=1)
+            # Scikit-learn's functions end in _score where its scorers, and our measures, do not.
+            plain = name.lower().removesuffix("_score")
+            near = (
+                [plain]
+                if plain in cls.catalogue()
+                else difflib.get_close_matches(plain, cls.catalogue(), n=1)
+            )
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise InvalidInput(
                 f"unknown {family} {name!r}: {hint}known are {', '.join(map(repr, cls.catalogue()))}"
@@ -80,10 +86,14 @@ class Named:
 
     def config(self) -> dict[str, Any]:
         """What is needed to make this part again: alias and options, as plain JSON values."""
-        options = {
-            field.name: _plain(getattr(self, field.name))
-            for field in dataclasses.fields(self)  # type: ignore[arg-type]
-        }
+        try:
+            fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        except TypeError:
+            raise InvalidInput(
+                f"{type(self).__name__} must be a dataclass, whose fields are its options: put "
+                "@dataclass(frozen=True) above the class"
+            ) from None
+        options = {field.name: _plain(getattr(self, field.name)) for field in fields}
         # A subclass without an alias of its own must not come back as its parent.
         mine = self._known.get(self.alias) is type(self)
         alias = self.alias if mine else type(self).__qualname__

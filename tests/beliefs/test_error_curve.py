@@ -387,6 +387,16 @@ def test_a_class_whose_scores_are_all_the_same_has_one_position() -> None:
     assert not state.ranks.at.any()
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_without_an_order_labels_say_what_the_rate_of_a_class_is(classes: int) -> None:
+    pool = Pool.from_arrays(prediction=np.resize(np.arange(classes), 600), labels=list(range(classes)))
+    units, belief, state = started(pool)
+    rows = np.flatnonzero(np.asarray(pool.system().prediction) == 0)[:100]
+    after = stepped(belief, state, units, rows, np.r_[np.ones(2), np.zeros(98)])
+    of_it = units.unit_of(rows)[0]
+    assert 0.01 < after.curve.rate[of_it] < 0.03  # two of a hundred, and not two of a hundred and one half
+
+
 @pytest.mark.parametrize("errors", [0, 1, 2, 9])
 def test_the_fewer_errors_were_seen_the_looser_are_drawn_curves_beyond_them(errors: int) -> None:
     """Bends beyond the outermost error: the variance that ``loose`` adds, over the square of one and them."""

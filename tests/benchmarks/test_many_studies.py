@@ -119,10 +119,10 @@ def test_slopes_are_those_of_the_values() -> None:
             (values.g(errors + move)[k] - values.g(errors - move)[k]) / (2 * step)
             for move in (np.array([step, 0.0]), np.array([0.0, step]))
         ]
-        np.testing.assert_allclose(np.abs(numeric), values.slopes(errors, k), rtol=1e-5, atol=1e-12)
+        np.testing.assert_allclose(np.abs(numeric), values.slopes(errors, k, 0.05), rtol=1e-5, atol=1e-12)
 
 
 def test_next_to_nothing_misses_still_matter() -> None:
     values = Values(200.0, 5000.0)
     assert values.g(np.array([199.9, 10.0]))[0] < 0.05
-    assert values.slopes(np.array([199.9, 10.0]), 0)[1] > 1e-6
+    assert values.slopes(np.array([199.9, 10.0]), 0, 0.05)[1] > 1e-6

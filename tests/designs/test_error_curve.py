@@ -211,6 +211,18 @@ def test_the_spread_is_that_of_the_error_times_its_influence() -> None:
     np.testing.assert_allclose(found, influence**2 * rate * (1 - rate), rtol=1e-6)
 
 
+def test_a_value_next_to_nothing_is_believed_the_more_the_more_labels_there_are() -> None:
+    study = study_of(2000)
+    study.run(lambda item: 0, budget=200)  # no hit: F1 is nothing, or nearly
+    problem = study.problem()
+    default, early, late = (
+        unseen_variances(problem, (problem.measure,), *least)[0] for least in ((), (0.05,), (3 / 200,))
+    )
+    np.testing.assert_allclose(default, late)
+    below = np.asarray(study.units.size > problem.answered) & (late > 0) & (early / late > 1.5)
+    assert below.any()  # misses matter less than they would
+
+
 def test_of_several_measures_each_has_its_own_variance() -> None:
     study = answered(study_of(), 50)
     problem = study.problem()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from tests.study.example import DESIGNS, SIZE, advance, make_pool, next_draw, shown
 
 import sondage as sd
+from sondage.designs.base import Design, Kind, Problem, Table
 from sondage.errors import (
     AlreadyAnswered,
     InvalidInput,
@@ -196,7 +198,7 @@ def test_ask_beyond_the_budget(design: str, pool: Pool, labels: dict[int, int]) 
 def test_ask_beyond_the_pool(design: str, pool: Pool, labels: dict[int, int]) -> None:
     study = sd.create_study(pool, "f1", design=design, rng=6)
     est = study.run(labels, budget=SIZE)
-    with pytest.raises(NothingLeft, match=f"all {SIZE} items .* have been asked, of {SIZE}"):
+    with pytest.raises(NothingLeft, match=f"all {SIZE} items of the pool have been asked"):
         study.ask(1)
     assert shown(study.estimate()) == shown(est)
 
@@ -338,3 +340,32 @@ def test_loading_with_another_pool(other: str, storage: Any, pool: Pool, labels:
     with pytest.raises(PoolMismatch, match=r"not the pool that study 'study-1'.*pass the original"):
         sd.load_study(storage(), pool=wrong)
     assert shown(sd.load_study(storage(), pool=pool).estimate()) == shown(study.estimate())
+
+
+@pytest.mark.parametrize(("name", "meant"), [("f1_score", "f1"), ("recall_score", "recall")])
+def test_names_of_scikit_learns_functions_lead_to_ours(name: str, meant: str, pool: Pool) -> None:
+    with pytest.raises(InvalidInput, match=f"unknown measure '{name}': did you mean '{meant}'"):
+        sd.create_study(pool, name)
+
+
+def test_a_design_that_is_no_dataclass_is_named(pool: Pool) -> None:
+    class Plain(Design):
+        kind = "wor"
+
+        def table(self, problem: Problem, n: int) -> Table:
+            return Table(self.kind, chance=np.ones(problem.units.count))
+
+    with pytest.raises(InvalidInput, match=r"Plain must be a dataclass.*@dataclass\(frozen=True\)"):
+        sd.create_study(pool, "f1", design=Plain())
+
+
+def test_a_design_by_strata_without_strata_is_refused(pool: Pool) -> None:
+    @dataclass(frozen=True)
+    class ByStrata(Design):
+        kind: ClassVar[Kind] = "strata"
+
+        def table(self, problem: Problem, n: int) -> Table:
+            return Table(self.kind, quota=np.full(problem.units.count, 1))
+
+    with pytest.raises(InvalidInput, match=r"give it strata=LogRank\(\)"):
+        sd.create_study(pool, "f1", design=ByStrata()).ask(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -350,6 +351,27 @@ def test_run_stops_at_its_own_budget_and_goes_on(pool: Pool, labels: dict[int, i
 def test_run_stops_by_a_rule(pool: Pool, labels: dict[int, int]) -> None:
     study = sd.create_study(pool, "f1", design="uniform", rng=8)
     assert study.run(labels, stop=sd.LabelsSpent(30), batch=10).n_labels == 30
+
+
+def test_run_asks_nothing_more_where_the_rule_is_satisfied_already(
+    pool: Pool, labels: dict[int, int]
+) -> None:
+    study = sd.create_study(pool, "f1", design="uniform", rng=8)
+    study.run(labels, budget=60)
+    assert study.run(labels, stop=sd.Width(0.99), allow_unsafe=True).n_labels == 60
+
+
+def test_a_budget_of_cost_is_no_number_of_labels(pool: Pool, labels: dict[int, int]) -> None:
+    costly = Pool.from_arrays(
+        id=pool.ids, score=pool.system().score, prediction=pool.system().prediction, cost=np.full(SIZE, 0.1)
+    )
+    study = sd.create_study(costly, "f1", design="uniform", budget=sd.Cost(5), rng=8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # 5 pays for 50: the rule can be satisfied
+        assert study.run(labels, stop=sd.LabelsSpent(30)).n_labels == 30
+    dear = sd.create_study(costly, "f1", design="uniform", budget=sd.Cost(2), rng=8)
+    with pytest.warns(UserWarning, match="never stop"):
+        dear.run(labels, stop=sd.LabelsSpent(30))
 
 
 def test_run_ends_with_the_pool(pool: Pool, labels: dict[int, int]) -> None:

@@ -30,6 +30,8 @@ _SPLIT = 10.0
 _BETWEEN = (1.0 / 101.0, 1.0 / 11.0)
 _STRETCH = 1.05
 """What is added to the uncertainty of curves that were fitted to the labels they are judged by."""
+_ANYWHERE = 6.0
+"""Standard deviation of the start where there is no order: not the rate at a boundary, but that of all."""
 _WHO = 1.5
 """Standard deviation of the log-odds of who is right where systems disagree."""
 
@@ -236,18 +238,25 @@ class ErrorCurve(Belief):
     def _curves(self, ranks: Ranks, labels: int) -> Curves:
         """A curve for each predicted class if there are two, otherwise one with a level for each.
 
-        Where systems disagree nothing is thought of the shape, and a level says who is right.
+        Where systems disagree nothing is thought of the shape, and a level says who is right. Without an
+        order the start is the rate of the whole class, of which little is thought.
         """
         falling = Prior(self.start_at, self.step_by, self.bend)
         free = Prior(self.start_at, (0.0, self.step_by[1]), (0.0, self.bend[1]))
+        level = replace(falling, start=(self.start_at[0], max(self.start_at[1], _ANYWHERE)))
+        ordered = [bool(ranks.ordered[ranks.family == f].any()) for f in range(len(ranks.agreed))]
         if labels == 2:
-            priors = [falling for agreed in ranks.agreed if agreed]
+            priors = [
+                falling if some else level
+                for some, agreed in zip(ordered, ranks.agreed, strict=True)
+                if agreed
+            ]
             number = iter(range(len(priors)))
             families = [
                 Family(next(number)) if agreed else Family(len(priors), _WHO) for agreed in ranks.agreed
             ]
         else:
-            priors = [falling]
+            priors = [falling if any(ordered) else level]
             families = [Family(0, self.level) if agreed else Family(1, _WHO) for agreed in ranks.agreed]
         if not all(ranks.agreed):
             priors = [*priors, free]

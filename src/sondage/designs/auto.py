@@ -1,7 +1,7 @@
 """The default: the design that the benchmark shows best over its pools and measures.
 
-``auto`` is resolved when a study is made, and the study stores what it resolved to, so that a better
-default in a later version never changes a running study.
+``auto`` is resolved when a study is made, and the study stores what it resolved to and the version of the
+rule, so that another choice in a later version never changes a running study.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def resolve_auto(oracle: str, pool: Pool, measure: Measure) -> Design:
 
     Classifiers whose measure looks at predictions alone: a curve of the error rate. Other measures (of
     scores, of groups, of weighted items, of which class a wrong prediction should have been): strata by rank,
-    labels by the scores. Labels of several numbers
-    have no one order along which to stratify: there items are drawn one by one.
+    labels by the scores. Labels of several numbers have no one order along which to stratify: there items are
+    drawn one by one.
     """
     if oracle != "deterministic":
         return Importance()

@@ -222,6 +222,10 @@ class Design(Named, family="sondage.designs"):
     def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
         """The units that the design works on: items, or cells of its strata."""
         if self.strata is None:
+            if self.kind == "strata":
+                raise InvalidInput(
+                    f"design {self.alias!r} shares labels out by strata: give it strata=LogRank()"
+                )
             return ItemUnits(pool, seed)
         strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
         codes = strata.codes(pool, measure.systems(pool), seed)

@@ -20,8 +20,10 @@ from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats, Ints
 
-LEAST_VALUE = 0.05
+_LEAST_VALUE = 0.05
 """Share of its range at which a measure is linearised at least: misses must matter before a hit is seen."""
+_HITS = 3.0
+"""After n labels a share of ``_HITS / n`` is enough: if the value were larger, hits would have been seen."""
 _BISECTIONS = 50
 
 
@@ -209,13 +211,23 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
     return np.asarray(np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1))
 
 
-def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float = LEAST_VALUE) -> Floats:
+def least_value(labels: int) -> float:
+    """Share of its range at which a measure is linearised at least, after so many labels.
+
+    >>> least_value(0), least_value(300)
+    (0.05, 0.01)
+    """
+    return min(_LEAST_VALUE, _HITS / max(labels, 1))
+
+
+def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float | None = None) -> Floats:
     """(A, U) variance under the belief of the influence of an unlabelled item on each of A ``measures``.
 
     For classes. Slopes are taken at the labels seen and what the belief expects of the rest; of a bounded
-    measure at no less than the share ``least`` of its range, because at its lower end misses seem not to
-    matter.
+    measure at no less than the share ``least`` of its range (default: ``least_value``), because at its lower
+    end misses seem not to matter.
     """
+    least = least_value(int(problem.answered.sum())) if least is None else least
     rows, unit, nodes = unit_nodes(problem)
     seen, count, labels = problem.seen, problem.units.count, problem.pool.labels.size
     flat = seen.unit * labels + seen.y.astype(np.int64)

@@ -20,8 +20,8 @@ def joint(variances: Floats, size: Floats | Ints) -> Floats:
     are added with a weight from 0 to 1. Neyman's quotas for the sum leave the first measure no more than a
     twentieth worse off than quotas for it alone; and up to that, of the weights they are added with the one
     at which the variance of the first, times the fourth root of that of the others, is least. So 1 % for
-    the first must give the others 4 %. That is nearly always the case; where it is not, as with F1 of a weak
-    classifier, whose recall takes many labels, the others get little or nothing.
+    the first must give the others 4 %. Where quotas for the first serve the others well, or hardly any that
+    it affords would, they are added with little weight.
 
     >>> joint(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1, 1])).tolist()
     [1.0, 1.4]

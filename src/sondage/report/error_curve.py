@@ -141,7 +141,9 @@ def _classes(
     assert state.n is not None
     assert state.wrong is not None
     left = units.size - state.n
-    believed = left * state.rate(state.strength_of_curve)
+    belief = study.belief
+    assert isinstance(belief, ErrorCurve)
+    believed = left * state.rate(belief.counts_for(state))
     unseen = binomial(uniform, left, drawn)
     tail = [0.5 * (1 - level), 0.5 * (1 + level)]
     low, high = np.quantile(drawn, tail, axis=0)

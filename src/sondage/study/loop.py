@@ -38,15 +38,17 @@ def run(
     until = np.inf if budget is None else ledger.asked + budget
     if budget is None and study.parts.budget is None and stop is None:
         raise InvalidInput("run() needs budget= or stop=, because the study has no budget")
-    most = min(until, len(study.pool), ledger.asked + study.remaining)
+    most = min(until, len(study.pool), ledger.asked + max(study.state.labels_left, 0))
     if stop is not None:
-        look(study, stop, allow_unsafe)
+        look(study, stop, allow_unsafe)  # refuses what may not be looked at before anything is asked
         warn_if_never(study, stop, most)
     between = 1 if stop is None else labels_between(study, stop, allow_unsafe)
-    looked = ledger.asked - between
     _answer_open(study, answer)
+    enough, looked = False, ledger.asked - between
+    if stop is not None and study.n_labels:
+        enough, looked = study.should_stop(stop, allow_unsafe=allow_unsafe).stop, ledger.asked
     with Progress("labels", total=int(most), start=ledger.asked) as progress:
-        while ledger.asked < until:
+        while ledger.asked < until and not enough:
             room = np.inf if stop is None else stop.room(_spent(study))
             if room < 1:
                 break
@@ -62,8 +64,7 @@ def run(
             if stop is None or ledger.asked - looked < between:
                 continue
             looked = ledger.asked
-            if study.should_stop(stop, allow_unsafe=allow_unsafe).stop:
-                break
+            enough = study.should_stop(stop, allow_unsafe=allow_unsafe).stop
     if stop is not None and stop.peeks and not allow_unsafe:
         return look(study, stop, allow_unsafe)  # an ordinary interval would not hold: the end was chosen
     return study.estimate()

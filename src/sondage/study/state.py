@@ -212,7 +212,10 @@ class StudyState:
                 f"what is left of the cost budget ({max(self.left, 0):g} of {budget.amount:g}) does not "
                 f"pay for {item}{open_}"
             )
+        asked, items = self.ledger.asked, len(self.parts.pool)
+        if asked == items:
+            return f"all {items:,} items of the pool have been asked{open_}"
         return (
-            f"all {self.ledger.asked:,} items that could move the measure have been asked, of "
-            f"{len(self.parts.pool):,} in the pool{open_}"
+            f"all {asked:,} items that could move the measure have been asked, of {items:,} in the "
+            f"pool{open_}"
         )

@@ -225,7 +225,7 @@ def check_safety(rule: StopRule, estimate: Estimate, allow_unsafe: bool) -> None
     if rule.peeks and estimate.guarantee not in SAFE and not allow_unsafe:
         raise NotSupported(
             f"this rule looks at intervals with a {estimate.guarantee!r} guarantee, which do not hold "
-            "when labelling stops because of what they show: use design='auto-audit', whose intervals do, or "
-            "interval='calibrated' with design='auto', fix the number of labels beforehand (LabelsSpent), or "
-            "pass allow_unsafe=True and say so in the report"
+            "when labelling stops because of what they show: use design='auto-audit', whose intervals do "
+            "(with 'auto', those of measures of predicted classes do), fix the number of labels beforehand "
+            "(LabelsSpent), or pass allow_unsafe=True and say so in the report"
         )

@@ -388,7 +388,9 @@ class Study:
     def labels(self) -> Any:
         """Frame of id, label, probability and weight; the weight serves as ``sample_weight``.
 
-        ``probability`` is the chance of the item's inclusion (of one draw, where draws are one by one).
+        ``probability`` is what the design recorded when it asked: the chance of the item's inclusion in its
+        round, or of one draw where draws are one by one; by strata (``auto``), the share of its cell that was
+        asked so far. The weight is what the item counts for after all rounds, and so not always its inverse.
         One row per labelled item, in the order asked; with a stochastic oracle, one per answer.
         """
         self.state.catch_up()
