@@ -417,3 +417,16 @@ def test_the_fewer_errors_were_seen_the_looser_are_drawn_curves_beyond_them(erro
 def test_numbers_that_are_none(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=f"{next(iter(options))}="):
         ErrorCurve(**options)
+
+
+def test_with_few_positives_one_item_may_still_be_anywhere() -> None:
+    """The least rate far off: one item expected among all, where 3 % of the positives thought of are less."""
+    n = 2000
+    pool = Pool.from_arrays(score=np.linspace(-1, 1, n), threshold=0.99, labels=[0, 1])
+    units, belief, state = started(pool)
+    rows = np.flatnonzero(np.asarray(pool.system().prediction) == 1)
+    after = stepped(belief, state, units, rows, np.zeros(len(rows)))  # no hit: few positives are thought of
+    far = units.unit_of(np.array([0]))[0]
+    assert 0.03 * n * after.others[far] < 0.5
+    drawn = belief.rates(after, stream(1, "interval"), 4000, Tail(fall=100.0, astray=0.03))
+    assert n * drawn[:, far].mean() == pytest.approx(1.0, abs=0.15)

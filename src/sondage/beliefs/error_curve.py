@@ -289,7 +289,10 @@ class ErrorCurve(Belief):
         if not tail.astray:
             return drawn
         uniform = stream.uniform(count * len(fit.curves.priors)).reshape(count, -1)
-        least = least_rates(tail.astray, state.others, seen, fit.rate, fit.curves.curve, uniform)
+        assert state.ranks is not None
+        one = 1.0 / (tail.astray * state.ranks.size.sum())  # of how many items one is expected to be astray
+        others = np.minimum(np.maximum(state.others, one), 1.0)
+        least = least_rates(tail.astray, others, seen, fit.rate, fit.curves.curve, uniform)
         return np.maximum(drawn, least)
 
     def loosened(self, state: CurveState) -> CurveFit:

@@ -24,7 +24,8 @@ class Tail:
 
     From the outermost wrong prediction on, log-odds of an error ``fall`` by at least so much with every
     doubling of the rank. And some items of every class may lie anywhere, whatever their score: ``astray`` is
-    the mean of an exponential prior of their share, which the labels sharpen.
+    the mean of an exponential prior of their share, which the labels sharpen. (One item is expected at least:
+    with few positives a share of them would be none.)
     """
 
     fall: float = 0.0
