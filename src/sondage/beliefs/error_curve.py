@@ -243,11 +243,11 @@ class ErrorCurve(Belief):
         """
         falling = Prior(self.start_at, self.step_by, self.bend)
         free = Prior(self.start_at, (0.0, self.step_by[1]), (0.0, self.bend[1]))
-        level = replace(falling, start=(self.start_at[0], max(self.start_at[1], _ANYWHERE)))
+        flat = replace(falling, start=(self.start_at[0], max(self.start_at[1], _ANYWHERE)))
         ordered = [bool(ranks.ordered[ranks.family == f].any()) for f in range(len(ranks.agreed))]
         if labels == 2:
             priors = [
-                falling if some else level
+                falling if some else flat
                 for some, agreed in zip(ordered, ranks.agreed, strict=True)
                 if agreed
             ]
@@ -256,7 +256,7 @@ class ErrorCurve(Belief):
                 Family(next(number)) if agreed else Family(len(priors), _WHO) for agreed in ranks.agreed
             ]
         else:
-            priors = [falling if any(ordered) else level]
+            priors = [falling if any(ordered) else flat]
             families = [Family(0, self.level) if agreed else Family(1, _WHO) for agreed in ranks.agreed]
         if not all(ranks.agreed):
             priors = [*priors, free]
@@ -290,8 +290,9 @@ class ErrorCurve(Belief):
             return drawn
         uniform = stream.uniform(count * len(fit.curves.priors)).reshape(count, -1)
         assert state.ranks is not None
-        one = 1.0 / (tail.astray * state.ranks.size.sum())  # of how many items one is expected to be astray
-        others = np.minimum(np.maximum(state.others, one), 1.0)
+        # With fewer others than this share of the pool, less than one of them would be expected astray.
+        fewest = 1.0 / (tail.astray * state.ranks.size.sum())
+        others = np.minimum(np.maximum(state.others, fewest), 1.0)
         least = least_rates(tail.astray, others, seen, fit.rate, fit.curves.curve, uniform)
         return np.maximum(drawn, least)
 

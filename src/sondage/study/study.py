@@ -241,7 +241,7 @@ class Study:
         batch: int | None = None,
         allow_unsafe: bool = False,
     ) -> Estimate:
-        """Ask and tell until the budget is spent, the pool is labelled, or ``stop`` says so.
+        """Ask and tell until the budget is spent, the pool is labelled, or ``stop`` says so (maybe at once).
 
         ``oracle`` maps ids to labels, or is called with each item. ``budget`` is a number of items for
         this call (default: all that is left). ``batch`` is how many are asked at a time (default: as the
