@@ -18,7 +18,9 @@ from numpy.random import Generator
 from scipy.special import expit
 
 import sondage as sd
+from sondage.beliefs.curve_fit import laplace
 from sondage.beliefs.error_curve import CurveState, ErrorCurve, strength_of_curve
+from sondage.beliefs.uninformative import uninformative
 from sondage.binomial import binomial
 from sondage.designs.error_curve import ErrorCurveDesign, Thought, cautious
 from sondage.designs.influence import least_value
@@ -133,7 +135,7 @@ class ManyStudies:
     def run(
         self, repeats: int, budgets: Sequence[int], seed: int, batch: int | None = 25
     ) -> Iterator[tuple[int, Counts, Floats]]:
-        """The counts at every budget, and (R, U) rates of the curves then; ``batch`` None: all at once."""
+        """The counts at every budget, and (R, U) rates by place then; ``batch`` None: all at once."""
         random = np.random.default_rng(seed)
         counts = Counts(*(np.zeros((repeats, len(self.size))) for _ in range(2)))
         theta = np.repeat(self.curves.gaussian[0][None], repeats, axis=0)
@@ -141,18 +143,16 @@ class ManyStudies:
         for budget in budgets:
             while known < budget:
                 more = min(batch or budget, budget - known)
-                theta = self._fitted(counts, theta)
-                self._label(counts, self.shares(counts, self._rate(theta), known, more), known + more, random)
+                theta, rate = self._fitted(counts, theta)
+                self._label(counts, self.shares(counts, rate, known, more), known + more, random)
                 known += more
-            theta = self._fitted(counts, theta)
-            yield budget, Counts(counts.n.copy(), counts.wrong.copy()), self._rate(theta)
+            theta, rate = self._fitted(counts, theta)
+            yield budget, Counts(counts.n.copy(), counts.wrong.copy()), rate
 
-    def _rate(self, theta: Floats) -> Floats:
-        return np.asarray(expit(theta @ self.curves.basis.T))
-
-    def _fitted(self, counts: Counts, theta: Floats) -> Floats:
-        """(R, P) the most probable curves by Newton's method, each curve by itself."""
+    def _fitted(self, counts: Counts, theta: Floats) -> tuple[Floats, Floats]:
+        """(R, P) the most probable curves by Newton's method, each by itself, and (R, U) rates by place."""
         curves, out = self.curves, theta.copy()
+        evidence = np.zeros(len(theta))
         for c, prior in enumerate(curves.priors):
             own = curves.curve == c
             J = max(int(np.ceil(curves.at[own].max())) + 1, 2)  # knots beyond have no cells
@@ -173,7 +173,14 @@ class ManyStudies:
                 if not len(moving):
                     break
             out[:, mine] = at
-        return out
+            eta = at @ basis.T
+            rate = expit(eta)
+            hessian = ((n * rate * (1 - rate)) @ squares).reshape(-1, J, J) + Q
+            fits = (wrong * eta - n * np.logaddexp(0.0, eta)).sum(axis=1)
+            evidence += laplace(fits, at - mean, Q, hessian)
+        smooth = expit(out @ curves.basis.T)
+        other = self.state.uninformative
+        return out, uninformative(*counts, self.ranks.expects, evidence, other.concerned).mixed(smooth)
 
     def shares(self, counts: Counts, rate: Floats, known: int, more: int) -> Floats:
         """(R, U) shares of the labels, as ``ErrorCurveDesign.shares`` has them."""
@@ -231,7 +238,7 @@ class ManyStudies:
         n, wrong = counts.n[number], counts.wrong[number]
         fit = self.curves.fit(n, wrong)
         state = replace(self.state, fit=fit, n=n, wrong=wrong)
-        one, rate = Counts(n, wrong), fit.rate
+        one, rate = Counts(n, wrong), state.by_place
         own = self._strength(one, rate)
 
         def replicates(source: Any, count: int, tail: Any) -> Floats:

@@ -44,6 +44,7 @@ class TestErrorCurve(BeliefSuite):
             state = self.states(belief, pool, units)[-1]
             assert isinstance(belief, ErrorCurve)
             assert isinstance(state, CurveState)
+            informative(state)
             drawn = belief.rates(state, stream(6, "belief"), 1000, Tail(fall=-1e3))
             below = (drawn < belief.loosened(state).rate).mean(axis=0)
             assert (np.abs(below - 0.5) < 5 * np.sqrt(0.25 / 1000)).all()
@@ -67,6 +68,11 @@ def stepped(belief: ErrorCurve, state: CurveState, units: CellUnits, rows: Any, 
     after = belief.step(state, Seen(units.unit_of(rows), rows, np.asarray(y, dtype=float)))
     assert isinstance(after, CurveState)
     return after
+
+
+def informative(state: CurveState) -> None:
+    """Leave no doubt that the model says something."""
+    state.__dict__["uninformative"] = state.uninformative._replace(chance=np.zeros(()))
 
 
 def pool_of(n: int = 64) -> Pool:
@@ -150,13 +156,15 @@ def test_without_a_score_all_ranks_are_alike() -> None:
     assert (after.rate(20.0) < state.rate(20.0)).all()
 
 
-def test_ties_are_cut_in_keyed_order_and_all_lie_somewhere() -> None:
-    pool = Pool.from_arrays(score=np.repeat([-2.0, -1.0, 1.0, 2.0], 25), threshold=0.0)
+def test_equal_scores_have_one_place() -> None:
+    pool = Pool.from_arrays(score=np.repeat([-2.0, -1.0, 1.0, 2.0], [30, 25, 20, 7]), threshold=0.0)
     ranks = ranks_of(pool, ("model",), cells(pool))
-    for one in (0, 1):
-        at = ranks.at[ranks.expects == one]
-        assert len(np.unique(at)) == len(at) > 3
-        assert at.min() == 0.0
+    assert ranks.size.tolist() == [25, 30, 20, 7]
+    assert ranks.first.tolist() == [1, 26, 1, 21]
+    first = np.log2(np.arange(1, 26)).mean() + 3.0 * 12.0 / 55.0
+    assert ranks.at[0] == pytest.approx(first)
+    assert ranks.at[0] < ranks.at[1]
+    assert ranks.at[2] < ranks.at[3]
 
 
 def test_items_of_one_stratum_and_different_cost_share_its_place_and_its_reach() -> None:
@@ -244,7 +252,7 @@ def test_a_unit_leans_on_the_curve_like_so_many_labels(own: float) -> None:
     units, belief, state = started(pool, ErrorCurve(own=own))
     rows = units.members(int(units.codes[2]))
     after = stepped(belief, state, units, rows, [1] * len(rows))
-    unit, curve = int(units.codes[2]), after.curve.rate
+    unit, curve = int(units.codes[2]), after.by_place
     expected = (len(rows) + own * curve[unit]) / (len(rows) + own)
     assert after.rate(own)[unit] == pytest.approx(expected)
     assert after.nodes is not None
@@ -426,6 +434,7 @@ def test_with_few_positives_one_item_may_still_be_anywhere() -> None:
     units, belief, state = started(pool)
     rows = np.flatnonzero(np.asarray(pool.system().prediction) == 1)
     after = stepped(belief, state, units, rows, np.zeros(len(rows)))  # no hit: few positives are thought of
+    informative(after)
     far = units.unit_of(np.array([0]))[0]
     assert 0.03 * n * after.others[far] < 0.5
     drawn = belief.rates(after, stream(1, "interval"), 4000, Tail(fall=100.0, astray=0.03))

@@ -38,7 +38,7 @@ def answered(name: str, aim: str, labels: int) -> tuple[sd.Study, ManyStudies, C
     assert state.n is not None
     assert state.wrong is not None
     many = ManyStudies(pool, truth, aim, seed=5)
-    return study, many, Counts(state.n[None], state.wrong[None]), state.curve.rate[None]
+    return study, many, Counts(state.n[None], state.wrong[None]), state.by_place[None]
 
 
 CASES = [(name, aim, labels) for name in POOLS for aim in ("f1", "accuracy") for labels in (0, 60, 400)]
@@ -53,10 +53,10 @@ def test_shares_are_those_of_the_design(name: str, aim: str, labels: int) -> Non
 
 
 @pytest.mark.parametrize(("name", "aim", "labels"), CASES)
-def test_curves_are_those_of_the_belief(name: str, aim: str, labels: int) -> None:
+def test_rates_by_place_are_those_of_the_belief(name: str, aim: str, labels: int) -> None:
     _, many, counts, rate = answered(name, aim, labels)
     start = np.repeat(many.curves.gaussian[0][None], 1, axis=0)
-    np.testing.assert_allclose(many._rate(many._fitted(counts, start)), rate, rtol=1e-5, atol=1e-12)
+    np.testing.assert_allclose(many._fitted(counts, start)[1], rate, rtol=1e-5, atol=1e-12)
 
 
 @pytest.mark.parametrize(("name", "aim", "labels"), [one for one in CASES if one[2]])

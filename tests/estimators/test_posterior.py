@@ -78,8 +78,8 @@ def test_averages_are_those_of_items_one_by_one(own: float, measure: str, classe
     assert state.n is not None
     assert state.wrong is not None
     with np.errstate(invalid="ignore"):
-        rate = (state.wrong + own * state.curve.rate) / (state.n + own)
-    rate = np.where(state.n + own > 0, rate, state.curve.rate)
+        rate = (state.wrong + own * state.by_place) / (state.n + own)
+    rate = np.where(state.n + own > 0, rate, state.by_place)
     R, _, pool_cov = item_by_item(study, rate)
     np.testing.assert_allclose(totals.R, R, atol=1e-8)
     np.testing.assert_allclose(totals.pool_cov, pool_cov, atol=1e-8)

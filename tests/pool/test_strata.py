@@ -110,7 +110,7 @@ def test_equal_size_bad_count() -> None:
 
 @settings(deadline=None, max_examples=80)
 @given(
-    st.lists(st.floats(-5, 5), min_size=1, max_size=120),
+    st.lists(st.floats(-5, 5), min_size=1, max_size=120, unique=True),
     st.floats(0.05, 3.0),
     st.floats(0.02, 1.0),
 )
@@ -132,6 +132,30 @@ def test_log_rank_widens_away_from_the_boundary_inside_each_class(
         distance = np.abs(np.array(score))
         for lower, upper in pairwise(bands):
             assert distance[found == lower].max() <= distance[found == upper].min()
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=120), st.floats(0.05, 3.0), st.floats(0.02, 1.0))
+def test_log_rank_keeps_equal_scores_together(score: list[int], growth: float, largest: float) -> None:
+    """A band is of one class and of whole runs, and joins runs only where the cuts lie further apart."""
+    pool = Pool.from_arrays(score=score, threshold=0.5)
+    found, value = np.array(codes(LogRank(growth, largest), pool)), np.array(score)
+    assert sorted(set(found.tolist())) == list(range(found.max() + 1))
+    for one in np.unique(value):
+        assert len(np.unique(found[value == one])) == 1
+    for band in range(found.max() + 1):
+        inside = value[found == band]
+        assert len(np.unique(inside > 0)) == 1
+        of_class = (value > 0) == (inside[0] > 0)
+        runs = np.unique(inside, return_counts=True)[1]
+        # A cut is moved by half a run at most, at either end.
+        assert len(runs) == 1 or len(inside) <= np.ceil(largest * of_class.sum()) + runs.max()
+
+
+def test_log_rank_of_a_few_scores_has_a_band_for_each() -> None:
+    score = np.repeat([-2.0, -1.0, 1.0, 2.0], [300, 500, 90, 7])
+    found = codes(LogRank(), Pool.from_arrays(score=score, threshold=0.0))
+    assert np.bincount(found).tolist() == [500, 300, 90, 7]
 
 
 def test_log_rank_sizes() -> None:

@@ -218,3 +218,13 @@ def test_scores_that_order_nothing_are_said_to_be_strange_and_looked_at_from_afa
     # For accuracy all go by size at first anyway, and for precision one side is never asked.
     assert said == [False, True, False, False]
     assert by_size[0] < 0.25 < 0.4 < by_size[1]
+
+
+def test_a_model_that_says_nothing_is_called_so() -> None:
+    pool, labels = sd.datasets.synthetic_pool(5000, prevalence=0.05, rng=0)
+    anyhow = np.random.default_rng(1).permutation(list(labels.values())).tolist()
+    for known, said in ((dict(zip(labels, anyhow, strict=True)), True), (labels, False)):
+        study = sd.create_study(pool, "f1", rng=0)
+        study.run(known, budget=200)
+        text = " ".join(str(study.explain()).split())
+        assert ("likely that the model says nothing" in text) == said

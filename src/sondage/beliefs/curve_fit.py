@@ -115,6 +115,13 @@ class Curves:
             mean[mine], precision[mine, mine] = prior.gaussian(J)
         return mean, precision
 
+    @cached_property
+    def parameters(self) -> tuple[Ints, ...]:
+        """Of each curve, the places of its parameters: its knots, and the levels of its families."""
+        J, levels = self.knots, [one.curve for one in self.families if one.level > 0]
+        of = np.concatenate([np.repeat(np.arange(len(self.priors)), J), np.array(levels, dtype=np.int64)])
+        return tuple(np.flatnonzero(of == c) for c in range(len(self.priors)))
+
     def fit(self, n: Floats, hits: Floats, start: Floats | None = None) -> CurveFit:
         """The most probable curves, given ``hits`` of ``n`` in each cell; ``start``: an earlier ``theta``."""
         mean, precision = self.gaussian
@@ -182,6 +189,21 @@ class CurveFit:
         levels = [each[one.curve, 0] for one in curves.families if one.level > 0]
         return np.concatenate([each.ravel(), levels])
 
+    def log_evidence(self, n: Floats, hits: Floats) -> Floats:
+        """(C,) log of the chance of the labels of each curve, given that they follow one.
+
+        ``n`` and ``hits`` are (U,), those that the curves were fitted to.
+        """
+        curves, eta = self.curves, self.curves.basis @ self.theta
+        mean, precision = curves.gaussian
+        fits = sums_by(hits * eta - n * np.logaddexp(0.0, eta), curves.curve, len(curves.priors))
+        return np.array(
+            [
+                laplace(one, self.theta[p] - mean[p], precision[np.ix_(p, p)], self.hessian[np.ix_(p, p)])
+                for one, p in zip(fits, curves.parameters, strict=True)
+            ]
+        )
+
     def draws(self, normal: Floats, outermost: Floats, fall: float) -> Floats:
         """(B, U) rates of curves drawn from the normal distribution around the mode.
 
@@ -200,6 +222,20 @@ class CurveFit:
             tail = knots[:, c, last:] + drop[last:]
             knots[:, c, last:] = np.minimum.accumulate(tail, axis=1) - drop[last:]
         return np.asarray(expit(in_pieces(theta, curves.basis.T)))
+
+
+def laplace(fits: Floats, off: Floats, precision: Floats, hessian: Floats) -> Floats:
+    """(...) log of the chance of labels, whatever the P parameters, by Laplace's approximation at the mode.
+
+    ``fits`` is (...) the log-likelihood there, ``off`` (..., P) how far the mode is from the prior's mean,
+    ``precision`` (P, P) that of the prior and ``hessian`` (..., P, P) the curvature of the posterior.
+
+    >>> float(laplace(np.array(-1.0), np.zeros(1), np.eye(1), 4 * np.eye(1)).round(3))  # -1 - log(4) / 2
+    -1.693
+    """
+    square = np.einsum("...i,ij,...j->...", off, precision, off)
+    volumes = np.linalg.slogdet(precision)[1] - np.linalg.slogdet(hessian)[1]
+    return np.asarray(fits + 0.5 * (volumes - square))
 
 
 def in_pieces(a: Floats, b: Floats) -> Floats:

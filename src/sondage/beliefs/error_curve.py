@@ -18,6 +18,7 @@ from sondage.beliefs.curve_fit import CurveFit, Curves, Family, Prior, sums_by
 from sondage.beliefs.ranks import Ranks, ranks_of
 from sondage.beliefs.scores import ScoreBelief
 from sondage.beliefs.tail import HONEST, Tail, least_rates, not_refuted
+from sondage.beliefs.uninformative import Uninformative, uninformative
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -65,11 +66,31 @@ class CurveState(State):
         return out
 
     @cached_property
+    def uninformative(self) -> Uninformative:
+        """How far it is thought that the model says nothing, and what is thought then.
+
+        It is a thought about two classes, each with an order and a curve of its own.
+        """
+        assert self.n is not None
+        assert self.wrong is not None
+        assert self.ranks is not None
+        curves = self.curve.curves
+        apart = np.array([not one.level for one in curves.families])[curves.family]
+        concerned = apart & self.ranks.ordered
+        smooth = self.curve.log_evidence(self.n, self.wrong)[np.unique(curves.curve[concerned])].sum()
+        return uninformative(self.n, self.wrong, self.ranks.expects, smooth, concerned)
+
+    @cached_property
+    def by_place(self) -> Floats:
+        """(U,) chance that a prediction is wrong, by its place: by its curve, or if a model says nothing."""
+        return self.uninformative.mixed(self.curve.rate)
+
+    @cached_property
     def strength_of_curve(self) -> Floats:
         """(U,) labels that the curve is worth in a unit."""
         assert self.n is not None
         assert self.wrong is not None
-        return strength_of_curve(self.n, self.wrong, self.curve.rate, self.curve.curves.curve)
+        return strength_of_curve(self.n, self.wrong, self.by_place, self.curve.curves.curve)
 
     @property
     def misfit(self) -> Floats:
@@ -103,8 +124,8 @@ class CurveState(State):
         assert self.n is not None
         assert self.wrong is not None
         counted = self.n + own
-        seen = self.wrong + own * self.curve.rate
-        return np.divide(seen, counted, out=self.curve.rate.copy(), where=counted > 0)
+        seen = self.wrong + own * self.by_place
+        return np.divide(seen, counted, out=self.by_place.copy(), where=counted > 0)
 
     def weights(self, rate: Floats) -> Floats:
         """(..., U, S) chances of the classes, given (..., U) the chance that a prediction is wrong."""
@@ -286,6 +307,7 @@ class ErrorCurve(Belief):
         normal = ndtri(stream.uniform(count * len(fit.theta)) + 2.0**-54).reshape(count, -1)
         seen = state.n, state.wrong
         drawn = not_refuted(fit.draws(normal, state.outermost, tail.fall), seen, fit.curves.curve)
+        drawn = state.uninformative.instead(drawn, stream.uniform(3 * count).reshape(count, 3))
         if not tail.astray:
             return drawn
         uniform = stream.uniform(count * len(fit.curves.priors)).reshape(count, -1)

@@ -16,7 +16,7 @@ from sondage.designs.stratified import Stratified
 from sondage.measures.base import Measure, wrong_alike
 from sondage.pool.pool import Pool
 
-AUTO_VERSION = 4
+AUTO_VERSION = 5
 
 
 def resolve_auto(oracle: str, pool: Pool, measure: Measure) -> Design:

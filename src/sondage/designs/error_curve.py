@@ -129,7 +129,7 @@ class ErrorCurveDesign(Design):
         own = belief.counts_for(state)
         rate = np.clip(state.rate(own), _NOTHING, 1.0 - _NOTHING)
         variance = joint(unseen_variances(problem, self.aims(problem.measure)), size)
-        thought = Thought(state.curve.rate, rate, own + problem.answered, variance)
+        thought = Thought(state.by_place, rate, own + problem.answered, variance)
         labels = int(problem.answered.sum()), n
         return cautious(caution, thought, ranks, labels, self.floor)
 
@@ -151,7 +151,7 @@ class ErrorCurveDesign(Design):
         if self.cost == "only":
             return 0.0, 0.0
         matters = joint(unseen_variances(problem, self.aims(problem.measure)), state.ranks.size) > 0
-        found = _strange(state.curve.rate, state.ranks, matters)
+        found = _strange(state.by_place, state.ranks, matters)
         return float(found), float(self.caution(problem).for_strange(found, int(problem.answered.sum())))
 
     def reason(self, problem: Problem, unit: int) -> str:

@@ -92,7 +92,7 @@ class EqualSize(Strata):
         score = score_column(pool, systems)
         order = np.zeros(len(pool)) if score is None else score
         cuts = np.unique(np.rint(np.linspace(0, len(pool), self.count + 1)).astype(np.int64))
-        return _bands(order, np.arange(len(pool)), cuts, pool, seed)
+        return _equal_bands(order, cuts, pool, seed)
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,10 @@ class LogRank(Strata):
 
     Band k+1 holds ``growth`` times the items nearer to the boundary than it, at most the share
     ``largest`` of its class. Errors crowd at the boundary and thin out with rank, so this puts the
-    narrow bands where they pay, whatever the scale or calibration of the scores. With more than two
-    classes, neighbouring bands are joined until there are about ``most`` in all: bands that get no label
-    would have to be stood for by others. With ``across``, ranks are over all predicted classes together,
-    by how sure the systems are.
+    narrow bands where they pay, whatever the scale or calibration of the scores. Equal scores stay in one
+    band, however many they are. With more than two classes, neighbouring bands are joined until there are
+    about ``most`` in all: bands that get no label would have to be stood for by others. With ``across``,
+    ranks are over all predicted classes together, by how sure the systems are.
     """
 
     alias: ClassVar[str] = "log-rank"
@@ -127,23 +127,21 @@ class LogRank(Strata):
             return EqualSize(10).codes(pool, systems, seed)
         classes = predicted_pattern(pool, systems)
         if self.across:
-            return self._across(pool, systems, classes, seed)
+            return self._across(pool, systems, classes)
         codes = np.empty(len(pool), dtype=np.int32)
         begin, found = 0, np.unique(classes)
         each = max(1, self.most // len(found)) if pool.labels.size > 2 else len(pool)
         for one in found:
             members = np.flatnonzero(classes == one)
             distance = from_boundary(pool, systems, members)
-            if distance is None:
-                cuts, distance = np.array([0, len(members)]), np.zeros(len(members))
-            else:
-                cuts = self._cuts(len(members))
-                cuts = cuts[np.unique(np.rint(np.linspace(0, len(cuts) - 1, each + 1)).astype(np.int64))]
-            codes[members] = begin + _bands(distance, members, cuts, pool, seed)
-            begin += len(cuts) - 1
+            cuts = self._cuts(len(members))
+            cuts = cuts[np.unique(np.rint(np.linspace(0, len(cuts) - 1, each + 1)).astype(np.int64))]
+            bands = _whole_runs(np.zeros(len(members)) if distance is None else distance, cuts)
+            codes[members] = begin + bands
+            begin += int(bands.max()) + 1
         return codes
 
-    def _across(self, pool: Pool, systems: tuple[str, ...], classes: Array, seed: int) -> Array:
+    def _across(self, pool: Pool, systems: tuple[str, ...], classes: Array) -> Array:
         """Bands of how sure the systems are, whatever they predict."""
         far = np.zeros(len(pool))
         for one in np.unique(classes):
@@ -151,7 +149,7 @@ class LogRank(Strata):
             distance = from_boundary(pool, systems, members)
             if distance is not None:
                 far[members] = distance
-        return _bands(far, np.arange(len(pool)), self._cuts(len(pool)), pool, seed)
+        return _whole_runs(far, self._cuts(len(pool)))
 
     def _cuts(self, n: int) -> Ints:
         widest = math.ceil(n * self.largest)
@@ -217,20 +215,52 @@ def from_boundary(pool: Pool, systems: tuple[str, ...], members: Ints) -> Floats
     return total
 
 
-def _bands(by: Array, members: Ints, cuts: Ints, pool: Pool, seed: int) -> Array:
-    """Bands between the cuts of the sorted values; a run of equal values is cut in keyed order.
-
-    Only the values at the cuts are sorted out, so that no permutation of the pool is held.
-    """
+def _equal_bands(by: Array, cuts: Ints, pool: Pool, seed: int) -> Array:
+    """Bands between the cuts of the sorted values; a run of equal values is cut in keyed order."""
     inner = cuts[1:-1]
-    edges = np.partition(by, inner)[inner] if len(inner) else by[:0]
-    codes = np.empty(len(by), dtype=np.int32)
-    for start in range(0, len(by), CHUNK):
-        codes[start : start + CHUNK] = np.searchsorted(edges, by[start : start + CHUNK], "right")
+    edges = _at(by, inner)
+    codes = _codes(by, edges)
     reached = np.cumsum(np.bincount(codes, minlength=len(cuts) - 1))[:-1]
     for value in np.unique(edges[reached != inner]):  # ties: fewer or more items than the cut wants
         tied = np.flatnonzero(by == value)
-        tied = tied[np.argsort(keyed_hash(seed, pool.ids[members[tied]]), kind="stable")]
+        tied = tied[np.argsort(keyed_hash(seed, pool.ids[tied]), kind="stable")]
         place = int(np.count_nonzero(by < value)) + np.arange(len(tied))
         codes[tied] = np.searchsorted(cuts, place, "right") - 1
     return codes
+
+
+def _whole_runs(by: Array, cuts: Ints) -> Array:
+    """Bands between the cuts of the sorted values, each cut moved to the nearer end of a run of equal ones.
+
+    Equal values are alike: cutting them apart gains nothing, and a curve through the parts takes chance for
+    a slope.
+
+    >>> _whole_runs(np.array([0.0, 0.0, 0.0, 0.0, 1.0, 2.0]), np.array([0, 1, 3, 5, 6])).tolist()
+    [0, 0, 0, 0, 1, 2]
+    """
+    places = cuts[1:-1]
+    value = _at(by, places)
+    beyond = np.nextafter(value, np.inf)
+    begin, end = _below(by, value), _below(by, beyond)  # of the run in which a cut lies
+    to_begin = places - begin <= end - places
+    edges, moved = np.where(to_begin, value, beyond), np.where(to_begin, begin, end)
+    distinct, which = np.unique(moved, return_index=True)
+    return _codes(by, edges[which[(distinct > 0) & (distinct < len(by))]])
+
+
+def _at(by: Array, places: Ints) -> Array:
+    """The values at some places of the sorted ones: they alone are sorted out, no permutation is held."""
+    return np.partition(by, places)[places] if len(places) else by[:0]
+
+
+def _codes(by: Array, edges: Array) -> Array:
+    """The band of every value; each edge is where one begins."""
+    codes = np.empty(len(by), dtype=np.int32)
+    for start in range(0, len(by), CHUNK):
+        codes[start : start + CHUNK] = np.searchsorted(edges, by[start : start + CHUNK], "right")
+    return codes
+
+
+def _below(by: Array, edges: Array) -> Ints:
+    """How many values are below each edge."""
+    return np.cumsum(np.bincount(_codes(by, edges), minlength=len(edges) + 1))[:-1]

@@ -148,7 +148,7 @@ def _classes(
     tail = [0.5 * (1 - level), 0.5 * (1 + level)]
     low, high = np.quantile(drawn, tail, axis=0)
     # Far off, draws have a few items anywhere, and the curve has not: the band holds the line all the same.
-    low, high = np.minimum(low, state.curve.rate), np.maximum(high, state.curve.rate)
+    low, high = np.minimum(low, state.by_place), np.maximum(high, state.by_place)
     assert isinstance(units, CellUnits)
     systems = study.measure.systems(pool)
     for f in range(len(ranks.agreed)):
@@ -167,7 +167,7 @@ def _classes(
             items=_whole(items),
             labels=_whole(n),
             wrong=_whole(wrong),
-            rate=state.curve.rate[one],
+            rate=state.by_place[one],
             low=low[one],
             high=high[one],
             left=_whole(rest),

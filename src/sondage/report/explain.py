@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sondage.beliefs.error_curve import CurveState
 from sondage.designs.reasons import percent
 from sondage.errors import InvalidInput, SondageError
 from sondage.pool.html import html_list, html_table
@@ -25,6 +26,8 @@ _CLASSES = 6
 """Predicted classes that are written out."""
 _COORDINATES = 6
 """Coordinates of the measure that are written out."""
+_WORTH_SAYING = 0.05
+"""Chance that a model says nothing from which on it is spoken of."""
 
 
 class Section(NamedTuple):
@@ -141,7 +144,18 @@ def _thought(study: Study, errors: tuple[Expected, ...]) -> Section:
     if len(errors) > len(first):
         rest = sum(one.left_wrong for one in errors if one not in first)
         said.append(f"{len(errors) - len(first):,} more predicted classes, about {about(rest)} wrong in all.")
-    return Section(heading, tuple(said))
+    return Section(heading, (*said, *_says_nothing(study)))
+
+
+def _says_nothing(study: Study) -> Iterator[str]:
+    """Whether the model may say nothing at all, where that is thought about."""
+    state = study.problem().state
+    chance = float(state.uninformative.chance) if isinstance(state, CurveState) else 0.0
+    if chance >= _WORTH_SAYING:
+        yield (
+            f"It is {100 * chance:.0f} % likely that the model says nothing: that items predicted to be of a "
+            "class are of it no more often than the others, and errors do not thin out with rank."
+        )
 
 
 def _sentence(one: Expected) -> str:
@@ -241,7 +255,9 @@ def _read_off(errors: tuple[Expected, ...]) -> Iterator[str]:
     )
     for one in errors:
         if one.beyond:
+            told = f"none of {one.labels_beyond:,} labels showed a wrong one"
             yield (
-                f"{one.name}: beyond rank {one.outermost:,} none of {one.labels_beyond:,} labels showed a "
-                f"wrong one; about {about(one.beyond)} are thought to be there."
+                f"{one.name}: beyond rank {one.outermost:,} "
+                f"{told if one.labels_beyond else 'there is no label'}; "
+                f"about {about(one.beyond)} are thought to be there."
             )
