@@ -19,7 +19,8 @@ from scipy.special import expit
 
 import sondage as sd
 from sondage.beliefs.curve_fit import laplace
-from sondage.beliefs.error_curve import CurveState, ErrorCurve, strength_of_curve
+from sondage.beliefs.curve_state import CurveState, strength_of_curve
+from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.uninformative import uninformative
 from sondage.binomial import binomial
 from sondage.designs.error_curve import ErrorCurveDesign, Thought, cautious
@@ -113,7 +114,6 @@ class ManyStudies:
         assert isinstance(study.design, ErrorCurveDesign)
         assert isinstance(study.belief, ErrorCurve)
         assert isinstance(state, CurveState)
-        assert state.ranks is not None
         assert pool.labels.size == 2
         self.aim, self.belief, self.state, self.ranks = aim, study.belief, state, state.ranks
         self.caution = study.design.caution(problem)
@@ -237,7 +237,7 @@ class ManyStudies:
         """(2, 4) limits of the measures in one of the studies, by the package's belief and interval."""
         n, wrong = counts.n[number], counts.wrong[number]
         fit = self.curves.fit(n, wrong)
-        state = replace(self.state, fit=fit, n=n, wrong=wrong)
+        state = replace(self.state, curve=fit, n=n, wrong=wrong)
         one, rate = Counts(n, wrong), state.by_place
         own = self._strength(one, rate)
 

@@ -13,7 +13,8 @@ from scipy.special import expit
 import sondage as sd
 from sondage.beliefs import Belief, Seen
 from sondage.beliefs.curve_fit import Curves, Family, Prior
-from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.ranks import ranks_of
 from sondage.beliefs.tail import Tail
 from sondage.errors import InvalidInput

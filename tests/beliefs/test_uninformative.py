@@ -13,7 +13,7 @@ from scipy.stats import beta, norm
 
 import sondage as sd
 from sondage.beliefs.curve_fit import Curves, Prior
-from sondage.beliefs.error_curve import CurveState
+from sondage.beliefs.curve_state import CurveState
 from sondage.beliefs.uninformative import _CHANCE, _OTHER, uninformative
 from sondage.datasets import synthetic_pool
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -15,10 +14,10 @@ from scipy.special import ndtri
 
 from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
 from sondage.beliefs.curve_fit import CurveFit, Curves, Family, Prior, sums_by
+from sondage.beliefs.curve_state import CurveState
 from sondage.beliefs.ranks import Ranks, ranks_of
 from sondage.beliefs.scores import ScoreBelief
 from sondage.beliefs.tail import HONEST, Tail, least_rates, not_refuted
-from sondage.beliefs.uninformative import Uninformative, uninformative
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -28,112 +27,12 @@ from sondage.types import Floats, Ints, is_number
 
 _SPLIT = 10.0
 """Pseudo-labels with which the scores say which class a wrong prediction should have been."""
-_BETWEEN = (1.0 / 101.0, 1.0 / 11.0)
 _STRETCH = 1.05
 """What is added to the uncertainty of curves that were fitted to the labels they are judged by."""
 _ANYWHERE = 6.0
 """Standard deviation of the start where there is no order: not the rate at a boundary, but that of all."""
 _WHO = 1.5
 """Standard deviation of the log-odds of who is right where systems disagree."""
-
-
-@dataclass(frozen=True)
-class CurveState(State):
-    """The curves after some rounds, and what they were fitted to."""
-
-    ranks: Ranks | None = None
-    scored: Floats | None = None
-    """(U, S) which class an item is of if its prediction is wrong, as the scores say."""
-    split: Floats | None = None
-    """(U, S) the same after the labels seen."""
-    fit: CurveFit | None = None
-    n: Floats | None = None
-    wrong: Floats | None = None
-
-    @property
-    def curve(self) -> CurveFit:
-        """The fitted curves."""
-        assert self.fit is not None
-        return self.fit
-
-    @property
-    def outermost(self) -> Floats:
-        """(C,) position of the outermost unit of each curve in which a wrong prediction was seen; else 0."""
-        assert self.wrong is not None
-        curves = self.curve.curves
-        out = np.zeros(len(curves.priors))
-        np.maximum.at(out, curves.curve, np.where(self.wrong > 0, curves.at, 0.0))
-        return out
-
-    @cached_property
-    def uninformative(self) -> Uninformative:
-        """How far it is thought that the model says nothing, and what is thought then.
-
-        It is a thought about two classes, each with an order and a curve of its own.
-        """
-        assert self.n is not None
-        assert self.wrong is not None
-        assert self.ranks is not None
-        curves = self.curve.curves
-        apart = np.array([not one.level for one in curves.families])[curves.family]
-        concerned = apart & self.ranks.ordered
-        smooth = self.curve.log_evidence(self.n, self.wrong)[np.unique(curves.curve[concerned])].sum()
-        return uninformative(self.n, self.wrong, self.ranks.expects, smooth, concerned)
-
-    @cached_property
-    def by_place(self) -> Floats:
-        """(U,) chance that a prediction is wrong, by its place: by its curve, or if a model says nothing."""
-        return self.uninformative.mixed(self.curve.rate)
-
-    @cached_property
-    def strength_of_curve(self) -> Floats:
-        """(U,) labels that the curve is worth in a unit."""
-        assert self.n is not None
-        assert self.wrong is not None
-        return strength_of_curve(self.n, self.wrong, self.by_place, self.curve.curves.curve)
-
-    @property
-    def misfit(self) -> Floats:
-        """(C,) factor by which the labels lie further from each curve than chance explains; 1 to 2."""
-        assert self.n is not None
-        assert self.wrong is not None
-        mean, curves = self.curve.rate, self.curve.curves
-        found, expected = (
-            sums_by(one, curves.curve, len(curves.priors))
-            for one in (np.square(self.wrong - self.n * mean), self.n * mean * (1.0 - mean))
-        )
-        return np.sqrt(np.clip(found / np.maximum(expected, 0.5), 1.0, 4.0))
-
-    @property
-    def others(self) -> Floats:
-        """(U,) share of the pool that is thought to be of another class than each unit is predicted."""
-        assert self.ranks is not None
-        assert self.n is not None
-        assert self.wrong is not None
-        assert self.split is not None
-        size, expects = self.ranks.size, self.ranks.expects
-        wrong = self.wrong + (size - self.n) * self.rate(self.strength_of_curve)
-        right = np.bincount(expects, weights=size - wrong, minlength=self.split.shape[1])
-        return np.asarray(1.0 - (right + wrong @ self.split)[expects] / size.sum())
-
-    def rate(self, own: float | Floats) -> Floats:
-        """(U,) chance that a prediction is wrong: labels of the unit, and the curve like ``own`` labels.
-
-        Where neither counts (``own`` is 0, and the unit has no label) it is the curve's.
-        """
-        assert self.n is not None
-        assert self.wrong is not None
-        counted = self.n + own
-        seen = self.wrong + own * self.by_place
-        return np.divide(seen, counted, out=self.by_place.copy(), where=counted > 0)
-
-    def weights(self, rate: Floats) -> Floats:
-        """(..., U, S) chances of the classes, given (..., U) the chance that a prediction is wrong."""
-        assert self.ranks is not None
-        assert self.split is not None
-        out = rate[..., None] * self.split
-        out[..., np.arange(out.shape[-2]), self.ranks.expects] = 1.0 - rate
-        return np.asarray(out)
 
 
 @dataclass(frozen=True)
@@ -218,15 +117,15 @@ class ErrorCurve(Belief):
             total = mass.sum(axis=1, keepdims=True)
             split = np.where(total > 0, mass / np.where(total > 0, total, 1.0), split)
         nothing = np.zeros(units.count)
-        made = CurveState(None, ranks=ranks, scored=split, split=split)
+        curve = self._curves(ranks, split.shape[1]).fit(nothing, nothing)
+        made = CurveState(None, ranks=ranks, scored=split, split=split, curve=curve, n=nothing, wrong=nothing)
         made = self._fitted(made, nothing, nothing, split)
         return replace(made, start=made.nodes)
 
     def step(self, state: State, seen: Seen) -> State:
         """The curves fitted to all labels known now."""
         assert isinstance(state, CurveState)
-        assert state.ranks is not None
-        if not len(seen.y) and (state.n is None or not state.n.any()):
+        if not len(seen.y) and not state.n.any():
             return state
         count, y = len(state.ranks.at), seen.y.astype(np.int64)
         missed = y != state.ranks.expects[seen.unit]
@@ -236,8 +135,6 @@ class ErrorCurve(Belief):
 
     def _corrected(self, state: CurveState, unit: Ints, y: Ints) -> Floats:
         """(U, S) the split of wrong predictions after those seen, in all units that expect the same class."""
-        assert state.ranks is not None
-        assert state.scored is not None
         labels = state.scored.shape[1]
         if labels == 2:
             return state.scored
@@ -246,12 +143,8 @@ class ErrorCurve(Belief):
         return np.asarray((_SPLIT * state.scored + counts) / (_SPLIT + counts.sum(axis=1, keepdims=True)))
 
     def _fitted(self, state: CurveState, n: Floats, wrong: Floats, split: Floats) -> CurveState:
-        assert state.ranks is not None
-        if state.fit is None:
-            fit = self._curves(state.ranks, split.shape[1]).fit(n, wrong)
-        else:
-            fit = state.fit.curves.fit(n, wrong, state.fit.theta)
-        moved = replace(state, fit=fit, n=n, wrong=wrong, split=split)
+        curve = state.curve.curves.fit(n, wrong, state.curve.theta)
+        moved = replace(state, curve=curve, n=n, wrong=wrong, split=split)
         labels = np.arange(split.shape[1], dtype=np.float64)
         weights = moved.weights(moved.rate(self.counts_for(moved)))
         return replace(moved, nodes=Nodes(labels, at_least(weights, POSSIBLE)))
@@ -301,8 +194,6 @@ class ErrorCurve(Belief):
 
         ``around`` is what ``loosened`` gives, for those who draw more than once.
         """
-        assert state.n is not None
-        assert state.wrong is not None
         fit = self.loosened(state) if around is None else around
         normal = ndtri(stream.uniform(count * len(fit.theta)) + 2.0**-54).reshape(count, -1)
         seen = state.n, state.wrong
@@ -311,7 +202,6 @@ class ErrorCurve(Belief):
         if not tail.astray:
             return drawn
         uniform = stream.uniform(count * len(fit.curves.priors)).reshape(count, -1)
-        assert state.ranks is not None
         # With fewer others than this share of the pool, less than one of them would be expected astray.
         fewest = 1.0 / (tail.astray * state.ranks.size.sum())
         others = np.minimum(np.maximum(state.others, fewest), 1.0)
@@ -325,8 +215,6 @@ class ErrorCurve(Belief):
         outermost error seen bends are held to be small again, for that is what errors teach; so it is the
         less held, the fewer were seen: with e of them, what ``loose`` adds counts ``1 / (1 + e)`` there.
         """
-        assert state.n is not None
-        assert state.wrong is not None
         curves = state.curve.curves
         last = np.ceil(state.outermost).astype(np.int64)
         errors = sums_by(state.wrong, curves.curve, len(curves.priors))
@@ -339,16 +227,3 @@ class ErrorCurve(Belief):
         fit = replace(curves, priors=priors).fit(state.n, state.wrong, state.curve.theta)
         inside = np.arange(curves.knots) <= last[:, None]
         return replace(fit, misfit=np.where(inside, _STRETCH * state.misfit[:, None], 1.0))
-
-
-def strength_of_curve(n: Floats, wrong: Floats, rate: Floats, curve: Ints) -> Floats:
-    """(..., U) labels that a curve is worth in a unit, by how much its units differ more than by chance.
-
-    The share ``phi`` of the variance that is between units, by moments over those of the same curve,
-    makes the curve worth ``1 / phi - 1`` labels; 10 at least and 100 at most.
-    """
-    chance = rate * (1.0 - rate)
-    between = sums_by(np.square(wrong - n * rate) - n * chance, curve)
-    most = sums_by(n * (n - 1.0) * chance, curve)
-    phi = np.divide(between, most, out=np.zeros_like(most), where=most > 0)
-    return np.asarray((1.0 / np.clip(phi, *_BETWEEN) - 1.0)[..., curve])

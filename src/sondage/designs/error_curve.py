@@ -9,7 +9,8 @@ import numpy as np
 
 from sondage.beliefs.base import Belief
 from sondage.beliefs.curve_fit import sums_by
-from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.ranks import Ranks
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
 from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
@@ -114,14 +115,12 @@ class ErrorCurveDesign(Design):
             weight = weight / np.sqrt(problem.units.cost)
         goal = shares(weight, size, int(problem.asked.sum()) + n)
         assert isinstance(problem.state, CurveState)
-        assert problem.state.ranks is not None
         return Table(self.kind, quota=self._quota(goal, problem, problem.state.ranks.family, n))
 
     def shares(self, problem: Problem, n: int) -> Shares:
         """Share of the labels that each unit should have after ``n`` more, costs apart."""
         state, size, belief = problem.state, problem.units.size, problem.belief
         assert isinstance(state, CurveState)
-        assert state.ranks is not None
         assert isinstance(belief, ErrorCurve)
         if self.cost == "only":
             return Shares(np.zeros(len(size)), np.zeros(len(size)), _normed(size))
@@ -147,7 +146,6 @@ class ErrorCurveDesign(Design):
         """The ``strangeness`` of the scores, and the share of the labels that goes by size because of it."""
         state = problem.state
         assert isinstance(state, CurveState)
-        assert state.ranks is not None
         if self.cost == "only":
             return 0.0, 0.0
         matters = joint(unseen_variances(problem, self.aims(problem.measure)), state.ranks.size) > 0

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.ranks import Ranks
 from sondage.designs.base import Problem
 from sondage.designs.influence import unseen_variances
@@ -38,7 +39,6 @@ def tells_of(design: ErrorCurveDesign, problem: Problem) -> list[str | None]:
         return list(kept[1])
     state, size, aims = problem.state, problem.units.size, design.aims(problem.measure)
     assert isinstance(state, CurveState)
-    assert state.ranks is not None
     each = unseen_variances(problem, aims)
     shares = design.shares(problem, design.batch)
     total = each @ size
@@ -57,7 +57,6 @@ def thought_of(problem: Problem, unit: int) -> str:
     state, belief, pool = problem.state, problem.belief, problem.pool
     assert isinstance(state, CurveState)
     assert isinstance(belief, ErrorCurve)
-    assert state.ranks is not None
     systems = belief.systems
     assert isinstance(problem.units, CellUnits)
     place = [predicted_words(pool, systems, problem.units.members(unit)[:1])]

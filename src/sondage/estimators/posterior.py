@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs.base import Seen
-from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.tail import HONEST, Tail
 from sondage.binomial import binomial
 from sondage.designs.base import Centre
@@ -63,7 +64,6 @@ class Posterior(Estimator):
             return Counts().totals(case)
         seen = case.sample.distinct()
         state = self._state(case, seen)
-        assert state.ranks is not None
         if not wrong_alike(strata.loss, state.ranks.expects[strata.unit.astype(np.int64)]):
             return Counts().totals(case)
         return self._totals(case, seen, state, strata, strata.loss)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.error_curve import ErrorCurve
 from sondage.binomial import binomial
 from sondage.designs.place import predicted_words
 from sondage.errors import InvalidInput
@@ -126,7 +127,6 @@ def error_curves(
     level = checked_level(study.parts.confidence_level if confidence_level is None else confidence_level)
     state = study.problem().state
     assert isinstance(state, CurveState)
-    assert state.ranks is not None
     source = stream(study.parts.seed, "interval")
     drawn = belief.rates(state, source, replicates, assumed)
     classes = tuple(_classes(study, state, drawn, source.uniform(drawn.size).reshape(drawn.shape), level))
@@ -137,9 +137,6 @@ def _classes(
     study: Study, state: CurveState, drawn: Floats, uniform: Floats, level: float
 ) -> Iterator[ClassCurve]:
     ranks, units, pool = state.ranks, study.units, study.parts.pool
-    assert ranks is not None
-    assert state.n is not None
-    assert state.wrong is not None
     left = units.size - state.n
     belief = study.belief
     assert isinstance(belief, ErrorCurve)

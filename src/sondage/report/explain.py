@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sondage.beliefs.error_curve import CurveState
+from sondage.beliefs.curve_state import CurveState
 from sondage.designs.reasons import percent
 from sondage.errors import InvalidInput, SondageError
 from sondage.pool.html import html_list, html_table

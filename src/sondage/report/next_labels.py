@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.ranks import Ranks
 from sondage.designs.base import Problem, Table
 from sondage.designs.error_curve import ErrorCurveDesign
@@ -121,9 +122,6 @@ def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota
     """Stretches of rank of every predicted class, each from one power of four to the next."""
     state, pool = problem.state, study.parts.pool
     assert isinstance(state, CurveState)
-    assert state.ranks is not None
-    assert state.n is not None
-    assert state.wrong is not None
     ranks, size = state.ranks, study.units.size
     stretch = np.floor(0.5 * np.log2(ranks.first)).astype(np.int64) * ranks.ordered
     units = study.units

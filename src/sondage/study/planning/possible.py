@@ -14,7 +14,8 @@ import numpy as np
 from scipy.special import expit, logit, ndtri
 
 from sondage.beliefs.base import POSSIBLE, Nodes, Seen, at_least
-from sondage.beliefs.error_curve import CurveState, ErrorCurve
+from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.static import StaticBelief
 from sondage.errors import InvalidInput
 from sondage.measures import Difference, Measure
@@ -57,7 +58,6 @@ class Possible:
 
     def weights(self, count: int, stream: Stream) -> list[Floats]:
         """(U, S) chances of the labels in each unit, in each of ``count`` worlds."""
-        assert self.now.n is not None
         if self.now.n.any():
             return list(self.belief.replicate(self.now, stream, count))
         rates = self._between_curves_and_scores(_CANDIDATES * count, stream)
@@ -80,7 +80,6 @@ class Possible:
         (the arcsine distribution): mostly one of the two is about right.
         """
         ranks, units = self.now.ranks, self.units
-        assert ranks is not None
         curves = self.belief.rates(self.now, stream, count)
         mass = self.belief.prior.mass(self.pool, units.codes, units.count)
         right = mass[np.arange(units.count), ranks.expects] / units.size
