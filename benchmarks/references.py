@@ -1,4 +1,4 @@
-"""StudyState numbers reproduced: importance sampling on abt_buy, Poisson against importance sampling.
+"""Numbers of the studies reproduced: importance sampling on abt_buy, Poisson against importance sampling.
 
 Part 1 is the "Needle in a Haystack" pool: F1 by static importance sampling (mean form, logistic
 scores), against errors measured without this package. Part 2 repeats the comparison of "Sample

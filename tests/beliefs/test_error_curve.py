@@ -421,7 +421,18 @@ def test_the_fewer_errors_were_seen_the_looser_are_drawn_curves_beyond_them(erro
 
 
 @pytest.mark.parametrize(
-    "options", [{"start_at": 0}, {"bend": (0.0, "a")}, {"loose": "a"}, {"loose": 0.0}], ids=str
+    "options",
+    [
+        {"start_at": 0},
+        {"bend": (0.0, "a")},
+        {"loose": "a"},
+        {"loose": 0.0},
+        {"loose": np.inf},
+        {"level": np.nan},
+        {"start_at": (0.0, np.inf)},
+        {"bend": (np.nan, 1.0)},
+    ],
+    ids=str,
 )
 def test_numbers_that_are_none(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=f"{next(iter(options))}="):
@@ -440,3 +451,14 @@ def test_with_few_positives_one_item_may_still_be_anywhere() -> None:
     assert 0.03 * n * after.others[far] < 0.5
     drawn = belief.rates(after, stream(1, "interval"), 4000, Tail(fall=100.0, astray=0.03))
     assert n * drawn[:, far].mean() == pytest.approx(1.0, abs=0.15)
+
+
+def test_the_first_state_is_the_one_before_any_label() -> None:
+    pool = pool_of(80)
+    units, belief, state = started(pool)
+    first = stepped(belief, state, units, np.arange(40), np.arange(40) % 2).first()
+    np.testing.assert_array_equal(first.n, 0.0)
+    np.testing.assert_allclose(first.by_place, state.by_place)
+    assert first.nodes is not None
+    assert state.nodes is not None
+    np.testing.assert_array_equal(first.nodes.weights, state.nodes.weights)

@@ -300,3 +300,12 @@ def test_one_stratum_is_uniform() -> None:
     design = Stratified(strata=OneStratum(), allocation="proportional")
     # Cells of the predictions remain, so something is saved over a plain sample.
     assert 1.0 < expected_saving(problem_of(pool, "f1", design), design, 60).ratio < 3
+
+
+def test_labels_do_not_change_what_was_expected_before_them() -> None:
+    pool, labels = sd.datasets.synthetic_pool(3000, prevalence=0.05, rng=0)
+    study = sd.create_study(pool, "f1", rng=0)
+    before = expected_saving(study.problem(), study.design, 300)
+    study.run(labels, budget=100)
+    after = expected_saving(study.problem(), study.design, 300)
+    assert after.n_uniform == pytest.approx(before.n_uniform, rel=2e-3)  # whole labels are drawn

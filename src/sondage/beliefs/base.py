@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -59,6 +59,10 @@ class State:
     nodes: Nodes | None
     strength: Floats | None = None
     start: Nodes | None = None
+
+    def first(self) -> Self:
+        """What was believed before any label, where that is known."""
+        return self if self.start is None else replace(self, nodes=self.start)
 
 
 class Belief(Named, family="sondage.beliefs"):

@@ -163,12 +163,6 @@ class CurveFit:
     misfit: Floats | None = None
     """(C, J) factor by which each knot is less certain than the curvature says; None: none."""
 
-    @property
-    def knots(self) -> Floats:
-        """(C, J) log-odds at the knots of each curve."""
-        C, J = len(self.curves.priors), self.curves.knots
-        return self.theta[: C * J].reshape(C, J)
-
     @cached_property
     def rate(self) -> Floats:
         """(U,) rate of each cell."""

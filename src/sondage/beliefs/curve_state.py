@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -32,6 +33,12 @@ class CurveState(State):
     """(U,) labels."""
     wrong: Floats
     """(U,) wrong predictions among them."""
+
+    def first(self) -> Self:
+        """The curves before any label."""
+        nothing = np.zeros(len(self.n))
+        curve = self.curve.curves.fit(nothing, nothing)
+        return replace(self, nodes=self.start, split=self.scored, curve=curve, n=nothing, wrong=nothing)
 
     @property
     def outermost(self) -> Floats:

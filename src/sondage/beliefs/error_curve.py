@@ -71,17 +71,17 @@ class ErrorCurve(Belief):
     def __post_init__(self) -> None:
         if self.own is not None and not (is_number(self.own) and 0 <= self.own < np.inf):
             raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own!r}")
-        if not (is_number(self.level) and self.level > 0):
-            raise InvalidInput(f"level= must be a number above 0, not {self.level!r}")
-        if not (is_number(self.loose) and self.loose > 0):
-            raise InvalidInput(f"loose= must be a number above 0, not {self.loose!r}")
+        for name in ("level", "loose"):
+            given = getattr(self, name)
+            if not (is_number(given) and 0 < given < np.inf):
+                raise InvalidInput(f"{name}= must be a number above 0, not {given!r}")
         for name in ("start_at", "step_by", "bend"):
             given = getattr(self, name)
             try:
                 pair = tuple(float(one) for one in given)
             except (TypeError, ValueError):
                 pair = ()
-            if len(pair) != 2 or not pair[1] > 0:
+            if len(pair) != 2 or not np.isfinite(pair).all() or not pair[1] > 0:
                 raise InvalidInput(f"{name}= takes a mean and a standard deviation above 0, not {given!r}")
             object.__setattr__(self, name, pair)
         object.__setattr__(self, "systems", tuple(self.systems))

@@ -23,9 +23,10 @@ class Tail:
     """What an interval holds of error curves where the labels are silent.
 
     From the outermost wrong prediction on, log-odds of an error ``fall`` by at least so much with every
-    doubling of the rank. And some items of every class may lie anywhere, whatever their score: ``astray`` is
-    the mean of an exponential prior of their share, which the labels sharpen. (One item is expected at least:
-    with few positives a share of them would be none.)
+    knot, that is with every doubling of the rank and faster in the outer half of a class. And some items of
+    every class may lie anywhere, whatever their score: ``astray`` is the mean of an exponential prior of
+    their share, which the labels sharpen. (One item is expected at least: with few positives a share of them
+    would be none.)
     """
 
     fall: float = 0.0

@@ -96,9 +96,9 @@ def strangeness(rate: Floats, ranks: Ranks) -> Floats:
     model is either very good or its scores are worth nothing, and only labels far off can say which. (A
     belief without labels has them add up to about a half, as it lets curves fall within the ranks that count
     as near: that says nothing.)
-    ``rate`` is (..., U) what the curves say. Where there are not just two patterns of predictions, one for
-    each side of a boundary, or all units of one are next to it (it has no order), or none is, nothing can
-    be said.
+    ``rate`` is (..., U) what is thought by the place alone. Where there are not just two patterns of
+    predictions, one for each side of a boundary, or all units of one are next to it (it has no order), or
+    none is, nothing can be said.
     """
     near, size, family = ranks.at < _NEAR, ranks.size, ranks.family
     weight, far = sums_by(size * near, family), sums_by(size * ~near, family)
@@ -112,7 +112,7 @@ def strangeness(rate: Floats, ranks: Ranks) -> Floats:
 RATIO = Caution(least=0.05, early=0.5, until=200.0, rival=True, strange=0.6, doubt=2.0)
 """For measures that divide by what labels decide, such as F1: a uniform sample often does badly there."""
 MEAN = Caution(least=0.5, early=1.0, until=300.0, fade=np.inf, scaled=False)
-"""For means over items that are known: there is less to gain, so less is risked."""
+"""For means over all items of the pool: there is less to gain, so less is risked."""
 SHARED = Caution(least=0.1)
 """Where one curve serves all predicted classes, which is soon known well."""
 

@@ -51,7 +51,7 @@ class Thought(NamedTuple):
     """(..., U) what a belief in error curves says of every unit."""
 
     curve: Floats
-    """Error rate of the curve."""
+    """Error rate by the unit's place alone."""
     rate: Floats
     """Error rate of the unit, by its own labels and the curve; neither 0 nor 1."""
     counted: Array
@@ -140,7 +140,9 @@ class ErrorCurveDesign(Design):
         """How far the belief is followed: by what the measure divides by, and how many curves there are."""
         if problem.pool.labels.size > 2:
             return SHARED
-        return MEAN if problem.once("mean", lambda: is_mean_over_pool(problem)) else RATIO
+        rows, _ = problem.once("representatives", problem.units.representatives)
+        mean = problem.once("mean", lambda: is_mean_over_pool(problem.measure, problem.pool, rows))
+        return MEAN if mean else RATIO
 
     def strange(self, problem: Problem) -> tuple[float, float]:
         """The ``strangeness`` of the scores, and the share of the labels that goes by size because of it."""

@@ -258,13 +258,14 @@ def _moments(measure: Measure, loss: Floats, shown: Rows, nodes: Nodes, slope: A
     return weighted_moments(loss @ slope.T, nodes.weights)
 
 
-def is_mean_over_pool(problem: Problem) -> bool:
-    """Whether the measure is a mean over items that are known without labels, all those of the pool."""
-    if problem.measure.ratio is None or not problem.pool.labels.finite:
+def is_mean_over_pool(measure: Measure, pool: Pool, rows: Ints) -> bool:
+    """Whether a measure is a mean over items that are known without labels, all those of the pool.
+
+    ``rows`` stand for the others.
+    """
+    if measure.ratio is None or not pool.labels.finite:
         return False
-    rows, _ = problem.once("representatives", problem.units.representatives)
-    labels = np.arange(problem.pool.labels.size, dtype=np.float64)
-    below = problem.measure.loss(problem.pool.rows(rows), labels) @ problem.measure.ratio[1]
+    below = measure.loss(pool.rows(rows), np.arange(pool.labels.size, dtype=np.float64)) @ measure.ratio[1]
     return bool((np.ptp(below, axis=1) == 0).all() and (below > 0).all())
 
 

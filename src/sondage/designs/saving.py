@@ -104,14 +104,11 @@ def best_saving(problem: Problem) -> float:
 
 def before_labels(problem: Problem, n: int) -> Problem:
     """The problem before any label, with a budget of n."""
-    state = problem.state
-    if state.start is not None:
-        state = replace(state, nodes=state.start)
     none = np.empty(0, dtype=np.int64)
     nothing = np.empty(0)
     return replace(
         problem,
-        state=state,
+        state=problem.state.first(),
         left=float(n),
         expected=0.0,
         asked_units=none,

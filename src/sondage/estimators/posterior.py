@@ -21,7 +21,7 @@ from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.estimators.sample import Sample
 from sondage.measures.base import wrong_alike
 from sondage.streams import Stream, stream
-from sondage.types import Floats
+from sondage.types import Floats, is_number
 
 _SPREAD = 200
 """Draws from which the standard error is made."""
@@ -47,8 +47,8 @@ class Posterior(Estimator):
     own: float | None = None
 
     def __post_init__(self) -> None:
-        if self.own is not None and not 0 <= self.own < np.inf:
-            raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own}")
+        if self.own is not None and not (is_number(self.own) and 0 <= self.own < np.inf):
+            raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own!r}")
 
     def totals(self, case: Case) -> Totals:
         """Estimated averages of the losses."""

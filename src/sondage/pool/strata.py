@@ -16,7 +16,7 @@ from sondage.pool.score_column import score_column, score_ranges
 from sondage.pool.stratification import Stratification
 from sondage.pool.units import crossed
 from sondage.registry import Named
-from sondage.types import Array, Floats, Ints
+from sondage.types import Array, Floats, Ints, is_number
 
 
 class Strata(Named, family="sondage.pool"):
@@ -114,12 +114,11 @@ class LogRank(Strata):
     across: bool = False
 
     def __post_init__(self) -> None:
-        if not self.growth > 0:
-            raise InvalidInput(f"growth= must be above 0, not {self.growth}")
-        if not 0 < self.largest <= 1:
-            raise InvalidInput(f"largest= must be in (0, 1], not {self.largest}")
-        if self.most < 1:
-            raise InvalidInput(f"most= must be at least 1, not {self.most}")
+        if not (is_number(self.growth) and 0 < self.growth < np.inf):
+            raise InvalidInput(f"growth= must be a number above 0, not {self.growth!r}")
+        if not (is_number(self.largest) and 0 < self.largest <= 1):
+            raise InvalidInput(f"largest= must be a number in (0, 1], not {self.largest!r}")
+        check_count(self.most, "most")
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """Bands numbered by predicted class, then outwards from the boundary."""
@@ -130,12 +129,13 @@ class LogRank(Strata):
             return self._across(pool, systems, classes)
         codes = np.empty(len(pool), dtype=np.int32)
         begin, found = 0, np.unique(classes)
-        each = max(1, self.most // len(found)) if pool.labels.size > 2 else len(pool)
+        each = max(1, self.most // len(found))
         for one in found:
             members = np.flatnonzero(classes == one)
             distance = from_boundary(pool, systems, members)
             cuts = self._cuts(len(members))
-            cuts = cuts[np.unique(np.rint(np.linspace(0, len(cuts) - 1, each + 1)).astype(np.int64))]
+            if pool.labels.size > 2:
+                cuts = cuts[np.unique(np.rint(np.linspace(0, len(cuts) - 1, each + 1)).astype(np.int64))]
             bands = _whole_runs(np.zeros(len(members)) if distance is None else distance, cuts)
             codes[members] = begin + bands
             begin += int(bands.max()) + 1

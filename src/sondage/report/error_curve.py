@@ -31,9 +31,9 @@ class ClassCurve:
     """One predicted class, stratum by stratum from the boundary outwards.
 
     ``first`` to ``last`` are the ranks of a stratum and ``rank`` their geometric mean; ``labels`` of its
-    ``items`` were seen, ``wrong`` of them wrong predictions. ``rate`` is the curve, between ``low`` and
-    ``high``. Of the ``left`` items without a label the estimate takes ``believed`` to be wrong, in all
-    between ``fewest`` and ``most``.
+    ``items`` were seen, ``wrong`` of them wrong predictions. ``rate`` is what is thought by the place alone,
+    between ``low`` and ``high``. Of the ``left`` items without a label the estimate takes ``believed`` to be
+    wrong, in all between ``fewest`` and ``most``.
     """
 
     name: str

@@ -149,13 +149,18 @@ def _thought(study: Study, errors: tuple[Expected, ...]) -> Section:
 
 def _says_nothing(study: Study) -> Iterator[str]:
     """Whether the model may say nothing at all, where that is thought about."""
-    state = study.problem().state
-    chance = float(state.uninformative.chance) if isinstance(state, CurveState) else 0.0
+    chance = _chance_of_nothing(study)
     if chance >= _WORTH_SAYING:
+        likely = f"{100 * chance:.0f} %" if chance < 0.99 else "over 99 %"
         yield (
-            f"It is {100 * chance:.0f} % likely that the model says nothing: that items predicted to be of a "
-            "class are of it no more often than the others, and errors do not thin out with rank."
+            f"It is {likely} likely that the model says nothing, or next to nothing: that items predicted to "
+            "be of a class are of it hardly more often than others, and errors do not thin out with rank."
         )
+
+
+def _chance_of_nothing(study: Study) -> float:
+    state = study.problem().state
+    return float(state.uninformative.chance) if isinstance(state, CurveState) else 0.0
 
 
 def _sentence(one: Expected) -> str:
@@ -239,19 +244,20 @@ def _rests(
         line += f", {count:,} {what}" if count else ""
     yield line + "."
     if estimate.interval == "posterior" and any(one.left for one in errors):
-        yield from _read_off(errors)
+        yield from _read_off(errors, _chance_of_nothing(study))
     if estimate.assumptions:
         yield f"It is assumed that {'; that '.join(estimate.assumptions)}."
     for warning in estimate.warnings:
         yield f"Beware: {warning}."
 
 
-def _read_off(errors: tuple[Expected, ...]) -> Iterator[str]:
+def _read_off(errors: tuple[Expected, ...], nothing: float) -> Iterator[str]:
     """How much of the estimate was seen, and how much is read off the curves."""
     seen, thought = sum(one.wrong for one in errors), sum(one.left_wrong for one in errors)
+    flat = "" if nothing < _WORTH_SAYING else ", which are level so far as the model says nothing"
     yield (
         f"Of about {about(seen + thought)} wrong predictions in all, {seen:,} were seen; the other "
-        f"{about(thought)} are read off the curves."
+        f"{about(thought)} are read off the curves{flat}."
     )
     for one in errors:
         if one.beyond:

@@ -13,14 +13,42 @@ from sondage.streams import stream
 from sondage.study.planning.possible import InWorld, Possible, has_curves
 
 
-@pytest.mark.parametrize("measure", ["f1", "accuracy", "recall"])
-def test_before_any_label_no_value_is_likelier_than_another(measure: str) -> None:
+@pytest.mark.parametrize("measure", ["f1", "precision", "recall"])
+def test_before_any_label_no_value_of_a_ratio_is_likelier_than_another(measure: str) -> None:
     found = possible(sd.create_study(scored(), measure, rng=1))
     weights = found.weights(20, stream(1, "belief"))
     value = found._values(np.array(weights))
     even = np.linspace(value.min(), value.max(), 20)
     np.testing.assert_allclose(np.sort(value), even, atol=0.12 * np.ptp(value))
     assert np.ptp(value) > 0.4
+
+
+def test_means_over_the_pool_are_not_spread_over_their_whole_range() -> None:
+    """Where hardly any score is in doubt, models that are wrong in half of all cases are not held likely."""
+    pool, _ = sd.datasets.synthetic_pool(5000, prevalence=0.02, rng=0)
+    found = possible(sd.create_study(pool, "accuracy", rng=1))
+    value = found._values(np.array(found.weights(40, stream(1, "belief"))))
+    assert np.median(value) > 0.95
+    assert value.min() < 0.97
+
+
+def test_the_first_labels_make_worlds_that_explain_them_more_frequent() -> None:
+    """Twenty labels, all of them right or all wrong: as Bayes' rule says, from the same candidates."""
+    study = sd.create_study(scored(), "accuracy", rng=1)
+    before = possible(study)
+    rates = before._between_curves_and_scores(4000, stream(3, "belief"))
+    np.testing.assert_array_equal(before._likely(rates, stream(3, "belief")), rates)
+    items = study.ask(20)
+    predicted = dict(zip(study.pool.ids.tolist(), np.asarray(study.pool.system().prediction), strict=True))
+    study.tell({item.id: int(1 - predicted[item.id]) for item in items})
+    found = possible(study)
+    n, wrong = found.now.n, found.now.wrong
+    assert n.sum() == wrong.sum() == 20
+    likely = np.prod(rates**wrong, axis=1)
+    expected = (likely / likely.sum()) @ rates
+    again = found._likely(rates, stream(3, "belief"))
+    np.testing.assert_allclose(again.mean(axis=0), expected, atol=2e-3)
+    assert (expected @ n) / 20 > rates.mean(axis=0) @ n / 20 + 0.1
 
 
 def test_the_value_of_a_world_is_that_of_labels_drawn_in_it() -> None:

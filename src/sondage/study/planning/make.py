@@ -16,7 +16,7 @@ from sondage.streams import stream
 from sondage.study.budget import Cost
 from sondage.study.planning.forecast import QUANTILES, Forecast, Labels, Sampling, Three, labels_for, three
 from sondage.study.planning.formula import Formula, affordable
-from sondage.study.planning.possible import Possible
+from sondage.study.planning.possible import PILOT, Possible
 from sondage.study.planning.result import Goal, Plan
 from sondage.study.planning.wishes import by_worlds, checked_budgets, checked_goal, usual_numbers
 from sondage.study.planning.worlds import Worlds
@@ -25,8 +25,6 @@ from sondage.types import Floats, Ints
 
 _MOST = 16_000
 """Labels up to which studies are simulated; beyond, widths fall as those of a plain sample."""
-_PILOT = 50
-"""Labels before which a plan rests on what was thought before any."""
 _FEWEST_DRAWS = 5
 _MUCH, _ALL = 0.5, 0.98
 """Shares of the pool from which a sample saves little, and nothing."""
@@ -213,7 +211,7 @@ def _notes(state: StudyState, simulated: bool, forecast: Forecast, needed: Label
             "that teach it better, and what intervals add for small samples, are left out"
         )
     known = len(state.ledger.seen.y)
-    if known < min(_PILOT, N):
+    if known < min(PILOT, N):
         when = f"with {known} labels" if known else "before any label"
         said.append(f"{when} this is a guess: label about {min(100, N)} items and ask study.plan() again")
     if needed is None:

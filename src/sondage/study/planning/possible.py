@@ -1,9 +1,9 @@
 """What is held possible of a classifier's errors: before any label, and after those of a pilot.
 
-A world gives every cell (predicted class and band of ranks) its own chances of the labels. After some labels
-worlds are what the fitted error curves leave open. Before any, the curves alone are no fair guess: their
+A world gives every cell (predicted class and band of ranks) its own chances of the labels. After a pilot
+worlds are what the fitted error curves leave open. Before it, the curves alone are no fair guess: their
 prior was made to learn fast, not to say how good models are. So the scores have a say as well, and no value
-of the measure is held likelier than another.
+of a ratio is held likelier than another, but for what the first labels say.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sondage.beliefs.base import POSSIBLE, Nodes, Seen, at_least
 from sondage.beliefs.curve_state import CurveState
 from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.static import StaticBelief
+from sondage.designs.influence import is_mean_over_pool
 from sondage.errors import InvalidInput
 from sondage.measures import Difference, Measure
 from sondage.pool.pool import Pool
@@ -33,6 +34,8 @@ _CANDIDATES = 40
 _REACHED = 0.01
 """Share of the candidates beyond either end of the values that count as reached."""
 _EDGE = 1e-12
+PILOT = 50
+"""Labels from which on the fitted curves are trusted alone."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,15 @@ class Possible:
 
     def weights(self, count: int, stream: Stream) -> list[Floats]:
         """(U, S) chances of the labels in each unit, in each of ``count`` worlds."""
-        if self.now.n.any():
+        if self.now.n.sum() >= PILOT:
             return list(self.belief.replicate(self.now, stream, count))
-        rates = self._between_curves_and_scores(_CANDIDATES * count, stream)
+        rates = self._likely(self._between_curves_and_scores(_CANDIDATES * count, stream), stream)
         every = self.now.weights(rates)
         weights = at_least(every.reshape(-1, every.shape[-1]), POSSIBLE).reshape(every.shape)
         if isinstance(self.measure, Difference) or self.measure.wide:
             return list(weights[:count])  # systems that are worlds apart need no study
+        if is_mean_over_pool(self.measure, self.pool, self.units.representatives()[0]):
+            return list(weights[:count])  # a model that is wrong in half of all cases is no fair guess
         value = self._values(weights)
         known = np.flatnonzero(np.isfinite(value))
         if not len(known):
@@ -80,7 +85,9 @@ class Possible:
         (the arcsine distribution): mostly one of the two is about right.
         """
         ranks, units = self.now.ranks, self.units
-        curves = self.belief.rates(self.now, stream, count)
+        first = self.belief.start(self.pool, units)
+        assert isinstance(first, CurveState)
+        curves = self.belief.rates(first, stream, count)
         mass = self.belief.prior.mass(self.pool, units.codes, units.count)
         right = mass[np.arange(units.count), ranks.expects] / units.size
         scores = logit(np.clip(1.0 - right, _EDGE, 1.0 - _EDGE))
@@ -89,6 +96,16 @@ class Possible:
         share = np.square(np.sin(0.5 * np.pi * stream.uniform(count)))[:, None]
         drawn = logit(np.clip(curves, _EDGE, 1.0 - _EDGE))
         return np.asarray(expit(share * (scores + off[:, ranks.family]) + (1.0 - share) * drawn))
+
+    def _likely(self, rates: Floats, stream: Stream) -> Floats:
+        """(B, U) as many worlds again, each as often as it makes the labels known likely."""
+        if not self.now.n.any():
+            return rates
+        rate, right = np.clip(rates, _EDGE, 1.0 - _EDGE), self.now.n - self.now.wrong
+        fits = np.log(rate) @ self.now.wrong + np.log1p(-rate) @ right
+        reached = np.cumsum(np.exp(fits - fits.max()))
+        marks = (np.arange(len(rates)) + stream.uniform(1)) / len(rates) * reached[-1]
+        return np.asarray(rates[np.minimum(np.searchsorted(reached, marks, "right"), len(rates) - 1)])
 
     def _values(self, weights: Floats) -> Floats:
         """(B,) value of the measure (its first coordinate) in each world, by the chances of its labels."""
