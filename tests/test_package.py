@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 import sondage
+from sondage.designs import Design
 from sondage.registry import Named
 
 MODULES = sorted(
@@ -100,3 +101,11 @@ def test_the_version_is_that_of_the_distribution() -> None:
     except PackageNotFoundError:
         return  # run from the source tree
     assert sondage.__version__ == installed
+
+
+def test_a_part_that_leaves_out_what_its_kind_must_have_is_refused_by_name() -> None:
+    class Half(Design):
+        kind = "strata"
+
+    with pytest.raises(TypeError, match="table"):
+        Half()  # type: ignore[abstract]

@@ -12,12 +12,13 @@ import difflib
 import importlib
 import pkgutil
 import re
+from abc import ABC
 from typing import Any, ClassVar, Self
 
 from sondage.errors import InvalidInput
 
 
-class Named:
+class Named(ABC):
     """Base of every part that has aliases. A direct subclass opens a family of its own.
 
     ``family`` names the package, or the single module, in which the parts of the family are.
