@@ -14,7 +14,7 @@ from scipy.stats import beta, norm
 import sondage as sd
 from sondage.beliefs.curve_fit import Curves, Prior
 from sondage.beliefs.curve_state import CurveState
-from sondage.beliefs.uninformative import _CHANCE, _OTHER, uninformative
+from sondage.beliefs.uninformative import _CHANCE, _DECIDED, _OTHER, uninformative
 from sondage.datasets import synthetic_pool
 
 Numbers = NDArray[np.float64]
@@ -31,17 +31,17 @@ def likelihood(rate: Numbers, n: Numbers = N, wrong: Numbers = WRONG) -> float:
 # ---- how likely it is ----------------------------------------------------------------------------------
 
 
-def test_the_chance_is_bayes_rule_with_the_share_integrated_out() -> None:
+def test_the_odds_are_the_square_of_those_by_bayes_rule_with_the_share_integrated_out() -> None:
     """Against numerical integration over the share of positives, the same wherever they are predicted."""
 
     def density(share: float) -> float:
         return likelihood(np.where(EXPECTS == 1, 1 - share, share)) * float(beta.pdf(share, 0.5, 0.5))
 
     nothing, _ = quad(density, 0, 1)
-    for smooth in (nothing / 9, nothing, 9 * nothing):
+    for smooth in (nothing / 900, nothing / 200, nothing):
         found = uninformative(N, WRONG, EXPECTS, np.log(smooth), ALL).chance
-        expected = _CHANCE * nothing / (_CHANCE * nothing + (1 - _CHANCE) * smooth)
-        assert found == pytest.approx(expected, rel=1e-6)
+        odds = (_CHANCE * nothing / ((1 - _CHANCE) * smooth)) ** _DECIDED
+        assert found == pytest.approx(odds / (1 + odds), rel=1e-4)
 
 
 def test_the_evidence_for_a_curve_is_near_its_integral() -> None:

@@ -1,7 +1,8 @@
 """The other possibility: a model that says nothing, so that positives are as common whatever it predicts.
 
 Curves are held to fall, and where no label contradicts them they do. That is a bold thing to say of a model
-that knows nothing. So both are believed in part: each as far as it makes the labels likely.
+that knows nothing. So both are believed in part: each by how likely it makes the labels, but the less likely
+one less than by Bayes' rule, since labels spent on a doubt that comes to nothing are lost.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from sondage.types import Bools, Floats, Ints
 
 _CHANCE = 0.005
 """That a model says nothing, before any label: models that say little are more common, and look like it."""
+_DECIDED = 2.0
+"""Power of the odds: what is unlikely is to change little, and what is likely much."""
 _EITHER = 0.5
 """Pseudo-labels of each class: Jeffreys' prior of a share."""
 _OTHER = 20.0
@@ -25,7 +28,7 @@ class Uninformative(NamedTuple):
     """How far it is thought that a model says nothing, and what is thought then: (...) studies, U units."""
 
     chance: Floats
-    """(...) that it says nothing."""
+    """(...) that it says nothing, as far as that is to count."""
     counts: Floats
     """(2, 2, ...) labels of the first class and the second, by which of the two is predicted."""
     upper: Bools
@@ -77,9 +80,9 @@ def uninformative(n: Floats, wrong: Floats, expects: Ints, smooth: Floats, conce
 
     >>> n, expects = np.array([40.0, 40.0]), np.array([0, 1])
     >>> for wrong in ([3.0, 37.0], [3.0, 20.0]):  # positives: 3 of 40 and 3 of 40, or 3 and 20
-    ...     after = uninformative(n, np.array(wrong), expects, np.array(-28.0), expects >= 0)
+    ...     after = uninformative(n, np.array(wrong), expects, np.array(-29.0), expects >= 0)
     ...     after.chance.round(3).item()
-    0.263
+    0.485
     0.0
     """
     upper = expects == 1
@@ -90,4 +93,4 @@ def uninformative(n: Floats, wrong: Floats, expects: Ints, smooth: Floats, conce
     odds = logit(_CHANCE) + betaln(first, second) - betaln(_EITHER, _EITHER) - smooth
     both = bool(upper[concerned].any()) and not upper[concerned].all()
     some = counts.sum(axis=(0, 1)) > 0
-    return Uninformative(np.where(some & both, expit(odds), 0.0), counts, upper, concerned)
+    return Uninformative(np.where(some & both, expit(_DECIDED * odds), 0.0), counts, upper, concerned)
