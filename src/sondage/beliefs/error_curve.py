@@ -147,7 +147,9 @@ class ErrorCurve(Belief):
         moved = replace(state, curve=curve, n=n, wrong=wrong, split=split)
         labels = np.arange(split.shape[1], dtype=np.float64)
         weights = moved.weights(moved.rate(self.counts_for(moved)))
-        return replace(moved, nodes=Nodes(labels, at_least(weights, POSSIBLE)))
+        # Nobody has seen it yet, and a copy would have to work out again what it rests on.
+        object.__setattr__(moved, "nodes", Nodes(labels, at_least(weights, POSSIBLE)))
+        return moved
 
     def _curves(self, ranks: Ranks, labels: int) -> Curves:
         """A curve for each predicted class if there are two, otherwise one with a level for each.
