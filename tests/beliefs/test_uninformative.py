@@ -31,7 +31,7 @@ def likelihood(rate: Numbers, n: Numbers = N, wrong: Numbers = WRONG) -> float:
 # ---- how likely it is ----------------------------------------------------------------------------------
 
 
-def test_the_odds_are_the_square_of_those_by_bayes_rule_with_the_share_integrated_out() -> None:
+def test_the_chance_is_bayes_rule_with_the_share_integrated_out_and_counts_by_its_squared_odds() -> None:
     """Against numerical integration over the share of positives, the same wherever they are predicted."""
 
     def density(share: float) -> float:
@@ -39,9 +39,10 @@ def test_the_odds_are_the_square_of_those_by_bayes_rule_with_the_share_integrate
 
     nothing, _ = quad(density, 0, 1)
     for smooth in (nothing / 900, nothing / 200, nothing):
-        found = uninformative(N, WRONG, EXPECTS, np.log(smooth), ALL).chance
-        odds = (_CHANCE * nothing / ((1 - _CHANCE) * smooth)) ** _DECIDED
-        assert found == pytest.approx(odds / (1 + odds), rel=1e-4)
+        found = uninformative(N, WRONG, EXPECTS, np.log(smooth), ALL)
+        odds = _CHANCE * nothing / ((1 - _CHANCE) * smooth)
+        assert found.chance == pytest.approx(odds / (1 + odds), rel=1e-4)
+        assert found.trust == pytest.approx(odds**_DECIDED / (1 + odds**_DECIDED), rel=1e-4)
 
 
 def test_the_evidence_for_a_curve_is_near_its_integral() -> None:
@@ -79,7 +80,9 @@ def test_without_labels_or_with_one_predicted_class_nothing_is_doubted() -> None
     assert uninformative(nothing, nothing, EXPECTS, smooth, ALL).chance == 0
     assert uninformative(N, WRONG, np.zeros(4, dtype=np.int64), smooth, ALL).chance == 0
     assert uninformative(N, WRONG, EXPECTS, smooth, EXPECTS == 1).chance == 0
-    assert uninformative(N, WRONG, EXPECTS, smooth, ALL).chance == pytest.approx(1.0)
+    certain = uninformative(N, WRONG, EXPECTS, smooth, ALL)
+    assert certain.chance == certain.trust == pytest.approx(1.0)
+    assert uninformative(nothing, nothing, EXPECTS, smooth, ALL).trust == 0
 
 
 def test_units_that_it_is_not_said_of_count_for_nothing() -> None:
@@ -102,7 +105,7 @@ def test_rates_are_in_between() -> None:
     low = (2 + 4 * _OTHER / 50 + 0.5) / (50 + _OTHER + 1)
     high = (4 + 2 * _OTHER / 50 + 0.5) / (50 + _OTHER + 1)
     smooth = np.array([0.3, 0.01, 0.5, 0.02])
-    chance = float(found.chance)
+    chance = float(found.trust)
     assert 0.01 < chance < 0.99
     expected = (1 - chance) * smooth + chance * np.array([low, low, 1 - high, 1 - high])
     np.testing.assert_allclose(found.mixed(smooth), expected)
@@ -114,7 +117,7 @@ def test_draws_are_of_both_and_lean_little_on_the_other_predicted_class() -> Non
     uniform = np.random.default_rng(1).random((count, 3))
     drawn = found.instead(np.full((count, 4), 2.0), uniform)
     flat = drawn[:, 0] < 2
-    assert flat.mean() == pytest.approx(float(found.chance), abs=5 * 0.5 / np.sqrt(count))
+    assert flat.mean() == pytest.approx(float(found.trust), abs=5 * 0.5 / np.sqrt(count))
     assert (drawn[~flat] == 2).all()
     assert (drawn[flat, 0] == drawn[flat, 1]).all()
     assert (drawn[flat, 2] == drawn[flat, 3]).all()

@@ -91,7 +91,7 @@ class CurveState(State):
     def rate(self, own: float | Floats) -> Floats:
         """(U,) chance that a prediction is wrong: labels of the unit, and the curve like ``own`` labels.
 
-        Where neither counts (``own`` is 0, and the unit has no label) it is the curve's.
+        Where neither counts (``own`` is 0, and the unit has no label) it is what its place says.
         """
         counted = self.n + own
         seen = self.wrong + own * self.by_place

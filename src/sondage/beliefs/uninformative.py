@@ -28,7 +28,7 @@ class Uninformative(NamedTuple):
     """How far it is thought that a model says nothing, and what is thought then: (...) studies, U units."""
 
     chance: Floats
-    """(...) that it says nothing, as far as that is to count."""
+    """(...) that it says nothing, by Bayes' rule."""
     counts: Floats
     """(2, 2, ...) labels of the first class and the second, by which of the two is predicted."""
     upper: Bools
@@ -36,18 +36,24 @@ class Uninformative(NamedTuple):
     concerned: Bools
     """(U,) whether anything is said of the unit."""
 
+    @property
+    def trust(self) -> Floats:
+        """(...) how far that is to count, 0 to 1: less than the chance where that is below a half."""
+        with np.errstate(divide="ignore"):  # certainty has infinite odds
+            return np.asarray(expit(_DECIDED * logit(self.chance)))
+
     def mixed(self, smooth: Floats) -> Floats:
         """(..., U) error rates by both possibilities, ``smooth`` being those of the curves."""
         first, second = self._leaning
         rate = self._wrong(second / (first + second))
-        return np.where(self.concerned, smooth + self.chance[..., None] * (rate - smooth), smooth)
+        return np.where(self.concerned, smooth + self.trust[..., None] * (rate - smooth), smooth)
 
     def instead(self, drawn: Floats, uniform: Floats) -> Floats:
-        """(B, U) rates drawn for one study: in as many as it is likely the model says nothing.
+        """(B, U) rates drawn for one study: as if the model said nothing, in the share ``trust`` of them.
 
         ``drawn`` are curves, and ``uniform`` (B, 3) random numbers.
         """
-        rows = np.flatnonzero(uniform[:, 0] < self.chance)
+        rows = np.flatnonzero(uniform[:, 0] < self.trust)
         if not len(rows):
             return drawn
         first, second = self._leaning
@@ -82,7 +88,7 @@ def uninformative(n: Floats, wrong: Floats, expects: Ints, smooth: Floats, conce
     >>> for wrong in ([3.0, 37.0], [3.0, 20.0]):  # positives: 3 of 40 and 3 of 40, or 3 and 20
     ...     after = uninformative(n, np.array(wrong), expects, np.array(-29.0), expects >= 0)
     ...     after.chance.round(3).item()
-    0.485
+    0.493
     0.0
     """
     upper = expects == 1
@@ -93,4 +99,4 @@ def uninformative(n: Floats, wrong: Floats, expects: Ints, smooth: Floats, conce
     odds = logit(_CHANCE) + betaln(first, second) - betaln(_EITHER, _EITHER) - smooth
     both = bool(upper[concerned].any()) and not upper[concerned].all()
     some = counts.sum(axis=(0, 1)) > 0
-    return Uninformative(np.where(some & both, expit(_DECIDED * odds), 0.0), counts, upper, concerned)
+    return Uninformative(np.where(some & both, expit(odds), 0.0), counts, upper, concerned)
