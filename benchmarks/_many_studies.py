@@ -22,6 +22,7 @@ from sondage.beliefs.curve_fit import laplace
 from sondage.beliefs.curve_state import CurveState, strength_of_curve
 from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.uninformative import uninformative
+from sondage.beliefs.weak import towards_mean
 from sondage.binomial import binomial
 from sondage.designs.error_curve import ErrorCurveDesign, Thought, cautious
 from sondage.designs.influence import least_value
@@ -152,7 +153,7 @@ class ManyStudies:
     def _fitted(self, counts: Counts, theta: Floats) -> tuple[Floats, Floats]:
         """(R, P) the most probable curves by Newton's method, each by itself, and (R, U) rates by place."""
         curves, out = self.curves, theta.copy()
-        evidence = np.zeros(len(theta))
+        evidence, variance = np.zeros(len(theta)), np.zeros(counts.n.shape)
         for c, prior in enumerate(curves.priors):
             own = curves.curve == c
             J = max(int(np.ceil(curves.at[own].max())) + 1, 2)  # knots beyond have no cells
@@ -178,9 +179,10 @@ class ManyStudies:
             hessian = ((n * rate * (1 - rate)) @ squares).reshape(-1, J, J) + Q
             fits = (wrong * eta - n * np.logaddexp(0.0, eta)).sum(axis=1)
             evidence += laplace(fits, at - mean, Q, hessian)
-        smooth = expit(out @ curves.basis.T)
-        other = self.state.uninformative
-        return out, uninformative(*counts, self.ranks.expects, evidence, other.concerned).mixed(smooth)
+            variance[:, own] = ((basis @ np.linalg.inv(hessian)) * basis).sum(axis=2)
+        smooth, of_two = expit(out @ curves.basis.T), self.state.of_two
+        smooth = towards_mean(smooth, variance, counts.n, self.ranks, curves.curve, of_two)
+        return out, uninformative(*counts, self.ranks.expects, evidence, of_two).mixed(smooth)
 
     def shares(self, counts: Counts, rate: Floats, known: int, more: int) -> Floats:
         """(R, U) shares of the labels, as ``ErrorCurveDesign.shares`` has them."""

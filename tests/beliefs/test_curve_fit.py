@@ -132,6 +132,7 @@ def test_the_covariance_is_the_inverse_curvature_at_the_mode(families: tuple[Fam
     np.testing.assert_allclose(
         fit.covariance, turned @ np.linalg.inv(hessian) @ turned.T, rtol=1e-3, atol=1e-6
     )
+    np.testing.assert_allclose(fit.variance, np.diag(fit.covariance), rtol=1e-12)
 
 
 def test_without_labels_the_curve_is_the_priors_mean() -> None:

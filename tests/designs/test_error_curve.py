@@ -98,14 +98,14 @@ def written_out(problem: Problem, n: int, floor: float) -> Floats:
     assert state.ranks is not None
     assert state.n is not None
     assert state.wrong is not None
-    curve, positive = state.curve.rate, state.ranks.expects == 1
+    curve, positive = state.by_place, state.ranks.expects == 1
     own = np.zeros(len(size))
     for side in (positive, ~positive):
         n_, wrong, mean = state.n[side], state.wrong[side], curve[side]
         chance = mean * (1 - mean)
         most = (n_ * (n_ - 1) * chance).sum()
         phi = ((wrong - n_ * mean) ** 2 - n_ * chance).sum() / most if most > 0 else 0.0
-        own[side] = 1 / min(max(phi, 1 / 101), 1 / 11) - 1
+        own[side] = 1 / min(max(phi, 1 / 301), 1 / 11) - 1
     rate = (state.wrong + own * curve) / (state.n + own)
     errors = state.wrong + (size - state.n) * rate
     false, missed, predicted = errors[positive].sum(), errors[~positive].sum(), size[positive].sum()

@@ -228,3 +228,16 @@ def test_a_model_that_says_nothing_is_called_so() -> None:
         study.run(known, budget=200)
         text = " ".join(str(study.explain()).split())
         assert ("likely that the model says nothing" in text) == said
+        assert "is weak" not in text
+
+
+def test_a_weak_model_is_called_so() -> None:
+    random, label = np.random.default_rng(1), np.arange(20_000) < 300
+    for separation, said in ((1.2, True), (4.0, False)):
+        score = random.standard_normal(20_000) + separation * label
+        pool = sd.Pool.from_arrays(score=score, threshold=float(np.quantile(score, 0.98)))
+        study = sd.create_study(pool, "f1", rng=0)
+        assert "is weak" not in str(study.explain())  # before any label
+        study.run(dict(enumerate(label.astype(int).tolist())), budget=200)
+        text = " ".join(str(study.explain()).split())
+        assert ("of the surest half of those predicted 1 are thought wrong" in text) == said

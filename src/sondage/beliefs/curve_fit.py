@@ -171,9 +171,19 @@ class CurveFit:
     @cached_property
     def covariance(self) -> Floats:
         """(U, U) covariance of the log-odds of the cells."""
-        basis = self.curves.basis * self._factor
-        half = solve_triangular(np.linalg.cholesky(self.hessian), basis.T, lower=True)
+        half = self._half
         return half.T @ half
+
+    @cached_property
+    def variance(self) -> Floats:
+        """(U,) variance of the log-odds of each cell."""
+        return np.asarray(np.square(self._half).sum(axis=0))
+
+    @property
+    def _half(self) -> Floats:
+        """(P, U) root of the covariance."""
+        basis = self.curves.basis * self._factor
+        return np.asarray(solve_triangular(np.linalg.cholesky(self.hessian), basis.T, lower=True))
 
     @property
     def _factor(self) -> Floats:

@@ -12,9 +12,10 @@ from sondage.beliefs.base import State
 from sondage.beliefs.curve_fit import CurveFit, sums_by
 from sondage.beliefs.ranks import Ranks
 from sondage.beliefs.uninformative import Uninformative, uninformative
-from sondage.types import Floats, Ints
+from sondage.beliefs.weak import towards_mean
+from sondage.types import Bools, Floats, Ints
 
-_BETWEEN = (1.0 / 101.0, 1.0 / 11.0)
+_BETWEEN = (1.0 / 301.0, 1.0 / 11.0)
 """Least and greatest share of the variance that is held to be between units."""
 
 
@@ -48,22 +49,31 @@ class CurveState(State):
         np.maximum.at(out, curves.curve, np.where(self.wrong > 0, curves.at, 0.0))
         return out
 
-    @cached_property
-    def uninformative(self) -> Uninformative:
-        """How far it is thought that the model says nothing, and what is thought then.
-
-        It is a thought about two classes, each with an order and a curve of its own.
-        """
+    @property
+    def of_two(self) -> Bools:
+        """(U,) whether a unit is of one of two predicted classes with an order and a curve of its own."""
         curves = self.curve.curves
         apart = np.array([not one.level for one in curves.families])[curves.family]
-        concerned = apart & self.ranks.ordered
-        smooth = self.curve.log_evidence(self.n, self.wrong)[np.unique(curves.curve[concerned])].sum()
-        return uninformative(self.n, self.wrong, self.ranks.expects, smooth, concerned)
+        return apart & self.ranks.ordered
+
+    @cached_property
+    def uninformative(self) -> Uninformative:
+        """How far it is thought that the model says nothing, and what is thought then."""
+        curves, concerned = self.curve.curves, self.of_two
+        evidence = self.curve.log_evidence(self.n, self.wrong)[np.unique(curves.curve[concerned])].sum()
+        return uninformative(self.n, self.wrong, self.ranks.expects, evidence, concerned)
 
     @cached_property
     def by_place(self) -> Floats:
-        """(U,) chance that a prediction is wrong, by its place: by its curve, or if a model says nothing."""
-        return self.uninformative.mixed(self.curve.rate)
+        """(U,) chance that a prediction is wrong, by its place.
+
+        By its curve, nearer to the mean than to the mode if the model is weak, or as if it said nothing.
+        """
+        fit, concerned = self.curve, self.of_two
+        if not concerned.any():
+            return fit.rate
+        rate = towards_mean(fit.rate, fit.variance, self.n, self.ranks, fit.curves.curve, concerned)
+        return self.uninformative.mixed(rate)
 
     @cached_property
     def strength_of_curve(self) -> Floats:
@@ -108,7 +118,7 @@ def strength_of_curve(n: Floats, wrong: Floats, rate: Floats, curve: Ints) -> Fl
     """(..., U) labels that a curve is worth in a unit, by how much its units differ more than by chance.
 
     The share ``phi`` of the variance that is between units, by moments over those of the same curve,
-    makes the curve worth ``1 / phi - 1`` labels; 10 at least and 100 at most.
+    makes the curve worth ``1 / phi - 1`` labels; 10 at least and 300 at most.
     """
     chance = rate * (1.0 - rate)
     between = sums_by(np.square(wrong - n * rate) - n * chance, curve)

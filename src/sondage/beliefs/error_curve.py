@@ -42,7 +42,7 @@ class ErrorCurve(Belief):
     A spline with a knot at every doubling of the rank, and some more; ``start_at``, ``step_by`` and ``bend``
     say that errors get rarer with rank, ever faster. Where systems disagree they say nothing of the kind, and
     where all scores of a class are the same it has one position. A unit with labels of its own is moved from
-    the curve towards them, the curve counting like ``own`` labels: by default 10 to 100, by how much units
+    the curve towards them, the curve counting like ``own`` labels: by default 10 to 300, by how much units
     differ more than by chance. Fewer would starve the units in which no error happened to be seen. With more
     than two classes, which one a wrong prediction should have been is split as the scores say, and corrected
     by what was seen, and one curve serves all, with a ``level`` for each class. ``loose`` is the standard

@@ -77,11 +77,13 @@ class Uninformative(NamedTuple):
         return np.asarray(np.where(self.upper, 1.0 - high, low))
 
 
-def uninformative(n: Floats, wrong: Floats, expects: Ints, smooth: Floats, concerned: Bools) -> Uninformative:
+def uninformative(
+    n: Floats, wrong: Floats, expects: Ints, evidence: Floats, concerned: Bools
+) -> Uninformative:
     """The other possibility after some labels, of two classes.
 
     ``n`` and ``wrong`` are (..., U) labels and wrong predictions of each unit, ``expects`` (U,) the class
-    that is predicted, ``smooth`` (...) the log of the chance of the labels of ``concerned`` units if they
+    that is predicted, ``evidence`` (...) the log of the chance of the labels of ``concerned`` units if they
     follow their curves. Without labels, or if not both classes are predicted, nothing is doubted.
 
     >>> n, expects = np.array([40.0, 40.0]), np.array([0, 1])
@@ -96,7 +98,7 @@ def uninformative(n: Floats, wrong: Floats, expects: Ints, smooth: Floats, conce
     # What is right is of the predicted class, the first or the second; what is wrong of the other.
     counts = np.stack([told[..., ~upper].sum(axis=-1), told[::-1][..., upper].sum(axis=-1)], axis=1)
     first, second = counts.sum(axis=1) + _EITHER
-    odds = logit(_CHANCE) + betaln(first, second) - betaln(_EITHER, _EITHER) - smooth
+    odds = logit(_CHANCE) + betaln(first, second) - betaln(_EITHER, _EITHER) - evidence
     both = bool(upper[concerned].any()) and not upper[concerned].all()
     some = counts.sum(axis=(0, 1)) > 0
     return Uninformative(np.where(some & both, expit(odds), 0.0), counts, upper, concerned)

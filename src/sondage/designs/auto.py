@@ -1,7 +1,7 @@
 """The default: the design that the benchmark shows best over its pools and measures.
 
 ``auto`` is resolved when a study is made, and the study stores what it resolved to and the version of the
-rule, so that another choice in a later version never changes a running study.
+rule, so that a running study keeps its design if a later version would choose another.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sondage.designs.stratified import Stratified
 from sondage.measures.base import Measure, wrong_alike
 from sondage.pool.pool import Pool
 
-AUTO_VERSION = 5
+AUTO_VERSION = 6
 
 
 def resolve_auto(oracle: str, pool: Pool, measure: Measure) -> Design:

@@ -34,7 +34,7 @@ class Posterior(Estimator):
     """Every label seen, and for the unlabelled items of a cell its own labels beside the belief's curve.
 
     The curve counts like ``own`` labels in each cell: with many labels a cell speaks for itself, with few it
-    leans on its neighbours. By default as the belief has it: 10 to 100, by how much cells differ more than by
+    leans on its neighbours. By default as the belief has it: 10 to 300, by how much cells differ more than by
     chance. Totals that need no label are exact. The covariance is that of draws from the belief: of the
     curve, and of the labels not seen around it. For measures that tell items of a cell apart, or one wrong
     class from another (the curves say how many are wrong, not which class they should have been), and for
@@ -91,6 +91,7 @@ class Posterior(Estimator):
         )
         all_right, jump = (known + left @ right) / N, (jump - right) / N
         R = all_right + (left * rate[unit]) @ jump
+        # Draws go around the most probable curves even if the model is weak: their mean is higher by itself.
         around = belief.loosened(state)
 
         def replicates(source: Stream, count: int, tail: Tail) -> Floats:

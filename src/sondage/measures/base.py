@@ -319,7 +319,10 @@ class Averages(Measure):
 
     def value(self, means: Array) -> Array:
         """(..., k) means of the parts -> (..., m). Needed where ``ratio`` is None."""
-        raise InvalidInput(f"measure {type(self).__name__} has neither a ratio nor a value")
+        raise InvalidInput(
+            f"measure {type(self).__name__} has neither a ratio nor a value: write `ratio`, the weights of "
+            "the averages above and below the line (that of the item's weight first), or `value`"
+        )
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         """The parts named in ``reads``, of the measure's system."""

@@ -239,6 +239,7 @@ class MatthewsCorrcoef(OneClass):
 
     alias: ClassVar[str] = "matthews_corrcoef"
     aliases: ClassVar[tuple[str, ...]] = ("mcc",)
+    either_way: ClassVar[bool] = True
     limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     k: ClassVar[int] = 3
 

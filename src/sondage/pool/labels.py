@@ -36,6 +36,8 @@ class LabelSpace:
     components: tuple[str, ...] = ()
     whole: bool = False
     """Whether the numbers are whole."""
+    inferred: bool = field(default=False, repr=False, compare=False)
+    """Whether classes and their order were read off the predictions, and not given."""
     _met: dict[tuple[float, ...], int] = field(default_factory=dict, repr=False, compare=False)
     _table: list[tuple[float, ...]] = field(default_factory=list, repr=False, compare=False)
     _arrays: list[Floats] = field(default_factory=list, repr=False, compare=False)

@@ -271,7 +271,7 @@ def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpa
     found = sorted({plain(value) for array in seen for value in np.unique(array)})
     if len(found) < 2:
         raise InvalidInput(f"every prediction is {found[0]!r}, so the classes are unknown: pass labels=[...]")
-    return LabelSpace(tuple(found))
+    return LabelSpace(tuple(found), inferred=True)
 
 
 def _encode(columns: Columns, name: str, values: Array, labels: LabelSpace) -> Array:

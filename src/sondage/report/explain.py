@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.weak import weight_of_mean, wrong_where_surest
 from sondage.designs.reasons import percent
 from sondage.errors import InvalidInput, SondageError
 from sondage.pool.html import html_list, html_table
@@ -144,7 +145,7 @@ def _thought(study: Study, errors: tuple[Expected, ...]) -> Section:
     if len(errors) > len(first):
         rest = sum(one.left_wrong for one in errors if one not in first)
         said.append(f"{len(errors) - len(first):,} more predicted classes, about {about(rest)} wrong in all.")
-    return Section(heading, (*said, *_says_nothing(study)))
+    return Section(heading, (*said, *_says_nothing(study), *_is_weak(study)))
 
 
 def _says_nothing(study: Study) -> Iterator[str]:
@@ -161,6 +162,20 @@ def _says_nothing(study: Study) -> Iterator[str]:
 def _chance_of_nothing(study: Study) -> float:
     state = study.problem().state
     return float(state.uninformative.chance) if isinstance(state, CurveState) else 0.0
+
+
+def _is_weak(study: Study) -> Iterator[str]:
+    """Whether the model is often wrong where it is surest, so that curves are read nearer to their mean."""
+    state = study.problem().state
+    if not isinstance(state, CurveState) or not state.n.any() or _chance_of_nothing(study) >= _WORTH_SAYING:
+        return
+    wrong = wrong_where_surest(state.curve.rate, state.ranks, state.of_two)
+    for name, share in zip(study.pool.labels.values or (), () if wrong is None else wrong, strict=False):
+        if weight_of_mean(share) >= _WORTH_SAYING:
+            yield (
+                f"The model is weak: {percent(float(share))} of the surest half of those predicted {name} "
+                "are thought wrong. So errors among the others are taken to thin out more slowly."
+            )
 
 
 def _sentence(one: Expected) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import platform
 from collections.abc import Sequence
 from typing import Any
@@ -185,7 +186,9 @@ def resolve_design(design: str | Design, oracle: Oracle, pool: Pool, measure: Me
         try:
             return Design.from_alias(design)
         except InvalidInput as error:
-            raise InvalidInput(f"{error}, and 'auto' for the default") from None
+            near = difflib.get_close_matches(design.lower(), ["auto"])
+            hint = " (did you mean that?)" if near else ""
+            raise InvalidInput(f"{error}, and 'auto' for the default{hint}") from None
     raise InvalidInput(f"design= takes a name or a design, not {design!r}")
 
 
