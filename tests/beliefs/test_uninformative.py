@@ -191,3 +191,17 @@ def test_many_classes_and_systems_that_disagree_are_left_alone() -> None:
     state = study.problem().state
     assert isinstance(state, CurveState)
     assert state.uninformative.chance == 0
+    assert not state.of_two.any()
+    np.testing.assert_array_equal(state.by_place, state.curve.rate)
+    label = (rng.random(400) < 0.3).astype(int)
+    both = {name: {"score": label + rng.normal(0, 1, 400), "threshold": 0.5} for name in ("old", "new")}
+    pair = sd.create_study(
+        sd.Pool.from_arrays(systems=both), sd.measures.Difference("f1", "new", "old"), rng=1
+    )
+    pair.run(dict(enumerate(label.tolist())), budget=150)
+    state = pair.problem().state
+    assert isinstance(state, CurveState)
+    apart = ~np.array(state.ranks.agreed)[state.ranks.family]
+    assert apart.any()
+    np.testing.assert_array_equal(state.of_two, ~apart)
+    np.testing.assert_array_equal(state.by_place[apart], state.curve.rate[apart])
