@@ -29,6 +29,8 @@ _COORDINATES = 6
 """Coordinates of the measure that are written out."""
 _WORTH_SAYING = 0.05
 """Chance that a model says nothing from which on it is spoken of."""
+_WEAK = 0.25
+"""Weight of the mean of a curve from which on a model is called weak: half of its surest predictions wrong."""
 
 
 class Section(NamedTuple):
@@ -171,7 +173,7 @@ def _is_weak(study: Study) -> Iterator[str]:
         return
     wrong = wrong_where_surest(state.curve.rate, state.ranks, state.of_two)
     for name, share in zip(study.pool.labels.values or (), () if wrong is None else wrong, strict=False):
-        if weight_of_mean(share) >= _WORTH_SAYING:
+        if weight_of_mean(share) >= _WEAK:
             yield (
                 f"The model is weak: {percent(float(share))} of the surest half of those predicted {name} "
                 "are thought wrong. So errors among the others are taken to thin out more slowly."

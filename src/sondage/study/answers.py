@@ -8,7 +8,6 @@ from typing import Any
 
 from sondage.errors import AlreadyAnswered, InvalidInput, UnknownItem
 from sondage.journal import Answer
-from sondage.pool.plain import plain
 from sondage.study.item import CANNOT_TELL, Item
 from sondage.study.state import StudyState
 from sondage.types import Id
@@ -25,7 +24,7 @@ def checked_answers(
 def _checked(
     state: StudyState, id: Id, label: Any, annotator: str | None, replace: bool, now: float
 ) -> Answer:
-    row, id = state.ledger.row_of(id), plain(id)
+    row, id = state.ledger.row_of(id), _without_numpy(id)
     if not state.ledger.is_asked(row):
         raise UnknownItem(
             f"id {id!r} was never asked, so its chance is unknown and its label cannot be used: "
@@ -48,11 +47,15 @@ def _checked(
     return Answer(id, None if refused else label, refused, annotator, replace, None, now)
 
 
+def _without_numpy(id: Id) -> Any:
+    return id.item() if hasattr(id, "item") else id
+
+
 def withdrawal(state: StudyState, id: Id) -> Answer:
     """The record that takes back all answers to an item."""
     row = state.ledger.row_of(id)
     if not any(state.ledger.answers(row)):
-        raise UnknownItem(f"id {plain(id)!r} has no answer that could be taken back")
+        raise UnknownItem(f"id {_without_numpy(id)!r} has no answer that could be taken back")
     return Answer(state.parts.pool.id_of(row), None, refused=False, replace=True, at=time.time())
 
 
