@@ -30,7 +30,7 @@ _COORDINATES = 6
 _WORTH_SAYING = 0.05
 """Chance that a model says nothing from which on it is spoken of."""
 _WEAK = 0.25
-"""Weight of the mean of a curve from which on a model is called weak: half of its surest predictions wrong."""
+"""Weight of the mean of a curve from which on a model is called weak: half of its surest are wrong."""
 
 
 class Section(NamedTuple):
