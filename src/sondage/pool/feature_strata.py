@@ -10,7 +10,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.pool.hierarchy import Tree
 from sondage.pool.kdtree import Node, grow
-from sondage.pool.keyed import LazyOrder, keyed_hash
+from sondage.pool.keyed import LazyOrder, cutting_seed, keyed_hash
 from sondage.pool.kmeans import kmeans, means, nearest
 from sondage.pool.pool import Pool
 from sondage.pool.strata import Strata, check_count
@@ -190,10 +190,10 @@ def _scale(features: Array, standardise: bool) -> Floats:
 
 
 def _some(pool: Pool, seed: int, most: int) -> Ints:
-    """All rows, or as many as wanted in keyed order; in the order of ids."""
+    """All rows, or as many as wanted in an order of their own; in the order of ids."""
     if len(pool) <= most:
         return np.arange(len(pool))
-    rows, _ = LazyOrder(len(pool), lambda: keyed_hash(seed, pool.ids)).first(most)
+    rows, _ = LazyOrder(len(pool), lambda: keyed_hash(cutting_seed(seed), pool.ids)).first(most)
     return np.sort(rows)
 
 

@@ -11,6 +11,18 @@ from sondage.types import Array, Ints, Words
 _MULTIPLY_1, _MULTIPLY_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _BLOCK = 1 << 16
 _FIRST = 4096
+_CUTTING = 0x9E3779B97F4A7C15F39CC0605CEDC834
+
+
+def cutting_seed(seed: int) -> int:
+    """The key for rules that cut a pool: whatever decides a cell must not decide as well who is drawn in it.
+
+    >>> order = keyed_hash(5, np.arange(2000)).argsort().argsort()
+    >>> cut = keyed_hash(cutting_seed(5), np.arange(2000)).argsort().argsort()
+    >>> bool(abs(np.corrcoef(order, cut)[0, 1]) < 0.1)
+    True
+    """
+    return seed ^ _CUTTING
 
 
 def _mix(word: Words) -> Words:

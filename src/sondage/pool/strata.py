@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.pool.keyed import keyed_hash
 from sondage.pool.pool import CHUNK, Pool
 from sondage.pool.score_column import score_column, score_ranges
 from sondage.pool.stratification import Stratification
@@ -79,7 +78,10 @@ class OneStratum(Strata):
 
 @dataclass(frozen=True)
 class EqualSize(Strata):
-    """``count`` bands of equal size along the score (or the spread, for regression)."""
+    """``count`` bands of about equal size along the score (or the spread, for regression).
+
+    Equal scores stay in one band: what parts them would decide as well which of them is drawn.
+    """
 
     alias: ClassVar[str] = "equal-size"
     count: int = 10
@@ -92,7 +94,7 @@ class EqualSize(Strata):
         score = score_column(pool, systems)
         order = np.zeros(len(pool)) if score is None else score
         cuts = np.unique(np.rint(np.linspace(0, len(pool), self.count + 1)).astype(np.int64))
-        return _equal_bands(order, cuts, pool, seed)
+        return _whole_runs(order, cuts)
 
 
 @dataclass(frozen=True)
@@ -213,20 +215,6 @@ def from_boundary(pool: Pool, systems: tuple[str, ...], members: Ints) -> Floats
             one = (one - one.mean()) / (one.std() or 1.0)
         total = one if total is None else total + one
     return total
-
-
-def _equal_bands(by: Array, cuts: Ints, pool: Pool, seed: int) -> Array:
-    """Bands between the cuts of the sorted values; a run of equal values is cut in keyed order."""
-    inner = cuts[1:-1]
-    edges = _at(by, inner)
-    codes = _codes(by, edges)
-    reached = np.cumsum(np.bincount(codes, minlength=len(cuts) - 1))[:-1]
-    for value in np.unique(edges[reached != inner]):  # ties: fewer or more items than the cut wants
-        tied = np.flatnonzero(by == value)
-        tied = tied[np.argsort(keyed_hash(seed, pool.ids[tied]), kind="stable")]
-        place = int(np.count_nonzero(by < value)) + np.arange(len(tied))
-        codes[tied] = np.searchsorted(cuts, place, "right") - 1
-    return codes
 
 
 def _whole_runs(by: Array, cuts: Ints) -> Array:

@@ -20,6 +20,8 @@ from sondage.types import Ints
 SPACES = ("two classes", "three classes", "real", "several numbers")
 """Kinds of labels that a pool may have."""
 SYSTEMS = ("a", "b")
+_ORDERS = 100
+"""Seeds from which it is seen whether an order is random."""
 
 
 def strata_columns(space: str, n: int = 90, seed: int = 5) -> dict[str, Any]:
@@ -125,6 +127,22 @@ class StrataSuite:
         found = self.make_strata().codes(pool, SYSTEMS[:1], SEED)
         units = CellUnits(pool, found, seed=SEED, by_cost=False)
         assert units.codes.tolist() == found.tolist()
+
+    def test_who_is_drawn_first_does_not_depend_on_how_the_pool_was_cut(self) -> None:
+        """Over seeds, an item's place in the order of its cell is uniform, ties or not."""
+        space = "real" if "real" in self.spaces else self.spaces[0]
+        columns = strata_columns(space, n=60)
+        for system in columns["systems"].values():
+            system |= {part: np.ceil(system[part]) for part in ("score", "std") if part in system}
+        pool = Pool.from_arrays(**columns)
+        total = np.zeros(len(pool))
+        for seed in range(_ORDERS):
+            codes = self.make_strata().codes(pool, SYSTEMS[:1], seed)
+            units = CellUnits(pool, codes, seed=seed, by_cost=False)
+            for cell, size in enumerate(units.size.tolist()):
+                rows = units.rows_at(np.full(size, cell), np.arange(size))
+                total[rows] += (np.arange(size) + 0.5) / size - 0.5
+        assert np.abs(total / np.sqrt(_ORDERS / 12)).max() < 4.5
 
     def test_config_round_trip(self, columns: dict[str, Any]) -> None:
         """The configuration is plain JSON from which a rule for the same strata is made."""
