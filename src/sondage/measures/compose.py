@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported
-from sondage.measures.base import ALL, Input, Measure, affine_moments, complex_step
+from sondage.measures.base import ALL, Input, Measure, affine_moments, complex_step, divide
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats
@@ -302,6 +302,14 @@ class Difference(TwoSystems):
 
     alias: ClassVar[str] = "difference"
 
+    def bind(self, pool: Pool) -> Difference:
+        """Bind both sides; of means over all items, as the mean of the differences."""
+        bound = super().bind(pool)
+        ratio = None if bound.wide else bound.measure.ratio
+        if ratio is None or not np.array_equal(ratio[1], np.eye(bound.measure.d)[0]):
+            return bound
+        return MeanDifference(bound.measure, bound.a, bound.b)
+
     @property
     def names(self) -> tuple[str, ...]:
         """``f1: a - b``."""
@@ -317,6 +325,55 @@ class Difference(TwoSystems):
         """One less the other."""
         a, b = np.split(values, 2, axis=-1)
         return np.asarray(a - b)
+
+
+@dataclass(frozen=True)
+class MeanDifference(Difference):
+    """A difference of two means over the same items, such as accuracies: the mean of the items' differences.
+
+    An item on which both systems do alike, whatever its label, is known to add nothing. The losses of both
+    sides next to each other would hide that.
+
+    >>> from sondage.pool import Pool
+    >>> pool = Pool.from_arrays(systems={"a": {"prediction": [0, 1, 1]}, "b": {"prediction": [0, 1, 0]}})
+    >>> bound = Difference("accuracy", "a", "b").bind(pool)
+    >>> bound.loss(pool.rows(slice(None)), np.array([0.0, 1.0]))[..., 1].tolist()
+    [[0.0, 0.0], [0.0, 0.0], [-1.0, 1.0]]
+    """
+
+    def config(self) -> dict[str, Any]:
+        """As the difference that it was made from."""
+        return Difference(self.measure, self.a, self.b).config()
+
+    @property
+    def d(self) -> int:
+        """The weight and the difference."""
+        return 2
+
+    @property
+    def ratio(self) -> tuple[Floats, Floats]:
+        """The mean difference."""
+        return np.array([0.0, 1.0]), np.array([1.0, 0.0])
+
+    def loss(self, rows: Rows, y: Floats) -> Floats:
+        """The weight, and what one side has more than the other."""
+        a, b = (one.loss(rows, y) for one in self.inner.measures)
+        assert self.measure.ratio is not None
+        above, _ = self.measure.ratio
+        return np.stack([a[..., 0], a @ above - b @ above], axis=-1)
+
+    def g(self, R: Array) -> Array:
+        """The mean difference."""
+        return divide(R[..., 1:], R[..., :1])
+
+    total = Measure.total
+    expected_total = Measure.expected_total
+    known = Measure.known
+    jac = Measure.jac
+    slope = Measure.slope
+    influence = Measure.influence
+    moments = Measure.moments
+    affine = Measure.affine
 
 
 def made(measure: Measure | str) -> Measure:

@@ -26,40 +26,20 @@ def coordinate_ratios(measure: Measure) -> tuple[Ratio, ...] | None:
     if isinstance(measure, PerGroup):
         each, levels = coordinate_ratios(measure.measure), len(measure.levels)
         return _placed([(), *(each for _ in range(levels))], [1, *(measure.measure.d for _ in range(levels))])
-    if isinstance(measure, Difference):
-        return _differences(measure)
     return None
 
 
 def two_sides(measure: Measure) -> tuple[tuple[Ratio, Ratio], ...] | None:
     """The ratios of both systems for each coordinate of a difference of ratios in [0, 1]; otherwise None."""
-    sides = _sides(measure) if isinstance(measure, Difference) else None
-    if sides is None or not isinstance(measure, Difference):
+    if not isinstance(measure, Difference):
         return None
-    least, most = measure.inner.range
-    return None if (least != 0).any() or (most != 1).any() else sides
-
-
-def _sides(measure: Difference) -> tuple[tuple[Ratio, Ratio], ...] | None:
-    both = coordinate_ratios(measure.inner)
-    if both is None:
+    if measure.ratio is not None:  # a mean of differences, beside a side that is 0
+        mean, weight = measure.ratio
+        return (((mean, weight), (np.zeros(len(mean)), weight)),)
+    both, (least, most) = coordinate_ratios(measure.inner), measure.inner.range
+    if both is None or (least != 0).any() or (most != 1).any():
         return None
-    half = len(both) // 2
-    return tuple(zip(both[:half], both[half:], strict=True))
-
-
-def _differences(measure: Difference) -> tuple[Ratio, ...] | None:
-    """A difference of two means over the same items is a mean of differences."""
-    sides = _sides(measure)
-    if sides is None:
-        return None
-    width = measure.inner.measures[0].d
-    weight = np.zeros(measure.d)
-    weight[0] = 1.0
-    same = all(
-        np.array_equal(a[1], weight) and np.array_equal(b[1], np.roll(weight, width)) for a, b in sides
-    )
-    return tuple((a[0] - b[0], weight) for a, b in sides) if same else None
+    return tuple(zip(both[: measure.m], both[measure.m :], strict=True))
 
 
 def _placed(pieces: list[tuple[Ratio, ...] | None], widths: list[int]) -> tuple[Ratio, ...] | None:
