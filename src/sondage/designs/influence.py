@@ -25,6 +25,8 @@ _LEAST_VALUE = 0.05
 _HITS = 3.0
 """After n labels a share of ``_HITS / n`` is enough: if the value were larger, hits would have been seen."""
 _BISECTIONS = 50
+_ROUNDING = 1e-12
+"""Share of a mean square below which a variance is rounding."""
 
 
 def unit_nodes(problem: Problem) -> tuple[Ints, Ints, Nodes]:
@@ -208,7 +210,16 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
     mean, square = problem.measure.moments(problem.pool.rows(rows), *nodes, _stratified_slope(problem))
     count = problem.units.count
     each = unit_mean(mean, unit, count)
-    return np.asarray(np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1))
+    return _about(each, unit_mean(square, unit, count)).sum(axis=1)
+
+
+def _about(mean: Floats, square: Floats) -> Floats:
+    """Variance from mean and mean square; where it is no more than rounding, none at all.
+
+    A unit whose labels cannot matter must not look as if they did.
+    """
+    variance = square - np.square(mean)
+    return np.where(variance > _ROUNDING * square, variance, 0.0)
 
 
 def least_value(labels: int) -> float:
@@ -246,7 +257,7 @@ def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float
         slope = target(problem, R, variance, measure)
         mean, square = _moments(measure, loss, shown, nodes, slope)
         each = unit_mean(mean, unit, count)
-        out[a] = np.maximum(unit_mean(square, unit, count) - np.square(each), 0.0).sum(axis=1)
+        out[a] = _about(each, unit_mean(square, unit, count)).sum(axis=1)
     return out
 
 

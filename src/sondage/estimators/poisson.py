@@ -11,7 +11,7 @@ from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
 from sondage.estimators.guard import expected_second_moment, with_doubt
 from sondage.estimators.known_totals import use_known
-from sondage.estimators.response import drawn_by_chance, response_factor
+from sondage.estimators.response import drawn_by_chance, never_drawn, response_factor
 from sondage.estimators.sample import Sample
 from sondage.types import Floats
 
@@ -39,7 +39,7 @@ class PoissonEstimator(Estimator):
         pi = inclusion(seen)
         loss = case.losses(seen)
         weight = response_factor(case, mine) / pi
-        R = weight @ loss / N
+        R = weight @ loss / N + never_drawn(case)
         # Var = sum (1 - pi) / pi^2 l l'  (eq. 27); refused items make their stand-ins uncertain too.
         noise = np.sqrt(np.maximum(1.0 - pi, 0.0) + (weight * pi - 1.0)) / pi / N
         parts = noise[:, None] * loss

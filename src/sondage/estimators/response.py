@@ -7,6 +7,7 @@ import numpy as np
 from sondage.estimators.base import Case
 from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
+from sondage.pool.pool import CHUNK
 from sondage.types import Floats, Ints
 
 _LEAST = 2
@@ -55,24 +56,7 @@ def dark_share(case: Case) -> str | None:
     """
 
     def make() -> str | None:
-        N = len(case.pool)
-        reached = np.zeros(case.units.count, dtype=bool)
-        for number in range(len(case.sample.rounds)):
-            table = case.tables(number)
-            if table is None or table.chance is None:
-                return None
-            if number and table is case.tables(number - 1):
-                continue
-            positive = table.chance > 0
-            if positive.all():
-                return None
-            reached |= positive
-        unreached = np.flatnonzero(~reached[case.units.codes])
-        if not case.units.itemwise:
-            # A cell all of whose items were asked has chance 0 because it is finished.
-            asked = np.bincount(case.sample.unit[case.sample.new], minlength=case.units.count)
-            finished = asked >= case.units.size
-            unreached = unreached[~finished[case.units.unit_of(unreached)]]
+        N, unreached = len(case.pool), _unreached(case)
         if not len(unreached):
             return None
         low, high = case.measure.extremes(case.pool.rows(unreached), np.eye(case.measure.d))
@@ -86,3 +70,39 @@ def dark_share(case: Case) -> str | None:
         )
 
     return case.once(f"dark:{len(case.sample.rounds)}", make)
+
+
+def never_drawn(case: Case) -> Floats:
+    """(d,) what items without a chance add to the averages: draws cannot speak for them, and need not.
+
+    Only where ``dark_share`` has no objection: the losses of such items are the same for every label.
+    """
+
+    def make() -> Floats:
+        total, rows = np.zeros(case.measure.d), _unreached(case)
+        for start in range(0, len(rows), CHUNK):
+            some = case.pool.rows(rows[start : start + CHUNK])
+            total += case.measure.loss(some, np.zeros(1))[:, 0].sum(axis=0)
+        return total / len(case.pool)
+
+    return case.once(f"never drawn:{len(case.sample.rounds)}", make)
+
+
+def _unreached(case: Case) -> Ints:
+    """Rows that had no chance in any round; none where rounds keep no table of chances."""
+    reached = np.zeros(case.units.count, dtype=bool)
+    for number in range(len(case.sample.rounds)):
+        table = case.tables(number)
+        if table is None or table.chance is None:
+            return np.empty(0, dtype=np.int64)
+        if number and table is case.tables(number - 1):
+            continue
+        reached |= table.chance > 0
+        if reached.all():
+            return np.empty(0, dtype=np.int64)
+    unreached = np.flatnonzero(~reached[case.units.codes])
+    if case.units.itemwise:
+        return unreached
+    # A cell all of whose items were asked has chance 0 because it is finished.
+    asked = np.bincount(case.sample.unit[case.sample.new], minlength=case.units.count)
+    return unreached[~(asked >= case.units.size)[case.units.unit_of(unreached)]]

@@ -12,7 +12,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root, weighted_covariance
 from sondage.estimators.guard import expected_second_moment, with_doubt
 from sondage.estimators.known_totals import use_known
-from sondage.estimators.response import drawn_by_chance, response_factor
+from sondage.estimators.response import drawn_by_chance, never_drawn, response_factor
 from sondage.estimators.sample import Sample
 from sondage.types import Floats, Ints
 
@@ -69,6 +69,7 @@ class Weighted(Estimator):
             return mean, noise[:, None] * (each - mean)
 
         R, parts = averages(z)
+        R = R + never_drawn(case)
         if self.variance == "latest":
             parts = _by_latest(case, seen, z, share, draws)
         if self.known:
@@ -99,7 +100,8 @@ class Weighted(Estimator):
         if table is None or table.chance is None:
             return None
         if case.units.itemwise:
-            return expected_second_moment(case, 1.0 / np.maximum(table.chance, 1e-300)) / T
+            inverse = np.where(table.chance > 0, 1.0 / np.maximum(table.chance, 1e-300), 0.0)
+            return expected_second_moment(case, inverse) / T
         return _expected_of_cells(case, seen, table.chance) / T
 
 
