@@ -210,7 +210,7 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
     mean, square = problem.measure.moments(problem.pool.rows(rows), *nodes, _stratified_slope(problem))
     count = problem.units.count
     each = unit_mean(mean, unit, count)
-    return _about(each, unit_mean(square, unit, count)).sum(axis=1)
+    return np.asarray(_about(each, unit_mean(square, unit, count)).sum(axis=1))
 
 
 def _about(mean: Floats, square: Floats) -> Floats:

@@ -61,6 +61,8 @@ class Interval(Named, family="sondage.intervals"):
 
     needs: ClassVar[frozenset[str]] = frozenset()
     guarantee: ClassVar[Guarantee] = "fixed-n"
+    together: ClassVar[bool] = False
+    """Whether its promise is of all coordinates at once; otherwise each is estimated for itself."""
 
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
         """Why this interval cannot be given for these totals (of this measure), and what can; else None."""

@@ -23,6 +23,7 @@ class Bonferroni(Logit):
     """The logit interval at a level that leaves each of m coordinates an m-th of the chance to miss."""
 
     alias: ClassVar[str] = "bonferroni"
+    together: ClassVar[bool] = True
 
     def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
         """The t quantile of the divided tail."""
@@ -39,6 +40,7 @@ class Scheffe(StudentT):
     """
 
     alias: ClassVar[str] = "scheffe"
+    together: ClassVar[bool] = True
 
     def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
         """The radius of the region."""
@@ -60,6 +62,7 @@ class Simultaneous(Logit):
     """
 
     alias: ClassVar[str] = "simultaneous"
+    together: ClassVar[bool] = True
     replicates: int = 2000
 
     def __post_init__(self) -> None:

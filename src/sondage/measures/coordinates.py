@@ -1,15 +1,54 @@
-"""The coordinates of a measure one by one, where each is a ratio of two averages."""
+"""The coordinates of a measure one by one: the measures that they are by themselves, and their ratios."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from sondage.measures.base import Measure
 from sondage.measures.compose import Difference, Stack
+from sondage.measures.each_class import EachClass
 from sondage.measures.per_group import PerGroup
-from sondage.types import Floats
+from sondage.measures.where import Where
+from sondage.pool.pool import Pool
+from sondage.types import Floats, Ints
 
 Ratio = tuple[Floats, Floats]
+
+
+def separately(measure: Measure, pool: Pool) -> list[tuple[Measure, Ints]]:
+    """The measures that a bound one is put together from, and which of its coordinates each gives.
+
+    An estimate looks at what its measure looks at, and no further: taken together with others, cells would be
+    cut finer than their labels allow, and a number would depend on what stands beside it.
+
+    >>> pool = Pool.from_arrays(prediction=["a", "b", "c"])
+    >>> from sondage.measures import Recall, resolve
+    >>> bound = resolve(["accuracy", Recall(average=None)]).bind(pool)
+    >>> [(one.names[0], places.tolist()) for one, places in separately(bound, pool)]
+    [('accuracy', [0]), ('recall', [1]), ('recall', [2]), ('recall', [3])]
+    """
+    if isinstance(measure, Stack):
+        begins = np.cumsum([0, *(one.m for one in measure.measures)])
+        return [
+            (part, begin + places)
+            for one, begin in zip(measure.measures, begins[:-1], strict=True)
+            for part, places in separately(one, pool)
+        ]
+    if isinstance(measure, EachClass):
+        values = pool.labels.values or ()
+        classes = [
+            replace(measure.measure, average="binary", labels=None, pos_label=values[c])
+            for c in measure.codes
+        ]
+        return [(one.bind(pool), np.array([place])) for place, one in enumerate(classes)]
+    if isinstance(measure, PerGroup | Where):
+        inside = separately(measure.measure, pool)
+        if len({one.systems(pool) for one, _ in inside}) == 1:  # an event is of the predictions of a system
+            step = np.arange(0, measure.m, measure.measure.m)[:, None]
+            return [(replace(measure, measure=one), (step + places).ravel()) for one, places in inside]
+    return [(measure, np.arange(measure.m))]
 
 
 def coordinate_ratios(measure: Measure) -> tuple[Ratio, ...] | None:

@@ -15,7 +15,6 @@ from sondage.measures import Measure, label_roles, resolve
 from sondage.measures.labelled import listed
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits
-from sondage.streams import stream
 from sondage.study.assess import Question, assess, checked_level
 from sondage.study.estimate import Estimate
 from sondage.types import Array, Floats
@@ -92,7 +91,7 @@ def estimate(
         n_refused=0,
         cost=float(n),
     )
-    return assess(case, question, stream(0, "interval"))
+    return assess(case, question, seed=0)
 
 
 def _chances(

@@ -14,7 +14,8 @@ from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.estimators.tangent import GREATEST, LEAST, tangent_cases
 from sondage.intervals.base import Alternative, Guarantee, Interval
 from sondage.measures.base import Measure
-from sondage.streams import Stream
+from sondage.measures.coordinates import separately
+from sondage.streams import stream
 from sondage.study.estimate import ConfidenceInterval, Estimate, joined
 from sondage.types import Floats
 
@@ -57,18 +58,28 @@ def default_interval(measure: Measure, totals: Totals) -> Interval:
     return Interval.from_alias("logit" if bounded else "t")
 
 
-def assess(case: Case, question: Question, stream: Stream) -> Estimate:
-    """The estimate of a case; of a measure with very many losses, on its tangent."""
+def assess(case: Case, question: Question, seed: int) -> Estimate:
+    """The estimate of a case: each measure in a list for itself, unless the interval is for all together."""
     case, notes = _usable(case, question)
     if question.exclude:
         case = _without_refused(case)
+    if question.interval is not None and question.interval.together:
+        return _assess_one(case, question, seed, notes)
+    parts = separately(case.measure, case.pool)
+    pieces = [_assess_one(replace(case, measure=one), question, seed, notes) for one, _ in parts]
+    order = np.argsort(np.concatenate([places for _, places in parts]))
+    return replace(joined(pieces, order), names=case.measure.names)
+
+
+def _assess_one(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -> Estimate:
+    """The estimate of one measure; of one with very many losses, on its tangent."""
     if not case.measure.wide or not case.sample.answered.any():
-        return _assess(case, question, stream, notes)
-    pieces = [_assess(one, question, stream, notes) for one in tangent_cases(case, question.estimator)]
+        return _assess(case, question, seed, notes)
+    pieces = [_assess(one, question, seed, notes) for one in tangent_cases(case, question.estimator)]
     return joined(pieces)
 
 
-def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ...]) -> Estimate:
+def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -> Estimate:
     totals = estimate_totals(case, question.estimator)
     interval = question.interval or default_interval(case.measure, totals)
     refusal = interval.refuses(totals, case.measure) if totals.given else None
@@ -82,7 +93,9 @@ def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ..
     why = totals.why
     low = high = np.full(case.measure.m, np.nan)
     if totals.given:
-        low, high = interval(totals, case.measure, question.level, stream, question.alternative)
+        # The same random numbers at every look and for every measure: intervals differ by labels alone.
+        numbers = stream(seed, "interval")
+        low, high = interval(totals, case.measure, question.level, numbers, question.alternative)
         if undefined.any() and why is None:
             names = ", ".join(np.array(case.measure.names)[undefined])
             why = (

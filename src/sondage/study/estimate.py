@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sondage.frames import frame_of
-from sondage.intervals.base import Alternative, Guarantee
-from sondage.types import Floats
+from sondage.intervals.base import GUARANTEES, Alternative, Guarantee
+from sondage.types import Floats, Ints
 
 INTERVAL_WORDS: dict[Alternative, str] = {
     "two-sided": "interval",
@@ -140,27 +140,35 @@ class Estimate:
         ]
 
 
-def joined(pieces: Sequence[Estimate]) -> Estimate:
-    """Estimates of different coordinates from the same labels, as one."""
+def joined(pieces: Sequence[Estimate], order: Ints | None = None) -> Estimate:
+    """Estimates of different coordinates from the same labels, as one; ``order`` is how they are put."""
     first = pieces[0]
     if len(pieces) == 1:
         return first
 
-    def together(name: str) -> Any:
-        return np.concatenate([np.atleast_1d(getattr(one, name)) for one in pieces])
+    def in_order(columns: Sequence[Any]) -> Any:
+        together = np.concatenate([np.atleast_1d(one) for one in columns])
+        return together if order is None else together[order]
 
     def ends(name: str) -> ConfidenceInterval:
         pairs = [getattr(one, name) for one in pieces]
-        low, high = ([np.atleast_1d(pair[k]) for pair in pairs] for k in (0, 1))
-        return ConfidenceInterval(np.concatenate(low), np.concatenate(high))
+        return ConfidenceInterval(*(in_order([pair[k] for pair in pairs]) for k in (0, 1)))
 
+    def every(name: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(said for one in pieces for said in getattr(one, name)))
+
+    arrays = ("value", "std_error", "n_uniform", "defined")
     return replace(
         first,
-        names=tuple(name for one in pieces for name in one.names),
-        **{name: together(name) for name in ("value", "std_error", "n_uniform", "defined")},
+        names=tuple(in_order([one.names for one in pieces]).tolist()),
+        **{name: in_order([getattr(one, name) for one in pieces]) for name in arrays},
         ci=ends("ci"),
-        bounds=None if first.bounds is None else ends("bounds"),
-        warnings=tuple(dict.fromkeys(said for one in pieces for said in one.warnings)),
+        bounds=None if any(one.bounds is None for one in pieces) else ends("bounds"),
+        guarantee=min((one.guarantee for one in pieces), key=GUARANTEES.index),
+        interval=", ".join(dict.fromkeys(one.interval for one in pieces)),
+        n_eff=min(one.n_eff for one in pieces),
+        assumptions=every("assumptions"),
+        warnings=every("warnings"),
         why=next((one.why for one in pieces if one.why), None),
     )
 

@@ -183,8 +183,7 @@ class Study:
             n_refused=self.n_refused,
             cost=self.spent,
         )
-        # The same random numbers at every look: intervals differ by what the labels say alone.
-        estimate = assess(case, question, stream(self.parts.seed, "interval"))
+        estimate = assess(case, question, self.parts.seed)
         if self._ended_by_looking and estimate.guarantee not in SAFE:
             estimate = replace(estimate, warnings=(*estimate.warnings, _ENDED_BY_LOOKING))
         return estimate
