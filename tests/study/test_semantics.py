@@ -662,7 +662,7 @@ def test_10_auto_is_stored_as_what_it_resolved_to(
     assert set(config["versions"]) >= {"sondage", "numpy", "python"}
     # A later version that resolves auto otherwise does not change the study.
     other = Importance(mix=0.77)
-    monkeypatch.setattr("sondage.study.create.resolve_auto", lambda oracle, pool, measure: other)
+    monkeypatch.setattr("sondage.study.create.resolve_auto", lambda *question: other)
     assert study_of(pool, design="auto", oracle=oracle).design == other
     assert sd.load_study(journal, pool=pool).design == study.design != other
 

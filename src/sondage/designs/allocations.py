@@ -23,13 +23,14 @@ from sondage.designs.influence import (
     unit_spread,
     unit_variance,
 )
-from sondage.designs.sharing import add_greedily, shares, top_up, with_floor
+from sondage.designs.sharing import add_greedily, raised, shares, top_up, with_floor
 from sondage.errors import InvalidInput
 from sondage.registry import Named
-from sondage.types import Floats, Ints
+from sondage.types import Bools, Floats, Ints
 
 _PAIR = 2
 """Labels that a variance needs."""
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,16 @@ def variance_drop(variance: Floats, count: Ints) -> Floats:
     return np.asarray(variance / (count * (count + 1.0)))
 
 
+def moves(spread: Floats) -> Bools:
+    """(U,) which units have labels that can move the measure; all of them where none has.
+
+    >>> moves(np.array([0.0, 1e-33, 0.25])).tolist()
+    [False, False, True]
+    """
+    some = spread > _ROUNDING * spread.max(initial=0.0)
+    return np.asarray(some if some.any() else ~some)
+
+
 def horizon(problem: Problem) -> float:
     """Labels at the end of the budget; infinite without one."""
     return float(problem.asked.sum()) + problem.left
@@ -80,17 +91,17 @@ class Neyman(Allocation):
         size, asked = problem.units.size, problem.asked
         total = int(asked.sum()) + n
         weight = self.weight(problem, rules)
-        goal = shares(weight, size, total)
         budget = horizon(problem) if np.isfinite(problem.left) else 0.0
-        if max(total, budget) >= 2 * len(size):
-            goal = np.maximum(goal, 1.0)  # no cell stays dark where half the labels can light them all
+        # No cell stays dark, nor without a variance of its own, where half the labels can light them all.
+        least = np.minimum(size, min(_PAIR, max(total, budget) // (2 * len(size)))) * (weight > 0)
+        goal = raised(shares(weight, size, total), least, total)
         return top_up(goal, asked, size, n, weight)
 
     def weight(self, problem: Problem, rules: Rules) -> Floats:
         """Share of each unit."""
-        size = problem.units.size
-        spread = np.sqrt(unit_spread(problem, rules.probability_floor)) * size.astype(np.float64)
-        return with_floor(rules.over_root_cost(problem, spread), size, rules.floor)
+        spread = unit_spread(problem, rules.probability_floor)
+        size = problem.units.size * moves(spread)
+        return with_floor(rules.over_root_cost(problem, np.sqrt(spread) * size), size, rules.floor)
 
 
 @dataclass(frozen=True)
@@ -116,8 +127,8 @@ class Proportional(Neyman):
     alias: ClassVar[str] = "proportional"
 
     def weight(self, problem: Problem, rules: Rules) -> Floats:
-        """The share of the pool."""
-        size = problem.units.size
+        """The share of the items whose labels can move the measure."""
+        size = problem.units.size * moves(unit_spread(problem, rules.probability_floor))
         return np.asarray(size / size.sum())
 
 

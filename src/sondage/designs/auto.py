@@ -11,27 +11,57 @@ import numpy as np
 from sondage.designs.base import Design
 from sondage.designs.error_curve import ErrorCurveDesign
 from sondage.designs.importance import Importance
+from sondage.designs.influence import is_mean_over_pool
 from sondage.designs.poisson import Poisson
 from sondage.designs.stratified import Stratified
+from sondage.designs.uniform import Uniform
 from sondage.measures.base import Measure, wrong_alike
+from sondage.measures.coordinates import separately
+from sondage.pool.coarser import too_many
 from sondage.pool.pool import Pool
+from sondage.pool.strata import predicted_pattern
 
-AUTO_VERSION = 6
+AUTO_VERSION = 7
 
 
-def resolve_auto(oracle: str, pool: Pool, measure: Measure) -> Design:
+def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float) -> Design:
     """The design that ``auto`` stands for, for a bound measure (``benchmarks/auto.py`` has the comparison).
 
-    Classifiers whose measure looks at predictions alone: a curve of the error rate. Other measures (of
-    scores, of groups, of weighted items, of which class a wrong prediction should have been): strata by rank,
-    labels by the scores. Labels of several numbers have no one order along which to stratify: there items are
-    drawn one by one.
+    Classifiers whose measure looks at predictions alone: a curve of the error rate, if ``labels`` can fit one
+    to each pattern of predictions. Where no score orders the items, means over the pool have nothing to gain
+    from it: uniform, or by size where systems disagree. Other measures (of scores, of groups, of weighted
+    items, of which class a wrong prediction should have been): strata by rank, labels by the scores. Labels
+    of several numbers have no one order along which to stratify: there items are drawn one by one.
     """
     if oracle != "deterministic":
         return Importance()
     if pool.labels.kind == "vector":
         return Poisson(fixed_size=True)
-    return ErrorCurveDesign() if _by_predictions(pool, measure) else Stratified()
+    systems = measure.systems(pool)
+    plain = pool.labels.finite and not any(_orders(pool, name) for name in systems)
+    if plain and _means(pool, measure):
+        return Uniform() if len(systems) == 1 else Stratified(allocation="proportional")
+    if _by_predictions(pool, measure) and not too_many(predicted_pattern(pool, systems), labels):
+        return ErrorCurveDesign()
+    return Stratified()
+
+
+def _orders(pool: Pool, name: str) -> bool:
+    """Whether a system has a score that tells items of one predicted class apart."""
+    system = pool.system(name)
+    score = system.score if system.score is not None else system.probability
+    if score is None or system.prediction is None:
+        return score is not None
+    sure = score if score.ndim == 1 else score.max(axis=1)
+    return any(np.ptp(sure[system.prediction == one]) > 0 for one in np.unique(system.prediction))
+
+
+def _means(pool: Pool, measure: Measure) -> bool:
+    """Whether all that is asked for are means over the items of the pool."""
+    if measure.wide or any(part != "prediction" for part, _ in measure.inputs(pool)):
+        return False
+    _, rows = np.unique(measure.pattern(pool), return_index=True)
+    return all(is_mean_over_pool(one, pool, rows) for one, _ in separately(measure, pool))
 
 
 def _by_predictions(pool: Pool, measure: Measure) -> bool:

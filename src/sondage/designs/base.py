@@ -219,8 +219,11 @@ class Design(Named, family="sondage.designs"):
         """The design for a simulation in which the true labels are these: itself, unless it wants to know."""
         return self
 
-    def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
-        """The units that the design works on: items, or cells of its strata."""
+    def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
+        """The units that the design works on: items, or cells of its strata.
+
+        ``labels`` is about how many there will be.
+        """
         if self.strata is None:
             if self.kind == "strata":
                 raise InvalidInput(

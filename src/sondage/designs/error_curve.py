@@ -22,7 +22,7 @@ from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.strata import LogRank, Strata
-from sondage.pool.units import Units
+from sondage.pool.units import CellUnits, Units
 from sondage.streams import Stream
 from sondage.types import Array, Bools, Floats, Ints, is_number
 
@@ -97,15 +97,17 @@ class ErrorCurveDesign(Design):
         if not (is_number(self.floor) and 0 <= self.floor <= 1):
             raise InvalidInput(f"floor= must be a number in [0, 1], not {self.floor!r}")
 
-    def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
-        """Cells of the strata; with more than two classes, of one rank of doubt over all of them."""
+    def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
+        """Cells of the strata; with more than two classes, of one rank of doubt over all of them.
+
+        However many they are: a curve speaks for cells without labels.
+        """
         strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
         if pool.labels.size > 2 and isinstance(strata, LogRank):
-            return replace(self, strata=replace(strata, across=True))._units(pool, measure, seed)
-        return self._units(pool, measure, seed)
-
-    def _units(self, pool: Pool, measure: Measure, seed: int) -> Units:
-        return super().make_units(pool, measure, seed)
+            strata = replace(strata, across=True)
+        return CellUnits(
+            pool, strata.codes(pool, measure.systems(pool), seed), measure.signature(pool), seed=seed
+        )
 
     def table(self, problem: Problem, n: int) -> Table:
         """The quota of every cell."""

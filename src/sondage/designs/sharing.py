@@ -61,6 +61,27 @@ def shares(weight: Floats, size: Ints, total: int) -> Floats:
         full |= over
 
 
+def raised(share: Floats, least: Floats, total: float) -> Floats:
+    """Shares of ``total``, none below its ``least``: what these take, the others give in proportion.
+
+    Where ``total`` does not pay for every least, all of it goes by them.
+
+    >>> raised(np.array([9.5, 0.4, 0.1]), np.array([2.0, 2.0, 0.0]), 10).round(2).tolist()
+    [7.92, 2.0, 0.08]
+    """
+    low = share < least
+    while True:
+        rest = float(share[~low].sum())
+        left = total - float(least[low].sum())
+        if rest <= 0 or left <= 0:
+            return np.asarray(least * (total / max(float(least.sum()), 1e-300)))
+        goal = np.where(low, least, share * (left / rest))
+        below = ~low & (goal < least)
+        if not below.any():
+            return np.asarray(goal)
+        low |= below
+
+
 def top_up(goal: Floats, have: Ints, size: Ints, n: int, prefer: Floats | None = None) -> Ints:
     """Whole numbers to add, ``n`` in all: to those furthest below their goal, none above its size.
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numpy as np
+
 from sondage.beliefs import Belief, ScoreBelief
 from sondage.designs.allocations import Allocation, Neyman, Rules
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost, check_probability_floor
 from sondage.errors import InvalidInput
+from sondage.measures.base import Measure
+from sondage.pool.coarser import cells_to_fill
+from sondage.pool.pool import Pool
 from sondage.pool.strata import LogRank, Strata
+from sondage.pool.units import Units
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,11 @@ class Stratified(Design):
             raise InvalidInput(f"allocation= takes a name or an allocation, not {self.allocation!r}")
         if not 0 <= self.floor <= 1:
             raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
+
+    def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
+        """Cells of the strata, no more of them than the labels can fill (``pool.coarser``)."""
+        strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
+        return cells_to_fill(pool, strata, measure.systems(pool), measure.signature(pool), seed, labels)
 
     def refuses(self, problem: Problem) -> str | None:
         """What the allocation refuses, too."""

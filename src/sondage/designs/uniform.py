@@ -24,7 +24,7 @@ class Uniform(Design):
     belief: Belief = field(default_factory=ScoreBelief)
     strata: Strata = field(default_factory=OneStratum)
 
-    def make_units(self, pool: Pool, measure: Measure, seed: int) -> Units:
+    def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
         """The whole pool is one unit, whatever the measure looks at."""
         return CellUnits(pool, np.zeros(len(pool), dtype=np.int64), seed=seed, by_cost=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from sondage.beliefs import Nodes, Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
 from sondage.estimators.guard import with_doubt
-from sondage.estimators.post_strata import PostStrata, by_units, collapse, post_strata
+from sondage.estimators.post_strata import PostStrata, collapse, post_strata
 from sondage.estimators.sample import Sample
 from sondage.pool.rows import Rows
 from sondage.pool.units import compressed, crossed, representatives_of
@@ -53,7 +53,7 @@ class Counts(Estimator):
             return Totals.undefined(case.measure.d, f"fewer than {_LEAST} items have a label")
         strata = post_strata(case)
         cell = strata.code[seen.row].astype(np.int64)
-        strata, group, thin = _grouped(strata, np.bincount(cell, minlength=len(strata.size)))
+        group, thin = collapse(strata, np.bincount(cell, minlength=len(strata.size)), _LEAST)
         return self._combine(case, seen, strata, cell, group, thin)
 
     def weights(self, case: Case) -> Floats:
@@ -62,7 +62,7 @@ class Counts(Estimator):
         answered = sample.answered
         cell = strata.code[sample.row].astype(np.int64)
         count = np.bincount(cell[answered], minlength=len(strata.size))
-        _, group, _ = _grouped(strata, count)
+        group, _ = collapse(strata, count, _LEAST)
         size, n = np.bincount(group, weights=strata.size), np.bincount(group, weights=count)
         return np.where(answered, (size / np.maximum(n, 1))[group[cell]], 0.0)
 
@@ -128,17 +128,6 @@ class Counts(Estimator):
         )
 
 
-def _grouped(strata: PostStrata, count: Ints) -> tuple[PostStrata, Ints, Bools]:
-    """Groups of post-strata with enough labels, and the post-strata that have too few for any."""
-    group, thin = collapse(strata, count, _LEAST)
-    if not (thin.any() and strata.spans_signatures):
-        return strata, group, thin
-    group, dark = by_units(strata, count, _LEAST)
-    if dark.any():  # each signature by itself then says the most that can be said
-        return strata, *collapse(strata, count, _LEAST)
-    return replace(strata, determined=np.zeros(len(strata.size), dtype=bool)), group, dark
-
-
 def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:
     """(d,) losses whose average cannot be known without labels of the thin post-strata."""
     if not thin.any() or strata.loss is None:
@@ -172,8 +161,12 @@ def _believed(
         flat = cell[told] * labels + seen.y[told].astype(np.int64)
         counts = np.bincount(flat, minlength=share.size).astype(np.float64).reshape(-1, labels)
         fitted = Recalibration.fit(share, counts, strata.signature)
-        block = compressed(crossed([group, strata.signature])).astype(np.int64)
-        kinds = (by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
+        apart = strata.told_apart(np.bincount(cell, minlength=len(strata.size)))
+        block = compressed(crossed([group, apart])).astype(np.int64)
+        if apart is strata.signature:
+            kinds = (by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
+        else:  # labels differ where predictions do: it is in the losses that they agree
+            kinds = 1 + _differ(case.losses(seen), block[cell], int(block.max()) + 1)
         silent = (kinds[block] <= 1) & (factor[group] > 0) & ~strata.determined
     if _looks_inside(case, strata):
         silent = (factor[group] > 0) & ~strata.determined
@@ -211,6 +204,14 @@ def _believed(
     if tangent:
         return np.diag(np.maximum(np.diag(second) - weight @ np.square(first), 0.0))
     return np.asarray(second - (first * weight[:, None]).T @ first)
+
+
+def _differ(loss: Floats, block: Ints, blocks: int) -> Bools:
+    """(blocks,) whether the losses seen in each are not all the same."""
+    least, most = np.full((blocks, loss.shape[1]), np.inf), np.full((blocks, loss.shape[1]), -np.inf)
+    np.minimum.at(least, block, loss)
+    np.maximum.at(most, block, loss)
+    return np.asarray((most > least + _SAME).any(axis=1))
 
 
 def by_group(values: Floats, group: Ints, count: int) -> Floats:

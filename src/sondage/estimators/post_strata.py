@@ -14,6 +14,7 @@ import numpy as np
 
 from sondage.estimators.base import Case
 from sondage.measures.base import Measure
+from sondage.pool.coarser import EACH
 from sondage.pool.pool import Pool
 from sondage.pool.units import compressed, crossed, representatives_of
 from sondage.types import Array, Bools, Floats, Ints
@@ -74,6 +75,31 @@ class PostStrata:
     def share(self) -> Floats | None:
         """(K, S) chance of each class by the belief before any label; None for real labels."""
         return None if self.mass is None else self.mass() / self.size[:, None]
+
+    @property
+    def mixed_units(self) -> tuple[Bools, Ints, Bools]:
+        """(K,) post-strata that need labels, (K,) their units, and (U,) units that hold several of them."""
+        undecided, unit = ~self.determined, compressed(self.unit).astype(np.int64)
+        return undecided, unit, np.bincount(unit, weights=undecided) > 1
+
+    def told_apart(self, count: Ints) -> Ints:
+        """(K,) what keeps post-strata apart, with so many labels in each: the signature, if they are enough.
+
+        Where units and signatures together are more than the labels can fill, only what a signature fixes
+        without a label: shares of tiny post-strata would add more noise than they explain.
+        """
+        undecided, unit, mixed = self.mixed_units
+        crowded = (undecided & mixed[unit]).sum() * EACH > count[undecided].sum()
+        return self.fixes if crowded else self.signature
+
+    @cached_property
+    def fixes(self) -> Ints:
+        """(K,) numbers for what is known of an item without its label: equal where the same losses are."""
+        if self.loss is None:
+            return np.asarray(self.determined * (1 + self.signature))
+        fixed = np.ptp(self.loss, axis=1) == 0
+        known = np.where(fixed, self.loss[:, 0], 0.0)
+        return np.unique(np.concatenate([fixed, known], axis=1), axis=0, return_inverse=True)[1].ravel()
 
     @property
     def spans_signatures(self) -> bool:
@@ -150,44 +176,60 @@ def _families(case: Case) -> Ints:
 def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     """(K,) group of each post-stratum with ``least`` labels or more, and (K,) those too thin for one.
 
-    Neighbours of the same signature and family are joined; one with too few labels in all stays thin.
+    Neighbouring units of the same signature and family are joined; a family with too few labels in all stays
+    thin. Post-strata that need no label are groups of their own.
     """
+    kind = _kinds_with_labels(strata, count, least)
     group = np.empty(len(strata.size), dtype=np.int64)
     thin = np.zeros(len(strata.size), dtype=bool)
     number = 0
-    kind = compressed(crossed([strata.signature, strata.family])).astype(np.int64)
-    for one in np.unique(kind):
-        mine = np.flatnonzero(kind == one)
+    order = np.lexsort((strata.unit, kind))
+    for mine in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1):
         seen = int(count[mine].sum())
         if strata.determined[mine[0]] or seen < least:
             group[mine] = number
             thin[mine] = not strata.determined[mine[0]] and seen < min(least, int(strata.size[mine].sum()))
             number += 1
         else:
-            joined = _joined(count[mine], least)
-            group[mine] = number + joined
+            unit = np.cumsum(np.diff(strata.unit[mine], prepend=strata.unit[mine[0]]) != 0)
+            joined = _joined(np.bincount(unit, weights=count[mine]).astype(np.int64), least)
+            group[mine] = number + joined[unit]
             number += int(joined[-1]) + 1
     return group, thin
 
 
-def by_units(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
-    """(K,) group of each post-stratum by its unit alone, neighbouring units joined to ``least`` labels.
+def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:
+    """(K,) kinds of post-strata that are kept apart: signatures of a family, as far as they have labels.
 
-    A unit that was drawn from evenly stands for all its signatures, if not for each by itself; but units
-    of different families never for each other. Those of a family with too few labels stay thin.
+    A unit that was drawn from evenly stands for all its signatures together, if not for each by itself: those
+    with too few labels are taken together, and with the one that has most where that is not enough.
     """
-    unit = compressed(strata.unit).astype(np.int64)
-    held = np.bincount(unit, weights=count).astype(np.int64)
-    family = np.zeros(len(held), dtype=np.int64)
-    family[unit] = strata.family
-    joined, thin = np.empty(len(held), dtype=np.int64), np.zeros(len(held), dtype=bool)
-    number = 0
-    for one in np.unique(family):
-        mine = np.flatnonzero(family == one)
-        thin[mine] = held[mine].sum() < least
-        joined[mine] = number + _joined(held[mine], least)
-        number = int(joined[mine].max()) + 1
-    return joined[unit], thin[unit]
+    kind = compressed(crossed([strata.family, strata.told_apart(count)])).astype(np.int64)
+    kinds = int(kind.max()) + 1
+    held = np.bincount(kind, weights=count, minlength=kinds)
+    size = np.bincount(kind, weights=strata.size, minlength=kinds)
+    open_ = np.zeros(kinds, dtype=bool)
+    open_[kind] = ~strata.determined
+    if open_.sum() * EACH > held[open_].sum():  # more kinds than labels can tell apart
+        least = EACH
+    short = open_ & (held < np.minimum(least, size))
+    if not short.any():
+        return kind
+    undecided, unit, mixed = strata.mixed_units
+    held_by_unit = np.bincount(unit, weights=count * undecided)
+    # A unit all of one signature says nothing of others: only units that mix them do.
+    around = np.bincount(kind, weights=(held_by_unit * mixed)[unit], minlength=kinds)
+    short &= around >= least
+    family = np.zeros(kinds, dtype=np.int64)
+    family[kind] = strata.family
+    becomes = np.arange(kinds)
+    for one in np.unique(family[short]):
+        mine = np.flatnonzero(short & (family == one))
+        if held[mine].sum() < least:
+            rest = np.flatnonzero(open_ & ~short & (family == one))
+            mine = np.append(mine, rest[np.argsort(held[rest])[-1:]])
+        becomes[mine] = mine[0]
+    return becomes[kind]
 
 
 def _joined(count: Ints, least: int) -> Ints:

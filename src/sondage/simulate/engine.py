@@ -129,12 +129,13 @@ def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
     pool = setting.pool
     seed = int.from_bytes(stream(setting.seed, "simulate", number).words(2).tobytes(), "little")
     most = min(setting.budgets[-1], len(pool))
+    design = resolve_design(setting.design, "deterministic", pool, setting.measure.bind(pool), most)
     study = create_study(
         pool,
         setting.measure,
-        design=resolve_design(setting.design, "deterministic", pool, setting.measure.bind(pool)).with_truth(
-            setting.y
-        ),
+        design=design.with_truth(setting.y),
+        # Quotas keep to a budget, and cells are laid out for it; where numbers are random it would cut them.
+        budget=most if design.kind == "strata" else None,
         rng=np.random.default_rng(seed),
         confidence_level=setting.confidence_level,
     )

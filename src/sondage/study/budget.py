@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import InvalidInput
+from sondage.pool.pool import Pool
 from sondage.types import is_whole
 
 
@@ -24,6 +25,8 @@ class Cost:
 
 
 Budget = int | Cost | None
+_USUAL = 100
+"""Labels that a study without a budget is laid out for: it may end any time."""
 
 
 def checked(budget: Any) -> Budget:
@@ -33,6 +36,15 @@ def checked(budget: Any) -> Budget:
     if not is_whole(budget) or budget < 1:
         raise InvalidInput(f"budget= takes a whole number of labels above 0 or Cost(amount), not {budget!r}")
     return int(budget)
+
+
+def labels_paid_for(budget: Budget, pool: Pool) -> float:
+    """About how many labels there will be: what the budget pays for, or ``_USUAL`` without one."""
+    if budget is None:
+        return min(_USUAL, len(pool))
+    if isinstance(budget, Cost):
+        return budget.amount / (1.0 if pool.cost is None else float(pool.cost.mean()))
+    return budget
 
 
 def to_config(budget: Budget) -> Any:

@@ -83,13 +83,14 @@ def create_study(
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
     wanted = resolve(measure)
     bound = wanted.bind(pool)
-    chosen = resolve_design(design, oracle, pool, bound)
+    budget = budgets.checked(budget)
+    chosen = resolve_design(design, oracle, pool, bound, budgets.labels_paid_for(budget, pool))
     parts = Parts(
         pool=pool,
         measure=bound,
         design=chosen,
         objective=objective or EstimateAll(),
-        budget=budgets.checked(budget),
+        budget=budget,
         oracle=oracle,
         target=target,
         seed=seed_from(rng),
@@ -176,12 +177,14 @@ def load_study(
     return study
 
 
-def resolve_design(design: str | Design, oracle: Oracle, pool: Pool, measure: Measure) -> Design:
+def resolve_design(
+    design: str | Design, oracle: Oracle, pool: Pool, measure: Measure, labels: float
+) -> Design:
     """A design from its name or itself; ``auto`` becomes what it stands for, for a bound measure."""
     if isinstance(design, Design):
         return design
     if design == "auto":
-        return resolve_auto(oracle, pool, measure)
+        return resolve_auto(oracle, pool, measure, labels)
     if isinstance(design, str):
         try:
             return Design.from_alias(design)

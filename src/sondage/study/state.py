@@ -18,7 +18,7 @@ from sondage.journal import Journal, Record, Round
 from sondage.measures import Measure
 from sondage.objective import Objective
 from sondage.pool.pool import Pool
-from sondage.study.budget import Budget, Cost
+from sondage.study.budget import Budget, Cost, labels_paid_for
 from sondage.study.ledger import Ledger
 
 _NO_END = 10**9
@@ -49,7 +49,7 @@ class StudyState:
         self.name, self.parts, self.journal = name, parts, journal
         pool, measure, design = parts.pool, parts.measure, parts.design
         self.pool = pool  # what estimates see: systems may be added to it later
-        self.units = design.make_units(pool, measure, parts.seed)
+        self.units = design.make_units(pool, measure, parts.seed, labels_paid_for(parts.budget, pool))
         self.belief: Belief = design.belief_for(parts.oracle, pool, measure).bind(pool, measure.systems(pool))
         self.ledger = Ledger(pool, self.units, parts.oracle)
         self.states: list[State] = []
