@@ -125,6 +125,7 @@ class Counts(Estimator):
             draws=len(seen),
             exact=bool((unlabelled <= 0).all()),
             why=_too_few(strata, thin, N) if thin.any() else None,
+            notes=_stood_for(case, seen, strata),
         )
 
 
@@ -232,6 +233,16 @@ def _plain_counts(case: Case, strata: PostStrata, loss: Floats) -> tuple[int, in
     if (success > trial).any():
         return None
     return int((loss @ ratio[0]).sum()), int((loss @ ratio[1]).sum())
+
+
+def _stood_for(case: Case, seen: Sample, strata: PostStrata) -> tuple[str, ...]:
+    """That neighbours stand for cells which have no label so far."""
+    labelled = np.bincount(seen.unit, minlength=case.units.count) > 0
+    dark = ~labelled[strata.unit.astype(np.int64)] & ~strata.determined
+    share = float(strata.size[dark].sum()) / len(case.pool)
+    if share == 0:
+        return ()
+    return (f"{share:.1%} of the pool is in cells without a label so far: neighbouring cells stand for them",)
 
 
 def _too_few(strata: PostStrata, thin: Bools, N: int) -> str:

@@ -8,11 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs.base import Seen
+from sondage.beliefs.curve_fit import sums_by
 from sondage.beliefs.curve_state import CurveState
 from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.tail import HONEST, Tail
 from sondage.binomial import binomial
 from sondage.designs.base import Centre
+from sondage.designs.place import predicted_words
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.counts import Counts
@@ -21,8 +23,9 @@ from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.estimators.sample import Sample
 from sondage.measures.base import wrong_alike
 from sondage.streams import Stream, stream
-from sondage.types import Floats, is_number
+from sondage.types import Bools, Floats, Ints, is_number
 
+_SHOWN = 100
 _SPREAD = 200
 """Draws from which the standard error is made."""
 _LITTLE = 10.0
@@ -105,6 +108,8 @@ class Posterior(Estimator):
         square = np.einsum("ks,ksd,kse->de", left[:, None] * state.weights(rate)[unit], loss, loss)
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
+        dark = _without_labels(state, n, unit) & ~strata.determined
+        R = np.where((np.ptp(loss[dark], axis=1) > 0).any(axis=0), np.nan, R)
         forced = forced_range(case.measure, known, left, loss)
         settled = forced is not None and bool((forced[0] == forced[1]).all())
         return Totals(
@@ -117,7 +122,8 @@ class Posterior(Estimator):
             moves=_SPREAD,
             labelled=len(seen) / N,
             exact=settled or not bool((left[~strata.determined] > 0).any()),
-            notes=_notes(case, known, strata, loss),
+            why=_nothing_seen(case, strata, dark) if dark.any() else None,
+            notes=() if dark.any() else _notes(case, known, strata, loss),
             replicates=replicates,
             beside=all_right + (left * cells[unit]) @ jump,
             forced=forced,
@@ -131,6 +137,26 @@ class Posterior(Estimator):
         state = case.belief.step(before, Seen(seen.unit, seen.row, seen.y))
         assert isinstance(state, CurveState)
         return state
+
+
+def _without_labels(state: CurveState, n: Ints, unit: Ints) -> Bools:
+    """(K,) post-strata of predictions none of which has a label: a curve that nothing was fitted to."""
+    ranks = state.ranks
+    if ranks.across:  # one curve for all of them
+        return np.full(len(unit), not n.any())
+    return np.asarray(sums_by(n, ranks.family[unit]) == 0)[ranks.family[unit]]
+
+
+def _nothing_seen(case: Case, strata: PostStrata, dark: Bools) -> str:
+    size = int(strata.size[dark].sum())
+    places = np.flatnonzero(dark)[:_SHOWN]
+    rows = [np.flatnonzero(strata.code == k)[:1] for k in places.tolist()]
+    names = [predicted_words(case.pool, case.measure.systems(case.pool), row) for row in rows]
+    which = " or ".join(dict.fromkeys(name for name in names if name))
+    return (
+        f"no item {which} has a label ({size / len(case.pool):.1%} of the pool, {size:,} items that the "
+        "measure depends on): label some of them, or ask for a measure that does not look there"
+    )
 
 
 def _notes(case: Case, known: Floats, strata: PostStrata, loss: Floats) -> tuple[str, ...]:
