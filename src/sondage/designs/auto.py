@@ -41,7 +41,8 @@ def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float) -> De
     plain = pool.labels.finite and not any(_orders(pool, name) for name in systems)
     if plain and _means(pool, measure):
         return Uniform() if len(systems) == 1 else Stratified(allocation="proportional")
-    if _by_predictions(pool, measure) and not too_many(predicted_pattern(pool, systems), labels):
+    patterns = len(np.unique(predicted_pattern(pool, systems)))
+    if _by_predictions(pool, measure) and not too_many(patterns, labels):
         return ErrorCurveDesign()
     return Stratified()
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sondage.estimators.base import Case
 from sondage.measures.base import Measure
-from sondage.pool.coarser import EACH
+from sondage.pool.coarser import EACH, too_many
 from sondage.pool.pool import Pool
 from sondage.pool.units import compressed, crossed, representatives_of
 from sondage.types import Array, Bools, Floats, Ints
@@ -89,7 +89,7 @@ class PostStrata:
         without a label: shares of tiny post-strata would add more noise than they explain.
         """
         undecided, unit, mixed = self.mixed_units
-        crowded = (undecided & mixed[unit]).sum() * EACH > count[undecided].sum()
+        crowded = too_many(int((undecided & mixed[unit]).sum()), float(count[undecided].sum()))
         return self.fixes if crowded else self.signature
 
     @cached_property
@@ -210,7 +210,7 @@ def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:
     size = np.bincount(kind, weights=strata.size, minlength=kinds)
     open_ = np.zeros(kinds, dtype=bool)
     open_[kind] = ~strata.determined
-    if open_.sum() * EACH > held[open_].sum():  # more kinds than labels can tell apart
+    if too_many(int(open_.sum()), float(held[open_].sum())):
         least = EACH
     short = open_ & (held < np.minimum(least, size))
     if not short.any():

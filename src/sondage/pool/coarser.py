@@ -24,24 +24,28 @@ def cells_to_fill(
     Where the measure tells more kinds of items apart than that, cells leave it to the estimator to do so; and
     where the predictions of several systems together are too many for strata of their own, strata go by how
     far the systems agree. Then neighbouring strata are joined, and costs no longer make cells of their own.
+    Strata that somebody chose, groups say, stay as they are.
     """
-    if too_many(signature, labels):
+    if too_many(_kinds(signature), labels):
         signature = None
-        if isinstance(strata, LogRank) and too_many(predicted_pattern(pool, systems), labels):
+        if isinstance(strata, LogRank) and too_many(_kinds(predicted_pattern(pool, systems)), labels):
             strata = Consensus()
-    codes = joined_bands(pool, strata.codes(pool, systems, seed), signature, labels, systems)
+    codes = strata.codes(pool, systems, seed)
+    if isinstance(strata, LogRank | Consensus):
+        codes = joined_bands(pool, codes, signature, labels, systems)
     costs = cost_band(pool.cost)
     levels = [one for one in (codes, signature, costs) if one is not None]
     by_cost = costs is None or len(np.unique(crossed(levels))) * EACH <= labels
     return CellUnits(pool, codes, signature, seed=seed, by_cost=by_cost)
 
 
-def too_many(kinds: Array | None, labels: float) -> bool:
-    """Whether these kinds of items are more than the labels can tell apart."""
-    if kinds is None:
-        return False
-    count = len(np.unique(kinds))
-    return count > _FEW and count * EACH > labels
+def too_many(kinds: int, labels: float) -> bool:
+    """Whether so many kinds of items are more than the labels can tell apart."""
+    return kinds > _FEW and kinds * EACH > labels
+
+
+def _kinds(codes: Array | None) -> int:
+    return 0 if codes is None else len(np.unique(codes))
 
 
 def joined_bands(
