@@ -342,12 +342,6 @@ def test_loading_with_another_pool(other: str, storage: Any, pool: Pool, labels:
     assert shown(sd.load_study(storage(), pool=pool).estimate()) == shown(study.estimate())
 
 
-@pytest.mark.parametrize(("name", "meant"), [("f1_score", "f1"), ("recall_score", "recall")])
-def test_names_of_scikit_learns_functions_lead_to_ours(name: str, meant: str, pool: Pool) -> None:
-    with pytest.raises(InvalidInput, match=f"unknown measure '{name}': did you mean '{meant}'"):
-        sd.create_study(pool, name)
-
-
 def test_a_design_that_is_no_dataclass_is_named(pool: Pool) -> None:
     class Plain(Design):
         kind = "wor"
