@@ -45,7 +45,7 @@ GOOD: dict[str, list[Any]] = {
     "sd": [1.0, 1.0, 1.0, 1.0],
     "r": [0.5, 1.5, 2.5, 3.5],
 }
-WAY_OUT = "Mend or drop"
+WAY_OUT = "Fix or remove these rows"
 
 # What is wrong: the roles, the column, its values, the first bad row of the source, what is said.
 BAD: dict[str, tuple[dict[str, Any], str, list[Any], int, str]] = {

@@ -170,7 +170,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "budget 0": ({"budgets": [0, 10]}, r"budgets= must be whole numbers above 0"),
     "budget 2.5": ({"budgets": [2.5]}, r"budgets= must be whole numbers above 0"),
     "workers": ({"workers": -1}, r"workers="),
-    "measure": ({"measure": "f2"}, r"unknown measure 'f2'"),
+    "measure": ({"measure": "g2"}, r"unknown measure 'g2'"),
     "design": ({"design": "unifrm"}, r"unknown design 'unifrm': did you mean 'uniform'"),
     "seed": ({"rng": -1}, r"rng must be"),
     "interval": ({"interval": "wld"}, r"unknown interval 'wld': did you mean 'wald'"),

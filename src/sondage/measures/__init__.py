@@ -110,8 +110,7 @@ def exact(
     """
     wanted = resolve(measure)
     roles = {**label_roles(wanted, y_true, y_pred), **roles}
-    if y_pred is None:  # a measure of the labels alone may have no other column
-        roles.setdefault("id", np.arange(len(y_true)))
+    roles.setdefault("id", np.arange(len(y_true)))  # rows belong together as they stand, whatever their index
     pool = Pool.from_arrays(prediction=y_pred, **roles)
     bound = wanted.bind(pool)
     y = pool.ordered(pool.labels.encode(listed(y_true)))

@@ -17,16 +17,18 @@ from sondage.types import Array, Floats
 
 @dataclass(frozen=True)
 class PerGroup(Measure):
-    """A measure in every level of a grouping column."""
+    """A measure in every level of a grouping column; ``by=("age", "job")`` crosses two."""
 
     alias: ClassVar[str] = "per_group"
     label_kind = "any"
     measure: Measure
-    by: str
+    by: str | tuple[str, ...]
     levels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", made(self.measure))
+        if isinstance(self.by, (list, tuple)):
+            object.__setattr__(self, "by", tuple(self.by) if len(self.by) != 1 else self.by[0])
 
     def bind(self, pool: Pool) -> PerGroup:
         """Bind the measure and learn the levels."""
@@ -39,8 +41,9 @@ class PerGroup(Measure):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``recall[region=north]``."""
-        return tuple(f"{name}[{self.by}={level}]" for level in self.levels for name in self.measure.names)
+        """``recall[region=north]``, or ``recall[region × age=north × old]`` of a crossing."""
+        by = self.by if isinstance(self.by, str) else " × ".join(self.by)
+        return tuple(f"{name}[{by}={level}]" for level in self.levels for name in self.measure.names)
 
     @property
     def d(self) -> int:
@@ -54,8 +57,9 @@ class PerGroup(Measure):
         return np.tile(low, len(self.levels)), np.tile(high, len(self.levels))
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The measure's, and the group."""
-        return (*self.measure.inputs(pool), Input("group", self.by))
+        """The measure's, and the group or those crossed."""
+        groups = (self.by,) if isinstance(self.by, str) else self.by
+        return (*self.measure.inputs(pool), *(Input("group", one) for one in groups))
 
     def signature(self, pool: Pool) -> Array | None:
         """The measure's, crossed with the level; None if it has none."""

@@ -25,6 +25,10 @@ ONLY_SYSTEM = "model"
 """Name of the system of a pool that has one."""
 
 
+_HUGE, _APART = 1e100, 1e12
+"""Bounds of weights and costs: of each (squares must be numbers), and of the greatest over the least."""
+
+
 @dataclass(frozen=True)
 class Roles:
     """The columns that play a part, by name."""
@@ -192,6 +196,13 @@ def read_positive(columns: Columns, name: str | None, what: str) -> Array | None
         return None
     values = columns.numbers(name)
     columns.check(name, values <= 0, f"must be above 0 to be a {what}")
+    least, most = float(values.min()), float(values.max())
+    columns.check(name, (values > _HUGE) | (values < 1 / _HUGE), f"is too large or small for a {what}")
+    if most > _APART * least:
+        raise InvalidInput(
+            f"column {name!r} has {what}s from {least:g} to {most:g}: beside the greatest the least are lost "
+            f"to rounding. Keep {what}s within a factor of {_APART:g}, or leave out items that count for nothing"
+        )
     return values
 
 

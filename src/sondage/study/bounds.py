@@ -126,7 +126,7 @@ class Decided(StopRule):
         if not decided.any():
             return None
         return (
-            f"Decided({self.value:g}) is known before any label: {_range_of(measure, int(decided.argmax()))}. "
+            f"Decided({self.value:g}) is known before any label: {_range_of(measure, decided.argmax())}. "
             "Name a number inside, such as Decided(0.8), or make the study for which of two systems is "
             "better, Difference(measure, a, b)"
         )
@@ -141,7 +141,7 @@ class Decided(StopRule):
         return Decision(bool((above | below).all()), "; ".join(said), last.guarantee)
 
 
-def _range_of(measure: Measure, which: int = 0) -> str:
+def _range_of(measure: Measure, which: int | np.intp = 0) -> str:
     """From where to where a coordinate of a measure goes, in words."""
     least, most = measure.range
     return f"{measure.names[which]} goes from {least[which]:g} to {most[which]:g}"
