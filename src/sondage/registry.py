@@ -139,6 +139,19 @@ def from_config(config: dict[str, Any]) -> Any:
     return family._made(alias, options)
 
 
+def what_it_is(value: object) -> str:
+    """Something given in place of a part, in words; a class is what one is made from.
+
+    >>> what_it_is(5), what_it_is(dict)
+    ('5', 'the class dict: make one, dict(...)')
+    """
+    return (
+        f"the class {value.__name__}: make one, {value.__name__}(...)"
+        if isinstance(value, type)
+        else repr(value)
+    )
+
+
 def letters(name: str) -> str:
     """What a name is told by: its letters and digits, and the point of a number.
 

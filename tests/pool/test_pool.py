@@ -607,3 +607,45 @@ def test_positive_class() -> None:
         LabelSpace(("a", "b")).positive("z")
     with pytest.raises(InvalidInput, match="real numbers"):
         LabelSpace(None).positive()
+
+
+# ---- categories ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda values: pd.DataFrame({"k": pd.Categorical(values)}),
+        lambda values: pa.table({"k": pa.array(values).dictionary_encode()}),
+    ],
+)
+def test_categories_of_numbers_stay_numbers(make: Any) -> None:
+    pool = Pool.from_frame(make([3, 1, 3, 2]), prediction="k", groups="k")
+    assert pool.labels == LabelSpace((1, 2, 3))
+    assert pool.group("k").levels == ("1", "2", "3")
+    assert Pool.from_frame(make([True, False, True]), prediction="k").labels == LabelSpace((0, 1))
+    assert Pool.from_frame(make(["x", "y"]), prediction="k").labels == LabelSpace(("x", "y"))
+
+
+def test_categories_that_only_text_can_stand_for() -> None:
+    frame = pd.DataFrame({"s": [0.1, 0.5, 0.9]})
+    pool = Pool.from_frame(frame.assign(g=pd.cut(frame["s"], [0, 0.4, 1])), score="s", groups="g")
+    assert pool.group("g").levels == ("(0.0, 0.4]", "(0.4, 1.0]")
+
+
+# ---- crossed groups ------------------------------------------------------------------------------
+
+
+def test_groups_are_crossed_by_the_levels_that_occur_together() -> None:
+    pool = Pool.from_arrays(
+        score=[0.1, 0.2, 0.3, 0.4],
+        groups={"age": ["old", "young", "old", "old"], "job": ["cook", "smith", "smith", "cook"]},
+    )
+    crossed = pool.group(["age", "job"])
+    assert crossed.levels == ("old × cook", "old × smith", "young × smith")
+    assert crossed.codes.tolist() == [0, 2, 1, 0]
+    assert pool.rows(slice(1, 3)).group(("age", "job")).tolist() == [2, 1]
+    with pytest.raises(InvalidInput, match="group 'home' is not in the pool"):
+        pool.group(["age", "home"])
+    with pytest.raises(InvalidInput, match="names no group"):
+        pool.group([])

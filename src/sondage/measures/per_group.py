@@ -14,6 +14,22 @@ from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats
 
+By = str | tuple[str, ...]
+"""A grouping column, or several whose levels are crossed."""
+
+
+def crossing(by: Any) -> Any:
+    """Columns of a crossing, each once; one is itself."""
+    if not isinstance(by, (list, tuple)):
+        return by
+    names = tuple(dict.fromkeys(map(str, by)))
+    return names[0] if len(names) == 1 else names
+
+
+def by_words(by: By) -> str:
+    """The name of a grouping: ``age``, or ``age × job``, as levels of a crossing are called."""
+    return by if isinstance(by, str) else " × ".join(by)
+
 
 @dataclass(frozen=True)
 class PerGroup(Measure):
@@ -22,13 +38,12 @@ class PerGroup(Measure):
     alias: ClassVar[str] = "per_group"
     label_kind = "any"
     measure: Measure
-    by: str | tuple[str, ...]
+    by: By
     levels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", made(self.measure))
-        if isinstance(self.by, (list, tuple)):
-            object.__setattr__(self, "by", tuple(self.by) if len(self.by) != 1 else self.by[0])
+        object.__setattr__(self, "by", crossing(self.by))
 
     def bind(self, pool: Pool) -> PerGroup:
         """Bind the measure and learn the levels."""
@@ -42,7 +57,7 @@ class PerGroup(Measure):
     @property
     def names(self) -> tuple[str, ...]:
         """``recall[region=north]``, or ``recall[region × age=north × old]`` of a crossing."""
-        by = self.by if isinstance(self.by, str) else " × ".join(self.by)
+        by = by_words(self.by)
         return tuple(f"{name}[{by}={level}]" for level in self.levels for name in self.measure.names)
 
     @property

@@ -23,8 +23,11 @@ def columns_and_roles(given: Mapping[str, Any]) -> tuple[Columns, Roles]:
     plain = {name: value for name, value in given.items() if name not in (*_SEVERAL, *_NO_ARRAYS)}
     names: dict[str, Any] = {name: given[name] for name in _NO_ARRAYS if name in given}
     names |= flattened(plain, "", flat)
-    if given.get("systems") is not None:
-        names["systems"] = {name: flattened(one, f"{name}.", flat) for name, one in given["systems"].items()}
+    if isinstance(given.get("systems"), Mapping):
+        names["systems"] = {
+            name: flattened(one, f"{name}.", flat) if isinstance(one, Mapping) else one
+            for name, one in given["systems"].items()
+        }
     for role in _SEVERAL:
         arrays = mapping_of(role, given.get(role))
         names[role] = tuple(arrays)

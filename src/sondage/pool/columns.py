@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from numbers import Real
@@ -12,9 +13,11 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 
 from sondage.errors import InvalidInput, MissingExtra
 from sondage.pool.index import index_of, kept_index, shared_index
+from sondage.pool.labels import shown
 from sondage.pool.plain import is_gap, plain
 from sondage.types import Array, Bools, Ints
 
@@ -42,6 +45,10 @@ class Columns:
         """Columns of a data frame or lazy relation; only those wanted are read."""
         try:
             native = nw.from_native(frame)
+            have = native.collect_schema().names()
+        except DuplicateError:
+            twice = [str(name) for name, count in Counter(frame.columns).items() if count > 1]
+            raise InvalidInput(f"the frame has columns of one name, {shown(twice, 3)}: rename them") from None
         except TypeError:
             raise InvalidInput(
                 f"cannot read a {type(frame).__name__} as a data frame: pass pandas, polars, pyarrow "
@@ -49,7 +56,6 @@ class Columns:
                 "Pool.from_arrays"
             ) from None
         names = list(dict.fromkeys(wanted))
-        have = native.collect_schema().names()
         for name in names:
             if name not in have:
                 raise InvalidInput(f"column {name!r} is not in the frame, which has {have}")
@@ -168,14 +174,18 @@ class Columns:
 
 def _values(column: nw.Series[Any]) -> Array:
     """A column as numpy; categories are what they are categories of."""
+    if column.dtype in (nw.Int128, nw.UInt128):  # numpy has none
+        column = column.cast(nw.Int64)
     if column.dtype not in (nw.Categorical, nw.Enum):
         return column.to_numpy()
     native = column.to_native()
+    values = np.empty(0, dtype=object)
     if hasattr(native, "cat") and hasattr(native, "array"):  # pandas: categories may be numbers
-        return np.asarray(native)
-    if hasattr(native, "combine_chunks"):  # arrow: so may be a dictionary's entries
-        return np.asarray(native.cast(native.type.value_type))
-    return column.cast(nw.String).to_numpy()
+        values = np.asarray(native)
+    elif hasattr(native, "combine_chunks"):  # arrow: so may be a dictionary's entries
+        values = np.asarray(native.cast(native.type.value_type))
+    # Text, and what only text can stand for (the intervals of pandas.cut).
+    return column.cast(nw.String).to_numpy() if values.dtype.kind not in "biuf" else values
 
 
 def _as_column(name: str, values: Any) -> Any:
@@ -186,6 +196,11 @@ def _as_column(name: str, values: Any) -> Any:
 
 def _as_array(name: str, values: Any) -> Array:
     """An array of any type with an entry per item; unlike numpy, never numbers or gaps made into text."""
+    if np.ma.is_masked(values):  # numpy would take what is under the mask
+        masked = int(np.sum(values.mask))
+        raise InvalidInput(
+            f"column {name!r} has {masked:,} masked values: fill them, or leave these rows out"
+        )
     try:
         array = np.asarray(values)
     except ValueError:  # lists of different lengths
@@ -280,8 +295,11 @@ def _parquet_engine(location: str) -> tuple[Callable[[str], Any], Any, int]:
     except ImportError:
         pass
     else:
-        source = pyarrow.dataset.dataset(files if len(files) > 1 else files[0], format="parquet")
-        length = source.count_rows()
+        try:
+            source = pyarrow.dataset.dataset(files if len(files) > 1 else files[0], format="parquet")
+            length = source.count_rows()
+        except (pyarrow.ArrowInvalid, OSError) as error:
+            raise _unreadable(location, error) from None
 
         def load(name: str) -> Any:
             numbers = _streamed(source, name, length)
@@ -292,9 +310,20 @@ def _parquet_engine(location: str) -> tuple[Callable[[str], Any], Any, int]:
         import polars
     except ImportError:
         raise MissingExtra("pyarrow", "parquet", "reading parquet") from None
-    frame = polars.scan_parquet(files, glob=False)
+    try:
+        frame = polars.scan_parquet(files, glob=False)
+        schema, length = frame.collect_schema(), frame.select(polars.len()).collect().item()
+    except (polars.exceptions.PolarsError, OSError) as error:
+        raise _unreadable(location, error) from None
 
     def load_polars(name: str) -> Any:
         return nw.from_native(frame.select(name).collect())[name]
 
-    return load_polars, frame.collect_schema(), frame.select(polars.len()).collect().item()
+    return load_polars, schema, length
+
+
+def _unreadable(location: str, error: Exception) -> InvalidInput:
+    said = str(error).splitlines()[0]
+    return InvalidInput(
+        f"{location!r} cannot be read as parquet ({said}): read it with pandas or polars first"
+    )

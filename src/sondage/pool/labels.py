@@ -14,6 +14,9 @@ from sondage.errors import InvalidInput
 from sondage.pool.plain import is_gap
 from sondage.types import Array, Floats, Label
 
+TOO_LARGE = 1e100
+"""Numbers beyond have squares, or products with others, that are none."""
+
 
 @dataclass(frozen=True)
 class LabelSpace:
@@ -162,6 +165,8 @@ class LabelSpace:
         value = _scalar(value)
         if not isinstance(value, (int, float)) or not np.isfinite(value):
             raise InvalidInput(f"label {value!r} is not a finite number (for none at all: CANNOT_TELL)")
+        if abs(value) > TOO_LARGE:
+            raise InvalidInput(f"label {value!r} is too large to reckon with: use another unit")
         if not self.low <= value <= self.high:
             raise InvalidInput(f"label {value!r} is outside [{self.low:g}, {self.high:g}]")
         if self.whole and value != int(value):

@@ -198,7 +198,7 @@ class Pool:
     def system(self, name: str | None = None) -> System:
         """Arrays of a system; the first where none is named."""
         name = self.system_name(name)
-        if name not in self.systems:
+        if not isinstance(name, str) or name not in self.systems:
             raise InvalidInput(f"system {name!r} is not in the pool, which has {list(self.systems)}")
         return self.systems[name]
 
@@ -209,7 +209,7 @@ class Pool:
             if crossing not in self._crossed:
                 self._crossed[crossing] = crossed_group([self.group(one) for one in crossing])
             return self._crossed[crossing]
-        if name not in self.groups:
+        if not isinstance(name, str) or name not in self.groups:
             raise InvalidInput(
                 f"group {name!r} is not in the pool, which has {list(self.groups)}: "
                 "pass groups=[...] when making it"

@@ -19,7 +19,7 @@ from sondage.journal import Journal, open_journal
 from sondage.measures import Measure, resolve
 from sondage.objective import EstimateAll, Objective
 from sondage.pool.pool import Pool
-from sondage.registry import from_config
+from sondage.registry import from_config, what_it_is
 from sondage.streams import seed_from
 from sondage.study import budget as budgets
 from sondage.study.assess import checked_level
@@ -189,7 +189,7 @@ def resolve_design(design: str | Design, oracle: Oracle, pool: Pool, measure: Me
             near = difflib.get_close_matches(design.lower(), ["auto"])
             hint = " (did you mean that?)" if near else ""
             raise InvalidInput(f"{error}, and 'auto' for the default{hint}") from None
-    raise InvalidInput(f"design= takes a name or a design, not {design!r}")
+    raise InvalidInput(f"design= takes a name or a design, not {what_it_is(design)}")
 
 
 def _free_name(journal: Journal) -> str:

@@ -215,7 +215,6 @@ class Study:
         if where is not None:
             wanted = Where(wanted, where)
         if by is not None:
-            by = tuple(by) if isinstance(by, list) else by
             compares = getattr(wanted, "by", "") is None
             wanted = replace(wanted, by=by) if compares else PerGroup(wanted, by)  # type: ignore[type-var]
         bound = wanted.bind(self.pool)
