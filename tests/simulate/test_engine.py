@@ -170,6 +170,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "budget 0": ({"budgets": [0, 10]}, r"budgets= must be whole numbers above 0"),
     "budget 2.5": ({"budgets": [2.5]}, r"budgets= must be whole numbers above 0"),
     "workers": ({"workers": -1}, r"workers="),
+    "one budget": ({"budgets": 10}, r"budgets= must be whole numbers above 0, such as \[250, 500\], not 10"),
     "measure": ({"measure": "g2"}, r"unknown measure 'g2'"),
     "design": ({"design": "unifrm"}, r"unknown design 'unifrm': did you mean 'uniform'"),
     "seed": ({"rng": -1}, r"rng must be"),

@@ -87,10 +87,9 @@ def simulate(
         raise InvalidInput(f"repeats= must be at least 1, not {repeats}")
     if batch < 1:
         raise InvalidInput(f"batch= must be at least 1, not {batch}")
-    if isinstance(budgets, (int, float, str)) or not len(budgets):
-        raise InvalidInput(f"budgets= must be a list of whole numbers, such as [250, 500], not {budgets!r}")
-    if any(budget != int(budget) or budget < 1 for budget in budgets):
-        raise InvalidInput(f"budgets= must be whole numbers above 0, not {list(budgets)}")
+    numbers = () if isinstance(budgets, (int, float, str)) else budgets
+    if not len(numbers) or any(budget != int(budget) or budget < 1 for budget in numbers):
+        raise InvalidInput(f"budgets= must be whole numbers above 0, such as [250, 500], not {budgets!r}")
     if workers is not None and workers < 1:
         raise InvalidInput(f"workers= must be at least 1, not {workers}")
     wanted = tuple(sorted({int(budget) for budget in budgets}))
