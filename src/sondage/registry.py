@@ -13,9 +13,13 @@ import importlib
 import pkgutil
 import re
 from abc import ABC
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from sondage.errors import InvalidInput
+
+_LISTED, _NEAREST = 20, 3
+"""Most names of a family that an error lists, and most that it proposes."""
 
 
 class Named(ABC):
@@ -60,28 +64,51 @@ class Named(ABC):
 
     @classmethod
     def from_alias(cls, name: str, /, **options: Any) -> Self:
-        """The part of this name, made with these options."""
+        """The part of this name, made with these options; capitals, hyphens and blanks do not matter."""
         if name not in cls._known:
             cls.catalogue()  # looks through the folder
-        kind = cls._known.get(name)
-        if kind is None:
-            family = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", Named._families[cls._family].__name__).lower()
-            # Scikit-learn's functions end in _score where its scorers, and our measures, do not.
-            plain = name.lower().removesuffix("_score")
-            near = (
-                [plain]
-                if plain in cls.catalogue()
-                else difflib.get_close_matches(plain, cls.catalogue(), n=1)
-            )
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise InvalidInput(
-                f"unknown {family} {name!r}: {hint}known are {', '.join(map(repr, cls.catalogue()))}"
-            )
+        if name not in cls._known:
+            known = {letters(alias): alias for alias in cls.catalogue()}
+            meant = cls.spelled(letters(name), known)
+            if meant is None or meant[0] not in cls._known:
+                raise InvalidInput(cls._unknown(name, known))
+            name, implied = meant
+            options = {**implied, **options}
+        return cls._made(name, options)
+
+    @classmethod
+    def spelled(cls, word: str, known: Mapping[str, str]) -> tuple[str, dict[str, Any]] | None:
+        """The alias, and options, that a name means of which only letters and digits are kept."""
+        return (known[word], {}) if word in known else None
+
+    @classmethod
+    def advice(cls, word: str, known: Mapping[str, str]) -> str | None:
+        """What to say of a name that is not understood but known."""
+        return None
+
+    @classmethod
+    def _unknown(cls, name: str, known: Mapping[str, str]) -> str:
+        """Why there is no such part: with the names nearest to it, and all if they are few."""
+        family = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", Named._families[cls._family].__name__).lower()
+        said = cls.advice(letters(name), known)
+        if said is None:
+            *others, last = ["", *map(repr, _nearest(letters(name), known))]
+            said = f"did you mean {' or '.join(filter(None, (', '.join(others[1:]), last)))}?" if last else ""
+        if len(known) <= _LISTED:
+            said += f" known are {', '.join(map(repr, cls.catalogue()))}"
+        elif not said:
+            where = f"{cls._family}.{Named._families[cls._family].__name__}"
+            said = f"no name is like it; {where}.catalogue() has all {len(known)}"
+        return f"unknown {family} {name!r}: {said.strip()}"
+
+    @classmethod
+    def _made(cls, alias: str, options: dict[str, Any]) -> Self:
+        kind = cls._known[alias]
         try:
             return kind(**options)  # type: ignore[return-value]
         except TypeError as error:
             raise InvalidInput(
-                f"{name!r} cannot be made from its name and {options or 'no options'}: {error}; "
+                f"{alias!r} cannot be made from its name and {options or 'no options'}: {error}; "
                 f"make the object itself, {kind.__module__}.{kind.__name__}(...)"
             ) from error
 
@@ -103,9 +130,45 @@ class Named(ABC):
 
 def from_config(config: dict[str, Any]) -> Any:
     """The inverse of ``Named.config``."""
-    family = Named._families[config["family"]]
+    family, alias = Named._families[config["family"]], config["alias"]
     options = {name: _parts(value) for name, value in config["options"].items()}
-    return family.from_alias(config["alias"], **options)
+    if alias not in family._known:
+        family.catalogue()
+    if alias not in family._known:  # by its very name: a class of the user's must not come back as another
+        raise InvalidInput(family._unknown(alias, {letters(one): one for one in family.catalogue()}))
+    return family._made(alias, options)
+
+
+def what_it_is(value: object) -> str:
+    """Something given in place of a part, in words; a class is what one is made from.
+
+    >>> what_it_is(5), what_it_is(dict)
+    ('5', 'the class dict: make one, dict(...)')
+    """
+    return (
+        f"the class {value.__name__}: make one, {value.__name__}(...)"
+        if isinstance(value, type)
+        else repr(value)
+    )
+
+
+def letters(name: str) -> str:
+    """What a name is told by: its letters and digits, and the point of a number.
+
+    >>> letters("F1-Score"), letters("roc_auc"), letters("F0.5 score")
+    ('f1score', 'rocauc', 'f0.5score')
+    """
+    return re.sub(r"[^a-z0-9.]", "", name.lower())
+
+
+def _nearest(word: str, known: Mapping[str, str]) -> list[str]:
+    """The name that a slip of the pen turns into a word, or a few near it, in it or around it."""
+    slip = difflib.get_close_matches(word, known, n=1, cutoff=0.9)
+    if slip:
+        return [known[slip[0]]]
+    close = difflib.get_close_matches(word, known, n=_NEAREST)
+    inside = [one for one in known if min(len(one), len(word)) > 2 and (one in word or word in one)]
+    return [known[one] for one in dict.fromkeys(close + inside)][:_NEAREST]
 
 
 def _plain(value: Any) -> Any:

@@ -562,3 +562,44 @@ def test_scaled_estimates_serve_both() -> None:
     both, first, second = worst[None], worst[(1.0, 0.0)], worst[(0.0, 1.0)]
     assert both[1] < first[1]
     assert both[0] < second[0]
+
+
+# ---- several groupings crossed -----------------------------------------------------------------------
+
+
+def crossed_pools() -> tuple[Pool, Pool, dict[int, int]]:
+    """A pool with two groupings, and the same with their crossing as a column."""
+    rng = np.random.default_rng(8)
+    n = 600
+    age, job = rng.choice(["old", "young"], n), rng.choice(["cook", "smith", "tailor"], n)
+    truth = (rng.random(n) < 0.4).astype(int)
+    score = truth + rng.normal(0, 0.7, n)
+    both = np.array([f"{a} × {j}" for a, j in zip(age, job, strict=True)])
+    two = Pool.from_arrays(score=score, threshold=0.5, groups={"age": age, "job": job})
+    one = Pool.from_arrays(score=score, threshold=0.5, groups={"both": both})
+    return two, one, dict(enumerate(truth.tolist()))
+
+
+@pytest.mark.parametrize("by", [["age", "job"], ("age", "job")])
+def test_a_crossing_is_estimated_as_a_column_of_its_levels(by: Any) -> None:
+    two, one, labels = crossed_pools()
+    found = []
+    for pool, grouping in ((two, by), (one, "both")):
+        study = sd.create_study(pool, "accuracy", design="uniform", budget=300, rng=1)
+        study.run(labels)
+        found.append(study.estimate(by=grouping))
+    np.testing.assert_array_equal(found[0].value, found[1].value)
+    np.testing.assert_array_equal(found[0].ci.low, found[1].ci.low)
+    assert found[0].names[0] == "accuracy[age × job=old × cook]"
+
+
+@pytest.mark.parametrize("make", [PerGroup, WorstGroup, Gap])
+def test_measures_of_groups_take_a_crossing_and_are_stored_with_it(make: Any) -> None:
+    two, one, labels = crossed_pools()
+    y = np.array(list(labels.values()), dtype=float)
+    measure = make("accuracy", ["age", "job"])
+    assert from_config(measure.config()) == measure
+    np.testing.assert_allclose(
+        pool_value(measure.bind(two), two, y), pool_value(make("accuracy", "both").bind(one), one, y)
+    )
+    assert make("accuracy", ["age"]) == make("accuracy", "age")

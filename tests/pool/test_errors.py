@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ GOOD: dict[str, list[Any]] = {
     "sd": [1.0, 1.0, 1.0, 1.0],
     "r": [0.5, 1.5, 2.5, 3.5],
 }
-WAY_OUT = "Mend or drop"
+WAY_OUT = "Fix or remove these rows"
 
 # What is wrong: the roles, the column, its values, the first bad row of the source, what is said.
 BAD: dict[str, tuple[dict[str, Any], str, list[Any], int, str]] = {
@@ -411,3 +412,92 @@ def test_positive_class_that_is_unclear_or_unknown(name: str) -> None:
 def test_bad_beta(beta: float) -> None:
     with pytest.raises(InvalidInput, match="beta="):
         Measure.from_alias("fbeta", beta=beta)
+
+
+# ---- what new users pass -----------------------------------------------------------------------------
+
+ODD_ROLES: dict[str, tuple[dict[str, Any], str]] = {
+    "a position in place of a name": (
+        {"score": 0},
+        r"score= takes the name of a column, which is text, not 0",
+    ),
+    "a list for one column": ({"id": ["s"], "score": "s"}, r"id= takes the name of a column.*not \['s'\]"),
+    "a number for the classes": (
+        {"prediction": "k", "labels": 5},
+        r"labels= takes the classes in order.*not 5",
+    ),
+    "a gap among the classes": ({"prediction": "k", "labels": [0, 1, None]}, r"labels= must be classes"),
+    "a truth value for a threshold": (
+        {"score": "s", "threshold": True},
+        r"threshold= must be a finite number",
+    ),
+    "systems in a list": ({"systems": [{"score": "s"}]}, r"systems= takes a mapping of names"),
+    "a column in place of a system": ({"systems": {"a": "s"}}, r"systems\['a'\]: map a name.*to columns"),
+    "a number for a system": ({"systems": {1: {"score": "s"}}}, r"systems\[1\]: map a name, which is text"),
+}
+
+
+@pytest.mark.parametrize("case", ODD_ROLES)
+def test_roles_of_the_wrong_kind_are_named(case: str) -> None:
+    roles, message = ODD_ROLES[case]
+    with pytest.raises(InvalidInput, match=message):
+        Pool.from_frame(pd.DataFrame({"s": [0.1, 0.9], "k": [0, 1]}), **roles)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([uuid.UUID(int=1), uuid.UUID(int=2)], r"holds values of type UUID \(UUID\(.*turn them into .* text"),
+        ([(1, 2), (3, 4)], r"holds values of type tuple \(\(1, 2\)\)"),
+        ([b"a", b"b"], "holds values of type bytes"),
+        ([1, "b"], r"mixes types \(int, str\): use numbers throughout, or text"),
+    ],
+)
+def test_what_is_neither_number_nor_text_is_called_what_it_is(values: list[Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=f"column 'k' {message}"):
+        Pool.from_frame(
+            pd.DataFrame({"k": pd.Series(values, dtype=object), "s": [0.1, 0.9]}), id="k", score="s"
+        )
+
+
+@pytest.mark.parametrize("role", ["weight", "cost"])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (1e300, r"row 1 \(value 1e\+300\) is too large or small for a"),
+        (1e-300, r"row 1 \(value 1e-300\) is too large or small for a"),
+        (1e13, r"from 1 to 1e\+13: beside the greatest the least are lost"),
+    ],
+)
+def test_weights_and_costs_that_rounding_would_lose_are_refused(
+    role: str, value: float, message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=f"column '{role}'.*{message}"):
+        Pool.from_arrays(score=[0.1, 0.5, 0.9], **{role: [1.0, value, 1.0]})
+    Pool.from_arrays(score=[0.1, 0.5, 0.9], **{role: [1.0, 1e11, 1.0]})
+
+
+def test_masked_values_are_gaps() -> None:
+    score = np.ma.masked_array([0.1, 0.9], mask=[True, False])  # type: ignore[no-untyped-call]
+    with pytest.raises(InvalidInput, match="column 'score' has 1 masked values"):
+        Pool.from_arrays(score=score)
+
+
+def test_columns_of_one_name_are_refused() -> None:
+    frame = pd.DataFrame([[0.1, 0.2]], columns=["s", "s"])
+    with pytest.raises(InvalidInput, match=r"columns of one name, \['s'\]: rename them"):
+        Pool.from_frame(frame, score="s")
+
+
+def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pool.csv").write_text("s\n0.1\n")
+    with pytest.raises(InvalidInput, match=r"pool\.csv' cannot be read as parquet"):
+        Pool.from_parquet(tmp_path / "pool.csv", score="s")
+
+
+def test_numbers_too_large_to_be_squared_are_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"column 'prediction', row 0 .* is too large"):
+        Pool.from_arrays(prediction=[1e200, 0.5])
+    pool = Pool.from_arrays(prediction=[1.5, 0.5])
+    with pytest.raises(InvalidInput, match=r"label 1e\+300 is too large"):
+        pool.labels.code(1e300)

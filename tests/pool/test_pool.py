@@ -71,7 +71,7 @@ ROLES: dict[str, dict[str, Any]] = {
 
 def as_pandas(data: dict[str, list[Any]]) -> Any:
     frame = pd.DataFrame(data)
-    frame.index = frame.index[::-1] * 3  # an index must not matter
+    frame.index = frame.index[::-1] * 3  # where there is an id, an index must not matter
     return frame
 
 
@@ -130,7 +130,10 @@ def expected(data: dict[str, list[Any]], roles: dict[str, Any]) -> dict[str, Any
 @pytest.mark.parametrize("kind", ROLES)
 def test_the_same_pool_from_every_library(source: str, kind: str) -> None:
     data, roles = columns(), ROLES[kind]
-    pool = Pool.from_frame(FRAMES[source](data), **roles)
+    frame = FRAMES[source](data)
+    if source == "pandas" and kind == "no id":
+        frame = frame.reset_index(drop=True)  # it would be the id
+    pool = Pool.from_frame(frame, **roles)
     assert_same(pool, Pool.from_frame(pd.DataFrame(data), **roles))
     assert len(pool) == N
 
@@ -563,10 +566,30 @@ def test_labels_are_coded_and_decoded() -> None:
     assert LabelSpace(None).decode(2.5) == 2.5
 
 
-@pytest.mark.parametrize("label", ["perhaps", 0, None, [1], float("nan")])
-def test_label_outside_the_classes(label: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"is not one of \['no', 'yes'\].*labels="):
+@pytest.mark.parametrize(
+    ("label", "hint"),
+    [
+        ("perhaps", r"; if it is a real class, make the pool with labels=\[\.\.\.\]"),
+        (0, "labels="),
+        (None, ": where there is none, tell CANNOT_TELL or None"),
+        (float("nan"), "CANNOT_TELL"),
+        (pd.NA, "CANNOT_TELL"),
+        ([1], ": tell the class itself, not a list"),
+        ({"label": "yes"}, "not a dict"),
+        (("yes", 1), "not a tuple"),
+        (np.array(["yes", "no"]), "not a list"),
+        (" yes", ": it has blanks around it, so tell 'yes'"),
+    ],
+)
+def test_label_outside_the_classes(label: Any, hint: str) -> None:
+    with pytest.raises(InvalidInput, match=f"(?s)is not one of.*{hint}"):
         LabelSpace(("no", "yes")).code(label)
+
+
+@pytest.mark.parametrize(("told", "classes", "hint"), [("1", (0, 1), "1"), (1, ("0", "1"), "'1'")])
+def test_a_label_of_another_type_is_answered_with_the_class(told: Any, classes: Any, hint: str) -> None:
+    with pytest.raises(InvalidInput, match=f"it is (str|int), the class is (str|int), so tell {hint}$"):
+        LabelSpace(classes).code(told)
 
 
 @pytest.mark.parametrize("label", ["1", None, float("nan"), float("inf"), 3.0, -1.0])
@@ -584,3 +607,45 @@ def test_positive_class() -> None:
         LabelSpace(("a", "b")).positive("z")
     with pytest.raises(InvalidInput, match="real numbers"):
         LabelSpace(None).positive()
+
+
+# ---- categories ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda values: pd.DataFrame({"k": pd.Categorical(values)}),
+        lambda values: pa.table({"k": pa.array(values).dictionary_encode()}),
+    ],
+)
+def test_categories_of_numbers_stay_numbers(make: Any) -> None:
+    pool = Pool.from_frame(make([3, 1, 3, 2]), prediction="k", groups="k")
+    assert pool.labels == LabelSpace((1, 2, 3))
+    assert pool.group("k").levels == ("1", "2", "3")
+    assert Pool.from_frame(make([True, False, True]), prediction="k").labels == LabelSpace((0, 1))
+    assert Pool.from_frame(make(["x", "y"]), prediction="k").labels == LabelSpace(("x", "y"))
+
+
+def test_categories_that_only_text_can_stand_for() -> None:
+    frame = pd.DataFrame({"s": [0.1, 0.5, 0.9]})
+    pool = Pool.from_frame(frame.assign(g=pd.cut(frame["s"], [0, 0.4, 1])), score="s", groups="g")
+    assert pool.group("g").levels == ("(0.0, 0.4]", "(0.4, 1.0]")
+
+
+# ---- crossed groups ------------------------------------------------------------------------------
+
+
+def test_groups_are_crossed_by_the_levels_that_occur_together() -> None:
+    pool = Pool.from_arrays(
+        score=[0.1, 0.2, 0.3, 0.4],
+        groups={"age": ["old", "young", "old", "old"], "job": ["cook", "smith", "smith", "cook"]},
+    )
+    crossed = pool.group(["age", "job"])
+    assert crossed.levels == ("old × cook", "old × smith", "young × smith")
+    assert crossed.codes.tolist() == [0, 2, 1, 0]
+    assert pool.rows(slice(1, 3)).group(("age", "job")).tolist() == [2, 1]
+    with pytest.raises(InvalidInput, match="group 'home' is not in the pool"):
+        pool.group(["age", "home"])
+    with pytest.raises(InvalidInput, match="names no group"):
+        pool.group([])

@@ -320,3 +320,21 @@ def test_bad_arguments_are_named(options: dict[str, Any], said: str) -> None:
     study.run(answers)
     with pytest.raises(InvalidInput, match=said):
         study.belief_report(**options)
+
+
+@pytest.mark.parametrize(
+    "design", ["importance", "ais", "oasis", "poisson", "stratified", "sequential", "auto"]
+)
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_pool_of_one_or_two_items_has_a_report(design: str, n: int) -> None:
+    pool = sd.Pool.from_arrays(score=[0.9, 0.2][:n], threshold=0.5)
+    study = sd.create_study(pool, "accuracy", design=design, rng=1)
+    assert study.belief_report().saving.n == n
+    study.run(dict.fromkeys(range(n), 1), budget=n)
+    assert study.belief_report().n_labels == n
+
+
+def test_a_measure_of_a_single_item_has_a_report() -> None:
+    pool = sd.Pool.from_arrays(score=[0.9, 0.2, 0.1], threshold=0.5)
+    study = sd.create_study(pool, "precision", design="importance", rng=1)
+    assert study.belief_report().saving.if_calibrated > 0

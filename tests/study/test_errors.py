@@ -342,12 +342,6 @@ def test_loading_with_another_pool(other: str, storage: Any, pool: Pool, labels:
     assert shown(sd.load_study(storage(), pool=pool).estimate()) == shown(study.estimate())
 
 
-@pytest.mark.parametrize(("name", "meant"), [("f1_score", "f1"), ("recall_score", "recall")])
-def test_names_of_scikit_learns_functions_lead_to_ours(name: str, meant: str, pool: Pool) -> None:
-    with pytest.raises(InvalidInput, match=f"unknown measure '{name}': did you mean '{meant}'"):
-        sd.create_study(pool, name)
-
-
 def test_a_design_that_is_no_dataclass_is_named(pool: Pool) -> None:
     class Plain(Design):
         kind = "wor"
@@ -369,3 +363,80 @@ def test_a_design_by_strata_without_strata_is_refused(pool: Pool) -> None:
 
     with pytest.raises(InvalidInput, match=r"give it strata=LogRank\(\)"):
         sd.create_study(pool, "f1", design=ByStrata()).ask(1)
+
+
+def test_a_grouping_that_is_new_at_reload_is_what_the_error_says(storage: Any, pool: Pool) -> None:
+    sd.create_study(pool, "f1", design="uniform", storage=storage(), rng=6)
+    columns = {"id": pool.ids, "score": np.asarray(pool.system().score), "threshold": 0.5}
+    third = pool.group("third").codes
+    more = Pool.from_arrays(**columns, groups={"third": third, "half": third > 0})
+    with pytest.raises(PoolMismatch, match=r"its groups are \['third', 'half'\] now, \['third'\] then"):
+        sd.load_study(storage(), pool=more)
+    columns["score"] = columns["score"] + 0.001
+    other = Pool.from_arrays(**columns, groups={"third": third})
+    with pytest.raises(PoolMismatch, match="the same roles, but other ids, scores or values"):
+        sd.load_study(storage(), pool=other)
+    with pytest.raises(PoolMismatch, match=f"{SIZE - 1} items now, {SIZE} then"):
+        sd.load_study(storage(), pool=make_pool(SIZE - 1))
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"label": 1}, "tell the class itself, not a dict"),
+        ([1], "not a list"),
+        (np.array([1, 0]), "not a list"),
+        ("1", "it is str, the class is int, so tell 1"),
+        (float("nan"), "CANNOT_TELL or None"),
+    ],
+)
+def test_an_oracle_that_does_not_answer_with_a_class(told: Any, message: str, pool: Pool) -> None:
+    study = sd.create_study(pool, "f1", design="uniform", budget=20, rng=6)
+    with pytest.raises(InvalidInput, match=rf"id \d+: label .*{message}"):
+        study.run(lambda item: told)
+    assert study.n_labels == 0
+
+
+@pytest.mark.parametrize(
+    ("id", "kind"), [("3", "str"), (3.0, "float"), ((1, 2), "tuple"), (None, "NoneType")]
+)
+def test_an_id_of_another_type_is_called_so(id: Any, kind: str, pool: Pool) -> None:
+    study = sd.create_study(pool, "f1", design="uniform", rng=6)
+    with pytest.raises(UnknownItem, match=rf"is not in the pool.*whose ids are numbers, .*, not {kind}$"):
+        study.tell(id, 1)
+
+
+def test_a_class_in_place_of_an_object_is_named(pool: Pool) -> None:
+    with pytest.raises(InvalidInput, match=r"not the class Accuracy: make one, Accuracy\(\.\.\.\)"):
+        sd.create_study(pool, sd.measures.Accuracy)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"not the class Uniform: make one, Uniform\(\.\.\.\)"):
+        sd.create_study(pool, design=sd.designs.Uniform)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("measure", "labels", "words"),
+    [
+        ("f1", "real", r"make the pool with labels=\[\.\.\.\], .*or ask for .*'mean_absolute_error'"),
+        ("mean_squared_error", None, "make the pool with labels='real', or ask for .*'accuracy'"),
+    ],
+)
+def test_a_measure_for_other_labels_says_what_to_do(measure: str, labels: Any, words: str) -> None:
+    pool = Pool.from_arrays(prediction=[0, 1, 1], labels=labels)
+    with pytest.raises(InvalidInput, match=words):
+        sd.create_study(pool, measure)
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "words"),
+    [
+        ([1, None], [1, 0], r"y_true is missing in row 1 \(1 of 2 rows\)"),
+        ([1, 0], [1, np.nan], "y_pred is missing in row 1"),
+        ([1, 0, 1], [1, 0], "y_true has 3 items and y_pred 2"),
+        (1, 1, "y_true must have an entry per item"),
+        (np.array([1, "a"], dtype=object), np.array([1, "a"], dtype=object), "mix int and str"),
+    ],
+)
+def test_arrays_that_are_no_labels(y_true: Any, y_pred: Any, words: str) -> None:
+    for call in (lambda: sd.estimate(y_true, y_pred), lambda: sd.measures.exact("f1", y_true, y_pred)):
+        with pytest.raises(InvalidInput, match=words):
+            call()

@@ -776,7 +776,7 @@ def test_13_should_stop_refuses_a_rule_that_peeks_at_a_fixed_n_interval(
 ) -> None:
     study = study_of(pool, "accuracy", "stratified")
     study.run(labels, budget=30)
-    for rule in (sd.Width(0.9), sd.Width(0.9) | sd.LabelsSpent(5), sd.LabelsSpent(5) & sd.Width(1)):
+    for rule in (sd.Width(0.9), sd.Width(0.9) | sd.LabelsSpent(5), sd.LabelsSpent(5) & sd.Width(0.8)):
         with pytest.raises(NotSupported, match=r"'fixed-n' guarantee.*allow_unsafe=True"):
             study.should_stop(rule)
 

@@ -78,7 +78,7 @@ def test_width_of_several_coordinates_is_that_of_the_widest() -> None:
     assert not Width(widest * 0.999).check([estimate]).stop
 
 
-@pytest.mark.parametrize("wrong", [0, -1.0, float("nan")])
+@pytest.mark.parametrize("wrong", [0, -1.0, float("nan"), float("inf")])
 def test_a_width_that_makes_no_sense_is_refused(wrong: float) -> None:
     with pytest.raises(InvalidInput, match="width must be above 0"):
         Width(wrong)
@@ -241,6 +241,46 @@ def test_run_takes_a_rule_and_nothing_else() -> None:
     pool, labels = sd.datasets.synthetic_pool(100, rng=1)
     with pytest.raises(InvalidInput, match="take a stop rule"):
         sd.create_study(pool, "f1", rng=1).run(labels, stop=0.1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (
+            Decided(),
+            r"Decided\(0\) is known before any label: f1 goes from 0 to 1.*Decided\(0.8\).*Difference",
+        ),
+        (Decided(1.0), r"Decided\(1\) is known before any label"),
+        (Decided(-3.0), "known before any label"),
+        (Width(5.0), r"Width\(5\) is met before any label, because f1 goes from 0 to 1: .*narrower than 1"),
+        (Width(1.0), "narrower than 1"),
+        (Above(-0.1), "met before any label: f1 goes from 0 to 1"),
+        (Below(1.1), "met before any label: f1 goes from 0 to 1"),
+        (LabelsSpent(30) | Width(5.0), "met before any label"),
+        (LabelsSpent(30) & Decided(), "known before any label"),
+    ],
+)
+def test_a_rule_that_is_met_before_any_label_is_refused(rule: StopRule, words: str) -> None:
+    pool, answers = sd.datasets.synthetic_pool(500, prevalence=0.3, rng=1)
+    study = sd.create_study(pool, "f1", budget=60, rng=1)
+    with pytest.raises(InvalidInput, match=words):
+        study.run(answers, stop=rule)
+    assert study.n_labels == study.n_open == 0
+    with pytest.raises(InvalidInput, match=words):
+        study.should_stop(rule, allow_unsafe=True)
+
+
+def test_a_side_of_nought_is_for_measures_that_have_one() -> None:
+    rng = np.random.default_rng(1)
+    systems = {name: {"score": rng.normal(size=300), "threshold": 0.0} for name in ("old", "new")}
+    pool = sd.Pool.from_arrays(systems=systems)
+    for measure in (sd.measures.Difference("f1", "new", "old"), "matthews_corrcoef"):
+        study = sd.create_study(pool, measure, design="uniform", rng=1)
+        assert not study.should_stop(Decided(), allow_unsafe=True).stop
+    ratio = sd.create_study(pool, sd.measures.Ratio("f1", "new", "old"), design="uniform", rng=1)
+    with pytest.raises(InvalidInput, match="known before any label"):
+        ratio.should_stop(Decided(), allow_unsafe=True)
+    assert not ratio.should_stop(Decided(1.0), allow_unsafe=True).stop
 
 
 # ---- no further than it says -------------------------------------------------------------------------

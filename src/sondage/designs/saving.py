@@ -166,7 +166,9 @@ def _draws_for(q: Floats, n: int) -> float:
     if n * float(q @ q) < _FEW_REPEATS:
         return float(n)
     log = np.log1p(-np.minimum(q, 1 - 1e-16))
-    n = min(n, int((q > 0).sum()) - 1)
+    n = max(
+        min(n, int((q > 0).sum()) - 1), 1
+    )  # the last of several is found for sure only after ever so many
 
     def found(draws: float) -> float:
         return float(-np.expm1(draws * log).sum())

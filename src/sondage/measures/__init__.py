@@ -69,7 +69,9 @@ from sondage.measures.regression import (
 )
 from sondage.measures.top import PrecisionAtK, RecallAtK
 from sondage.measures.where import Where
+from sondage.pool.plain import is_gap
 from sondage.pool.pool import Pool
+from sondage.registry import what_it_is
 from sondage.types import Array, Floats
 
 
@@ -81,7 +83,7 @@ def resolve(measure: str | Measure | Sequence[str | Measure]) -> Measure:
         return Measure.from_alias(measure)
     if isinstance(measure, Sequence):
         return Stack(tuple(resolve(one) for one in measure))
-    raise InvalidInput(f"measure= takes a name, a measure or a list of them, not {measure!r}")
+    raise InvalidInput(f"measure= takes a name, a measure or a list of them, not {what_it_is(measure)}")
 
 
 def pool_value(measure: Measure, pool: Pool, y: Floats) -> Floats:
@@ -109,14 +111,23 @@ def exact(
     0.6666666666666666
     """
     wanted = resolve(measure)
+    check_lengths(y_true, y_pred)
     roles = {**label_roles(wanted, y_true, y_pred), **roles}
-    if y_pred is None:  # a measure of the labels alone may have no other column
-        roles.setdefault("id", np.arange(len(y_true)))
+    roles.setdefault("id", np.arange(len(y_true)))  # rows belong together as they stand, whatever their index
     pool = Pool.from_arrays(prediction=y_pred, **roles)
     bound = wanted.bind(pool)
     y = pool.ordered(pool.labels.encode(listed(y_true)))
     value = pool_value(bound, pool, y)
     return value if bound.m > 1 else value[0]
+
+
+def check_lengths(y_true: Any, y_pred: Any) -> None:
+    """Refuse what has no entry per item, or not as many predictions as labels."""
+    for name, given in (("y_true", y_true), ("y_pred", y_pred)):
+        if given is not None and not hasattr(given, "__len__"):
+            raise InvalidInput(f"{name} must have an entry per item, not be {given!r}")
+    if y_pred is not None and len(y_pred) != len(y_true):
+        raise InvalidInput(f"y_true has {len(y_true)} items and y_pred {len(y_pred)}")
 
 
 def label_roles(measure: Measure, y_true: Any, y_pred: Any) -> dict[str, Any]:
@@ -131,13 +142,21 @@ def label_set(measure: Measure, y_true: Any, y_pred: Any) -> Any:
     """The ``labels=`` of a pool made of two arrays: the classes seen in either, unless numbers are meant."""
     if measure.label_kind == "real":
         return "real"
-    values = set(np.asarray(y_true).tolist())
-    if y_pred is not None:
-        values |= set(np.asarray(y_pred).tolist())
+    values = set()
+    for name, given in (("y_true", y_true), ("y_pred", y_pred)):
+        entries = [] if given is None else np.asarray(given).tolist()
+        gaps = [row for row, value in enumerate(entries) if is_gap(value)]
+        if gaps:
+            raise InvalidInput(f"{name} is missing in row {gaps[0]} ({len(gaps)} of {len(entries)} rows)")
+        values |= set(entries)
     fractional = any(isinstance(value, float) and not value.is_integer() for value in values)
     if measure.label_kind == "any" and fractional:
         return "real"
-    return None if values <= {0, 1} else sorted(values)
+    try:
+        return None if values <= {0, 1} else sorted(values)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise InvalidInput(f"y_true and y_pred mix {' and '.join(kinds)}: use one type of label") from None
 
 
 __all__ = [

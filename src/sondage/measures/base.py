@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported
+from sondage.measures.spelling import advice_on, other_spelling
 from sondage.measures.trials import trial_labels
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
@@ -27,6 +28,12 @@ LabelKind = Literal["classes", "real", "vector", "any"]
 
 
 _IN_WORDS = {"classes": "classes", "real": "real numbers", "vector": "several numbers at once"}
+_MADE_WITH = {
+    "classes": "labels=[...], the classes in order",
+    "real": "labels='real'",
+    "vector": "multilabel=True",
+}
+_SUCH_AS = {"classes": "accuracy", "real": "mean_absolute_error", "vector": "multilabel_f1"}
 
 
 class Input(NamedTuple):
@@ -61,14 +68,24 @@ class Measure(Named, family="sondage.measures"):
     """Whether it stands for another measure near some averages: what moves nothing there may move
     something elsewhere, so no item counts as known without a label."""
 
+    @classmethod
+    def spelled(cls, word: str, known: Mapping[str, str]) -> tuple[str, dict[str, Any]] | None:
+        """Scikit-learn's names, synonyms, and names with an option inside."""
+        return other_spelling(word, known)
+
+    @classmethod
+    def advice(cls, word: str, known: Mapping[str, str]) -> str | None:
+        """What to ask for in place of a name that is not understood."""
+        return advice_on(word, known)
+
     def bind(self, pool: Pool) -> Self:
         """Check that the pool can serve the measure, and fill in what depends on it."""
         have = pool.labels.kind
         if self.label_kind not in ("any", have):
             raise InvalidInput(
                 f"measure {self.alias!r} needs labels that are {_IN_WORDS[self.label_kind]}, but the pool's "
-                f"are {_IN_WORDS[have]}: pass labels='real', labels=[...] or multilabel=True when making "
-                "the pool"
+                f"are {_IN_WORDS[have]}: make the pool with {_MADE_WITH[self.label_kind]}, or ask for a "
+                f"measure of {_IN_WORDS[have]}, such as {_SUCH_AS[have]!r}"
             )
         first = pool.rows(slice(0, 1))
         for part, name in self.inputs(pool):

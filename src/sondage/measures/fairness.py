@@ -12,6 +12,7 @@ from sondage.measures.base import Measure
 from sondage.measures.compose import Derived, Stack
 from sondage.measures.groups import Compared, Gap, Method, Undefined, check_choice
 from sondage.measures.one_class import OneClass
+from sondage.measures.per_group import By, crossing
 from sondage.measures.ratios import GroupRatio
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -109,7 +110,7 @@ class _Parity(Derived):
 
     rates: ClassVar[tuple[type[OneClass], ...]]
     compared: ClassVar[type[Compared]]
-    by: str | None = None
+    by: By | None = None
     method: Method = "between_groups"
     pos_label: Any = None
     system: str | None = None
@@ -117,6 +118,7 @@ class _Parity(Derived):
     levels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "by", crossing(self.by))
         check_choice("method", self.method, ("between_groups", "to_overall"))
         check_choice("zero_division", self.zero_division, ("undefined", "skip"))
 

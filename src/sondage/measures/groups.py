@@ -11,7 +11,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.measures.compose import Derived, Stack, made
-from sondage.measures.per_group import PerGroup
+from sondage.measures.per_group import By, PerGroup, by_words, crossing
 from sondage.pool.pool import Pool
 from sondage.types import Array, Floats, Ints
 
@@ -34,20 +34,23 @@ class OverGroups(Derived):
     """
 
     measure: Measure
-    by: str
+    by: By
     zero_division: Undefined = field(default="undefined", kw_only=True)
     levels: tuple[str, ...] = field(default=(), kw_only=True)
     least_levels: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", made(self.measure))
+        object.__setattr__(self, "by", crossing(self.by))
         check_choice("zero_division", self.zero_division, ("undefined", "skip"))
 
     def bind(self, pool: Pool) -> Self:
         """Bind the measure and learn the levels."""
         levels = pool.group(self.by).levels
         if len(levels) < self.least_levels:
-            raise InvalidInput(f"measure {self.alias!r} compares levels, but group {self.by!r} has one")
+            raise InvalidInput(
+                f"measure {self.alias!r} compares levels, but group {by_words(self.by)!r} has one"
+            )
         return replace(self, measure=self.measure.bind(pool), levels=levels)
 
     @property
@@ -129,7 +132,7 @@ class WorstGroup(OverGroups):
     @property
     def names(self) -> tuple[str, ...]:
         """``recall: min over region``."""
-        return tuple(f"{name}: {self.worst} over {self.by}" for name in self.measure.names)
+        return tuple(f"{name}: {self.worst} over {by_words(self.by)}" for name in self.measure.names)
 
     @property
     def range(self) -> tuple[Floats, Floats]:
@@ -226,7 +229,7 @@ class Gap(Compared):
     def names(self) -> tuple[str, ...]:
         """``recall: gap over region``."""
         what = "gap to overall" if self.to_overall else "gap"
-        return tuple(f"{name}: {what} over {self.by}" for name in self.measure.names)
+        return tuple(f"{name}: {what} over {by_words(self.by)}" for name in self.measure.names)
 
     @property
     def range(self) -> tuple[Floats, Floats]:

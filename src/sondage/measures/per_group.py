@@ -14,19 +14,36 @@ from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats
 
+By = str | tuple[str, ...]
+"""A grouping column, or several whose levels are crossed."""
+
+
+def crossing(by: Any) -> Any:
+    """Columns of a crossing, each once; one is itself."""
+    if not isinstance(by, (list, tuple)):
+        return by
+    names = tuple(dict.fromkeys(map(str, by)))
+    return names[0] if len(names) == 1 else names
+
+
+def by_words(by: By) -> str:
+    """The name of a grouping: ``age``, or ``age × job``, as levels of a crossing are called."""
+    return by if isinstance(by, str) else " × ".join(by)
+
 
 @dataclass(frozen=True)
 class PerGroup(Measure):
-    """A measure in every level of a grouping column."""
+    """A measure in every level of a grouping column; ``by=("age", "job")`` crosses two."""
 
     alias: ClassVar[str] = "per_group"
     label_kind = "any"
     measure: Measure
-    by: str
+    by: By
     levels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", made(self.measure))
+        object.__setattr__(self, "by", crossing(self.by))
 
     def bind(self, pool: Pool) -> PerGroup:
         """Bind the measure and learn the levels."""
@@ -39,8 +56,9 @@ class PerGroup(Measure):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``recall[region=north]``."""
-        return tuple(f"{name}[{self.by}={level}]" for level in self.levels for name in self.measure.names)
+        """``recall[region=north]``, or ``recall[region × age=north × old]`` of a crossing."""
+        by = by_words(self.by)
+        return tuple(f"{name}[{by}={level}]" for level in self.levels for name in self.measure.names)
 
     @property
     def d(self) -> int:
@@ -54,8 +72,9 @@ class PerGroup(Measure):
         return np.tile(low, len(self.levels)), np.tile(high, len(self.levels))
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The measure's, and the group."""
-        return (*self.measure.inputs(pool), Input("group", self.by))
+        """The measure's, and the group or those crossed."""
+        groups = (self.by,) if isinstance(self.by, str) else self.by
+        return (*self.measure.inputs(pool), *(Input("group", one) for one in groups))
 
     def signature(self, pool: Pool) -> Array | None:
         """The measure's, crossed with the level; None if it has none."""

@@ -11,6 +11,7 @@ from sondage.errors import InvalidInput
 from sondage.measures.base import divide
 from sondage.measures.compose import TwoSystems
 from sondage.measures.groups import Compared, taken
+from sondage.measures.per_group import by_words
 from sondage.pool.pool import Pool
 from sondage.types import Array, Floats, Ints
 
@@ -77,7 +78,7 @@ class GroupRatio(Compared):
     def names(self) -> tuple[str, ...]:
         """``recall: ratio over region``."""
         what = "ratio to overall" if self.to_overall else "ratio"
-        return tuple(f"{name}: {what} over {self.by}" for name in self.measure.names)
+        return tuple(f"{name}: {what} over {by_words(self.by)}" for name in self.measure.names)
 
     @property
     def range(self) -> tuple[Floats, Floats]:

@@ -104,15 +104,15 @@ def _labels(pool: Pool) -> Any:
 
 def _places(pool: Pool, columns: Columns, key: str | None) -> Ints | None:
     """Where each item of the pool is in the table."""
-    if key is None:
+    if key is None and columns.index() is None:
         if columns.length == len(pool):
-            return None
+            return pool.row_in_source
         raise InvalidInput(
             f"the table has {columns.length:,} rows for the {len(pool):,} items of the pool: give one each, "
-            "in the pool's order, or name the column of their numbers with id="
+            "in the order of the pool's own table, or name the column of their ids with id="
         )
     theirs, order = sorted_ids(columns, key)
-    _check_same(pool, theirs, f"column {key!r}")
+    _check_same(pool, theirs, "the index" if key is None else f"column {key!r}")
     return order
 
 

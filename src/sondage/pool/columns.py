@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import glob
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from numbers import Real
@@ -11,13 +13,20 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 
 from sondage.errors import InvalidInput, MissingExtra
+from sondage.pool.index import index_of, kept_index, shared_index
+from sondage.pool.labels import shown
 from sondage.pool.plain import is_gap, plain
 from sondage.types import Array, Bools, Ints
 
 _BATCH, _BUFFER = 1 << 16, 1 << 20
 """Rows, and bytes of a file, that are held at once while a column is read."""
+
+
+INDEX = "(index)"
+"""The name under which the index of a frame is read."""
 
 
 class Columns:
@@ -28,12 +37,18 @@ class Columns:
         self.length = length
         self.order: Ints | None = None
         """Where each row of what is handed out is in the source; None: in the same place."""
+        self._index: Callable[[], nw.Series[Any] | None] = lambda: None
+        self._schema: Any = None
 
     @classmethod
     def from_frame(cls, frame: Any, wanted: Iterable[str]) -> Columns:
         """Columns of a data frame or lazy relation; only those wanted are read."""
         try:
             native = nw.from_native(frame)
+            have = native.collect_schema().names()
+        except DuplicateError:
+            twice = [str(name) for name, count in Counter(frame.columns).items() if count > 1]
+            raise InvalidInput(f"the frame has columns of one name, {shown(twice, 3)}: rename them") from None
         except TypeError:
             raise InvalidInput(
                 f"cannot read a {type(frame).__name__} as a data frame: pass pandas, polars, pyarrow "
@@ -41,7 +56,6 @@ class Columns:
                 "Pool.from_arrays"
             ) from None
         names = list(dict.fromkeys(wanted))
-        have = native.collect_schema().names()
         for name in names:
             if name not in have:
                 raise InvalidInput(f"column {name!r} is not in the frame, which has {have}")
@@ -49,7 +63,11 @@ class Columns:
         eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
         if not names:  # a pool of bare rows still has a length
             names = have[:1]
-        return cls({name: eager[name] for name in names}, len(eager))
+        columns = cls({name: eager[name] for name in names}, len(eager))
+        columns.told_by_index_of(eager)
+        if isinstance(native, nw.DataFrame):
+            columns._schema = getattr(native.to_native(), "schema", None)
+        return columns
 
     @classmethod
     def from_parquet(cls, path: str | Path, wanted: Iterable[str]) -> Columns:
@@ -58,16 +76,37 @@ class Columns:
         for name in wanted:
             if name not in columns:
                 raise InvalidInput(f"column {name!r} is not in {str(path)!r}, which has {list(columns)}")
-        return cls(columns, columns.length)
+        made = cls(columns, columns.length)
+        made._schema = columns.schema
+        return made
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Columns:
         """Columns given one by one; all must be equally long."""
-        columns = {name: _as_array(name, values) for name, values in arrays.items()}
+        columns = {name: _as_column(name, values) for name, values in arrays.items()}
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             raise InvalidInput(f"the arrays have different lengths: {lengths}")
-        return cls(columns, next(iter(lengths.values()), 0))
+        made = cls(columns, next(iter(lengths.values()), 0))
+        made._index = lambda: shared_index(arrays)
+        return made
+
+    def told_by_index_of(self, table: Any) -> None:
+        """Let the index of another table with the same rows tell them apart."""
+        self._index = lambda: index_of(table)
+
+    def index(self) -> str | None:
+        """The name of the column that tells rows where none is named: the index, if it is no mere count."""
+        index = self._index()
+        if index is not None:
+            self._columns = {**self._columns, INDEX: index}
+        elif kept := kept_index(self._schema):
+            warnings.warn(
+                f"column {kept!r} was the index of a pandas frame, and without id= ids are row numbers: pass "
+                f"id={kept!r} if labels are told by it",
+                stacklevel=6,
+            )
+        return None if index is None else INDEX
 
     def keep(self, names: Iterable[str]) -> Mapping[str, Any]:
         """The columns still needed once the rest has become arrays."""
@@ -81,11 +120,9 @@ class Columns:
     def _read(self, name: str) -> Array:
         column = self._columns[name]
         if isinstance(column, nw.Series):
-            if column.dtype in (nw.Categorical, nw.Enum):
-                column = column.cast(nw.String)
             if column.null_count():
                 self._refuse(name, column.is_null().to_numpy(), "is missing", sourced=True)
-            values = column.to_numpy()
+            values = _values(column)
         else:
             values = column
         if values.ndim != 1:
@@ -131,12 +168,39 @@ class Columns:
             value = column[row] if not isinstance(column, nw.Series) else column.item(row)
             raise InvalidInput(
                 f"column {name!r}, row {row} (value {plain(value)!r}) {fault}; "
-                f"{int(bad.sum())} of {len(bad)} rows are like this. Mend or drop them first"
+                f"{int(bad.sum())} of {len(bad)} rows are like this. Fix or remove these rows"
             )
+
+
+def _values(column: nw.Series[Any]) -> Array:
+    """A column as numpy; categories are what they are categories of."""
+    if column.dtype in (nw.Int128, nw.UInt128):  # numpy has none
+        column = column.cast(nw.Int64)
+    if column.dtype not in (nw.Categorical, nw.Enum):
+        return column.to_numpy()
+    native = column.to_native()
+    values = np.empty(0, dtype=object)
+    if hasattr(native, "cat") and hasattr(native, "array"):  # pandas: categories may be numbers
+        values = np.asarray(native)
+    elif hasattr(native, "combine_chunks"):  # arrow: so may be a dictionary's entries
+        values = np.asarray(native.cast(native.type.value_type))
+    # Text, and what only text can stand for (the intervals of pandas.cut).
+    return column.cast(nw.String).to_numpy() if values.dtype.kind not in "biuf" else values
+
+
+def _as_column(name: str, values: Any) -> Any:
+    """A series of any library as it is, anything else as an array."""
+    column = nw.from_native(values, allow_series=True, pass_through=True)
+    return column if isinstance(column, nw.Series) else _as_array(name, values)
 
 
 def _as_array(name: str, values: Any) -> Array:
     """An array of any type with an entry per item; unlike numpy, never numbers or gaps made into text."""
+    if np.ma.is_masked(values):  # numpy would take what is under the mask
+        masked = int(np.sum(values.mask))
+        raise InvalidInput(
+            f"column {name!r} has {masked:,} masked values: fill them, or leave these rows out"
+        )
     try:
         array = np.asarray(values)
     except ValueError:  # lists of different lengths
@@ -157,7 +221,15 @@ def _of_one_type(name: str, values: Array) -> Array:
         numbers = np.array(values.tolist())
         # Decimals (and whole numbers beyond 64 bits) are objects to numpy.
         return numbers.astype(np.float64) if numbers.dtype == object else numbers
-    raise InvalidInput(f"column {name!r} mixes types: use numbers throughout, or text")
+    kinds = list(dict.fromkeys(type(value).__name__ for value in values))
+    if len(kinds) > 1:
+        raise InvalidInput(
+            f"column {name!r} mixes types ({', '.join(kinds[:3])}): use numbers throughout, or text"
+        )
+    raise InvalidInput(
+        f"column {name!r} holds values of type {kinds[0]} ({values[0]!r}): turn them into numbers or text, "
+        "for instance with str()"
+    )
 
 
 def _trimmed(text: Array) -> Array:
@@ -173,7 +245,8 @@ class ParquetColumns(Mapping[str, Any]):
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._load, self._names, self.length = _parquet_engine(str(path))
+        self._load, self.schema, self.length = _parquet_engine(str(path))
+        self._names = list(self.schema.names if hasattr(self.schema, "pandas_metadata") else self.schema)
 
     def __getitem__(self, name: str) -> Any:
         return self._load(name)
@@ -211,8 +284,8 @@ def _streamed(source: Any, name: str, length: int) -> Array | None:
     return values if filled == length else None
 
 
-def _parquet_engine(location: str) -> tuple[Callable[[str], Any], list[str], int]:
-    """A function that reads one column, the names of all, and the number of rows."""
+def _parquet_engine(location: str) -> tuple[Callable[[str], Any], Any, int]:
+    """A function that reads one column, a schema with the names of all, and the number of rows."""
     # A file that is there is meant, whatever a pattern would make of the brackets in its name.
     files = [location] if Path(location).exists() else sorted(glob.glob(location))
     if not files:
@@ -222,21 +295,35 @@ def _parquet_engine(location: str) -> tuple[Callable[[str], Any], list[str], int
     except ImportError:
         pass
     else:
-        source = pyarrow.dataset.dataset(files if len(files) > 1 else files[0], format="parquet")
-        length = source.count_rows()
+        try:
+            source = pyarrow.dataset.dataset(files if len(files) > 1 else files[0], format="parquet")
+            length = source.count_rows()
+        except (pyarrow.ArrowInvalid, OSError) as error:
+            raise _unreadable(location, error) from None
 
         def load(name: str) -> Any:
             numbers = _streamed(source, name, length)
             return nw.from_native(source.to_table(columns=[name]))[name] if numbers is None else numbers
 
-        return load, list(source.schema.names), length
+        return load, source.schema, length
     try:
         import polars
     except ImportError:
         raise MissingExtra("pyarrow", "parquet", "reading parquet") from None
-    frame = polars.scan_parquet(files, glob=False)
+    try:
+        frame = polars.scan_parquet(files, glob=False)
+        schema, length = frame.collect_schema(), frame.select(polars.len()).collect().item()
+    except (polars.exceptions.PolarsError, OSError) as error:
+        raise _unreadable(location, error) from None
 
     def load_polars(name: str) -> Any:
         return nw.from_native(frame.select(name).collect())[name]
 
-    return load_polars, frame.collect_schema().names(), frame.select(polars.len()).collect().item()
+    return load_polars, schema, length
+
+
+def _unreadable(location: str, error: Exception) -> InvalidInput:
+    said = str(error).splitlines()[0]
+    return InvalidInput(
+        f"{location!r} cannot be read as parquet ({said}): read it with pandas or polars first"
+    )

@@ -85,7 +85,7 @@ def _roles(X: Any, roles: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
         if name not in frame.columns:
             raise InvalidInput(f"{role}={name!r} is not a column of X, which has {frame.columns}")
         taken.add(name)
-        return frame[name].to_numpy()
+        return frame[name].to_native()
 
     for role, value in roles.items():
         if role in ("groups", "payload", "opinions", "features"):
@@ -94,7 +94,7 @@ def _roles(X: Any, roles: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
             table = _frame(value)
             names = [value] if isinstance(value, str) else value
             if table is not None:
-                arrays[role] = {name: table[name].to_numpy() for name in table.columns}
+                arrays[role] = {name: table[name].to_native() for name in table.columns}
             elif isinstance(value, Mapping) or not all(isinstance(name, str) for name in names):
                 arrays[role] = value
             else:
@@ -128,7 +128,7 @@ def _frame(X: Any) -> nw.DataFrame[Any] | None:
 def _as_features(given: Any) -> Any:
     frame = _frame(given)
     if frame is not None:
-        return {name: frame[name].to_numpy() for name in frame.columns}
+        return {name: frame[name].to_native() for name in frame.columns}
     if np.ndim(given) != 2 or hasattr(given, "tocsr"):
         raise InvalidInput(
             f"features=True needs X to be a table of numbers, not a {type(given).__name__}: pass "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +11,11 @@ from typing import Any, Literal
 import numpy as np
 
 from sondage.errors import InvalidInput
+from sondage.pool.plain import is_gap
 from sondage.types import Array, Floats, Label
+
+TOO_LARGE = 1e100
+"""Numbers beyond have squares, or products with others, that are none."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +82,28 @@ class LabelSpace:
         """The number that stands for one label."""
         if self.components:
             return self._code_of_vector(label)
-        if hasattr(label, "item"):
-            label = label.item()
+        label = _scalar(label)
         if self.values is None:
             return self._number(label)
         try:
             return float(self._codes[label])
         except (KeyError, TypeError):
             raise InvalidInput(
-                f"label {label!r} is not one of {shown(self.values)}; "
-                "if it is a real class, make the pool with labels=[...]"
+                f"label {label!r} is not one of {shown(self.values)}{self._hint(label)}"
             ) from None
+
+    def _hint(self, label: Any) -> str:
+        """What may have gone wrong with a label that is none of the classes."""
+        if is_gap(label):
+            return ": where there is none, tell CANNOT_TELL or None"
+        if not isinstance(label, Hashable) or isinstance(label, (tuple, frozenset)):
+            return f": tell the class itself, not a {type(label).__name__}"
+        alike = [value for value in self.values or () if str(value) == str(label).strip()]
+        if alike:
+            kind, mine = type(alike[0]).__name__, type(label).__name__
+            how = f"it is {mine}, the class is {kind}" if kind != mine else "it has blanks around it"
+            return f": {how}, so tell {alike[0]!r}"
+        return "; if it is a real class, make the pool with labels=[...]"
 
     def encode(self, labels: Sequence[Any] | Array) -> Floats:
         """Many labels at once."""
@@ -108,7 +123,7 @@ class LabelSpace:
         code = self.code(label)
         if self.components:
             return list(self.decode(code).values())
-        return label.item() if hasattr(label, "item") else label
+        return _scalar(label)
 
     def vectors(self, codes: Array) -> Floats:
         """(..., C) the numbers of labels of several."""
@@ -147,10 +162,11 @@ class LabelSpace:
         return 1
 
     def _number(self, value: Any) -> float:
-        if hasattr(value, "item"):
-            value = value.item()
+        value = _scalar(value)
         if not isinstance(value, (int, float)) or not np.isfinite(value):
             raise InvalidInput(f"label {value!r} is not a finite number (for none at all: CANNOT_TELL)")
+        if abs(value) > TOO_LARGE:
+            raise InvalidInput(f"label {value!r} is too large to reckon with: use another unit")
         if not self.low <= value <= self.high:
             raise InvalidInput(f"label {value!r} is outside [{self.low:g}, {self.high:g}]")
         if self.whole and value != int(value):
@@ -196,6 +212,14 @@ class LabelSpace:
             f"label {label!r} must be a mapping or a list with a number for each of {shown(names)}"
             + (", or the set of those that apply" if self.high == 1 else "")
         )
+
+
+def _scalar(label: Any) -> Any:
+    """A label without the array around it; more than one entry is for the caller to refuse."""
+    try:
+        return label.item() if hasattr(label, "item") else label
+    except (ValueError, RuntimeError):  # numpy and pandas, torch
+        return label.tolist() if hasattr(label, "tolist") else label
 
 
 def _as_table(labels: Sequence[Any] | Array) -> Floats:

@@ -14,14 +14,15 @@ import numpy as np
 
 from sondage.errors import InvalidInput, UnknownItem
 from sondage.pool.added import added_system
+from sondage.pool.arrays import columns_and_roles
 from sondage.pool.calibrated import calibrated
 from sondage.pool.columns import Columns
 from sondage.pool.estimator import estimator_arrays
 from sondage.pool.html import pool_table
 from sondage.pool.plain import is_gap, plain
 from sondage.pool.roles import Roles, read_group, read_positive, read_systems
-from sondage.pool.rows import PARTS, Group, Rows, System
-from sondage.pool.sources import flattened, mapping_of, sorted_ids
+from sondage.pool.rows import PARTS, Group, Rows, System, crossed_group
+from sondage.pool.sources import sorted_ids
 from sondage.types import Array, Id, Ints
 
 CHUNK = 1 << 16
@@ -47,16 +48,24 @@ class Pool:
         self.base: Pool | None = None
         """The pool that this one adds a system to; None for a pool of its own."""
         self.ids, columns.order = sorted_ids(columns, roles.id)
-        self._row_in_source = columns.order
+        self.row_in_source = columns.order
+        """Where each item was in the table it came from; None: in the same place."""
         systems, self.labels = read_systems(columns, roles)
         self.roles, self.systems, self.calibration_marks = calibrated(roles, self.ids, systems, self.labels)
         self.groups = {name: read_group(columns, name) for name in roles.groups}
+        self._crossed: dict[tuple[str, ...], Group] = {}
         self.weight = read_positive(columns, roles.weight, "weight")
         self.cost = read_positive(columns, roles.cost, "cost")
         self.opinions = {name: columns.numbers(name) for name in roles.opinions}
         numbers = [columns.numbers(name) for name in roles.features]
         self.features = np.stack(numbers, axis=1) if numbers else None
         self._payload = columns.keep(roles.payload)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether ids are the row numbers of the source, and nothing else."""
+        last = len(self) - 1
+        return bool(self.row_in_source is None and self.ids[0] == 0 and self.ids[last] == last)
 
     @classmethod
     def from_frame(cls, frame: Any, **roles: Any) -> Pool:
@@ -68,7 +77,8 @@ class Pool:
         probabilities of the score, by the labelled items of ``calibration`` (scores and labels, or a
         frame with the score's column and a column ``label``); ``labels`` lists the classes; ``systems``
         maps a system's name to its own ``score``, ``probability``, ``prediction``, ``threshold``,
-        ``calibrate``, ``calibration``, ``std``.
+        ``calibrate``, ``calibration``, ``std``. Without ``id``, the index of a pandas frame is the id
+        wherever it is more than row numbers, and the row number otherwise.
         """
         named = Roles.from_arguments("Pool.from_frame", roles)
         return cls(Columns.from_frame(frame, named.columns()), named)
@@ -97,24 +107,12 @@ class Pool:
 
         ``groups``, ``payload``, ``features`` and ``opinions`` map names to arrays.
         ``probability`` may be one array or a table with a column per class, ``features`` a table with a
-        column per feature; a frame stands for the mapping of its columns.
+        column per feature; a frame stands for the mapping of its columns. Without ``id``, the index of
+        pandas series is the id wherever it is more than row numbers; all must have the same.
         """
-        flat: dict[str, Any] = {}
-        names: dict[str, Any] = {"labels": labels, "multilabel": multilabel, **flattened(parts, "", flat)}
-        if systems is not None:
-            names["systems"] = {name: flattened(one, f"{name}.", flat) for name, one in systems.items()}
-        several = {"groups": groups, "payload": payload, "features": features, "opinions": opinions}
-        for role, given in several.items():
-            arrays = mapping_of(role, given)
-            names[role] = tuple(arrays)
-            for name, values in arrays.items():
-                other = flat.setdefault(name, values)
-                if other is not values and not np.array_equal(other, values):
-                    raise InvalidInput(
-                        f"{role}[{name!r}] has the name of another column: call it something else"
-                    )
-        named = Roles.from_arguments("Pool.from_arrays", names)
-        return cls(Columns.from_arrays(flat), named)
+        named = {"groups": groups, "payload": payload, "features": features, "opinions": opinions}
+        named |= {"systems": systems, "labels": labels, "multilabel": multilabel}
+        return cls(*columns_and_roles({**named, **parts}))
 
     @classmethod
     def from_estimator(
@@ -140,6 +138,7 @@ class Pool:
         ``std`` and ``opinions`` may name columns of it: the model gets the columns that it was fitted on
         (``feature_names_in_``), or, if it does not say, all columns without a role. Anywhere else pass
         arrays, and mappings of names to arrays. ``features=True`` keeps what the model gets as features.
+        Without ``id``, the index of ``X`` is the id wherever it is more than row numbers.
 
         Options
         -------
@@ -156,7 +155,9 @@ class Pool:
         """
         roles = {"id": id, "groups": groups, "payload": payload, "weight": weight, "cost": cost}
         roles |= {"std": std, "features": features, "opinions": opinions}
-        return cls.from_arrays(**estimator_arrays(model, X, roles, **options))
+        columns, named = columns_and_roles(estimator_arrays(model, X, roles, **options))
+        columns.told_by_index_of(X)
+        return cls(columns, named)
 
     def with_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> Pool:
         """A pool with one more system, which shares everything else with this one.
@@ -197,13 +198,18 @@ class Pool:
     def system(self, name: str | None = None) -> System:
         """Arrays of a system; the first where none is named."""
         name = self.system_name(name)
-        if name not in self.systems:
+        if not isinstance(name, str) or name not in self.systems:
             raise InvalidInput(f"system {name!r} is not in the pool, which has {list(self.systems)}")
         return self.systems[name]
 
-    def group(self, name: str) -> Group:
-        """A grouping column."""
-        if name not in self.groups:
+    def group(self, name: str | Sequence[str]) -> Group:
+        """A grouping column; several names are their crossing."""
+        if isinstance(name, (list, tuple)):
+            crossing = tuple(name)
+            if crossing not in self._crossed:
+                self._crossed[crossing] = crossed_group([self.group(one) for one in crossing])
+            return self._crossed[crossing]
+        if not isinstance(name, str) or name not in self.groups:
             raise InvalidInput(
                 f"group {name!r} is not in the pool, which has {list(self.groups)}: "
                 "pass groups=[...] when making it"
@@ -230,7 +236,9 @@ class Pool:
             else len(self)
         )
         if row == len(self) or self.ids[row] != id:
-            raise UnknownItem(f"id {plain(id)!r} is not in the pool of {len(self):,} items")
+            raise UnknownItem(
+                f"id {plain(id)!r} is not in the pool of {len(self):,} items{_another_kind(id, self.ids)}"
+            )
         return row
 
     def rows_of(self, ids: Sequence[Id]) -> Ints:
@@ -241,7 +249,7 @@ class Pool:
 
     def ordered(self, values: Array) -> Array:
         """A column given in the row order of the source, in the order of this pool."""
-        return values if self._row_in_source is None else values[self._row_in_source]
+        return values if self.row_in_source is None else values[self.row_in_source]
 
     def id_of(self, row: int) -> Id:
         """The id of a row, as a plain int or str."""
@@ -255,7 +263,7 @@ class Pool:
 
     def payload_of(self, row: int) -> dict[str, Any]:
         """What to show of an item: its payload columns."""
-        at = row if self._row_in_source is None else int(self._row_in_source[row])
+        at = row if self.row_in_source is None else int(self.row_in_source[row])
         return {name: _cell(self._payload[name], at) for name in self.roles.payload}
 
     def cost_of(self, row: int) -> float:
@@ -295,6 +303,16 @@ def _same_kind(id: Id, ids: Array) -> bool:
         # A text longer than the column's width would be cut, and then found.
         return isinstance(id, str) and len(id) <= ids.dtype.itemsize // 4
     return isinstance(id, (int, np.integer)) and not isinstance(id, bool) and -(2**63) <= id < 2**63
+
+
+def _another_kind(id: Any, ids: Array) -> str:
+    """What to say of an id that is text where the pool's are numbers, or anything else but these."""
+    text = ids.dtype.kind == "U"
+    if isinstance(id, str) == text and isinstance(id, (str, int, np.integer)):
+        return ""
+    return (
+        f", whose ids are {'text' if text else 'numbers'}, such as {ids[0].item()!r}, not {type(id).__name__}"
+    )
 
 
 def _cell(column: Any, row: int) -> Any:

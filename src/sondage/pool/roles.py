@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,16 +13,20 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.pool.calibrated import check_calibration
 from sondage.pool.columns import Columns
-from sondage.pool.labels import LabelSpace, shown
+from sondage.pool.labels import TOO_LARGE, LabelSpace, shown
 from sondage.pool.multilabel import read_vector_systems
-from sondage.pool.plain import plain
+from sondage.pool.plain import is_gap, plain
 from sondage.pool.rows import PARTS, Group, System
 from sondage.pool.sources import NO_COLUMNS
-from sondage.types import Array
+from sondage.types import Array, is_number
 
 SYSTEM_PARTS = (*PARTS, *NO_COLUMNS)
 ONLY_SYSTEM = "model"
 """Name of the system of a pool that has one."""
+
+
+_APART = 1e12
+"""Most that the greatest of the weights, or of the costs, may be of the least."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,13 @@ class Roles:
             raise InvalidInput(f"pass either systems= or {', '.join(name + '=' for name in given)}, not both")
         elif not systems:
             raise InvalidInput("systems= is empty: name at least one system")
+        elif not isinstance(systems, Mapping):
+            raise InvalidInput(f"systems= takes a mapping of names to their columns, not {systems!r}")
         for name, parts in systems.items():
+            if not isinstance(name, str) or not isinstance(parts, Mapping):
+                raise InvalidInput(
+                    f"systems[{name!r}]: map a name, which is text, to columns such as {{'score': ...}}"
+                )
             unknown = set(parts) - set(SYSTEM_PARTS)
             if unknown:
                 raise InvalidInput(
@@ -96,6 +106,11 @@ class Roles:
                     f"system {name!r}: several columns in place of one 'prediction' need multilabel=True"
                 )
             check_calibration(name, parts)
+            for part in PARTS:
+                if not (part in ("probability", "prediction") and isinstance(parts.get(part), (list, tuple))):
+                    _check_name(f"system {name!r}: {part}", parts.get(part))
+        for role, column in (("id", id), ("weight", weight), ("cost", cost)):
+            _check_name(role, column)
         return cls(
             id=id,
             systems=systems,
@@ -192,6 +207,15 @@ def read_positive(columns: Columns, name: str | None, what: str) -> Array | None
         return None
     values = columns.numbers(name)
     columns.check(name, values <= 0, f"must be above 0 to be a {what}")
+    least, most = float(values.min()), float(values.max())
+    columns.check(
+        name, (values > TOO_LARGE) | (values < 1 / TOO_LARGE), f"is too large or small for a {what}"
+    )
+    if most > _APART * least:
+        raise InvalidInput(
+            f"column {name!r} has {what}s from {least:g} to {most:g}: beside the greatest the least are lost "
+            f"to rounding. Keep {what}s within a factor of {_APART:g}; leave out items that count for nothing"
+        )
     return values
 
 
@@ -249,7 +273,11 @@ def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpa
             f"a mapping of names to (least, greatest) for several numbers at once, not {roles.labels!r}"
         )
     if roles.labels is not None:
+        if not isinstance(roles.labels, Iterable):
+            raise InvalidInput(f"labels= takes the classes in order, such as [0, 1], not {roles.labels!r}")
         values = tuple(plain(list(roles.labels)))
+        if any(is_gap(value) or not isinstance(value, Hashable) for value in values):
+            raise InvalidInput(f"labels= must be classes, such as 0 or 'yes', not {shown(values)}")
         if len(set(values)) != len(values) or len(values) < 2:
             raise InvalidInput(f"labels= must be at least two different classes, not {values}")
         return LabelSpace(values)
@@ -276,7 +304,9 @@ def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpa
 
 def _encode(columns: Columns, name: str, values: Array, labels: LabelSpace) -> Array:
     if not labels.finite:
-        return columns.numbers(name)
+        numbers = columns.numbers(name)
+        columns.check(name, np.abs(numbers) > TOO_LARGE, "is too large to reckon with")
+        return numbers
     assert labels.values is not None
     if labels.values == (0, 1) and values.dtype.kind in "biuf":
         columns.check(name, (values != 0) & (values != 1), "is not one of the classes [0, 1]")
@@ -302,13 +332,19 @@ def _decide(
         threshold = 0.5
     if threshold is None:
         return None
-    if not isinstance(threshold, (int, float, np.number)) or not np.isfinite(threshold):
+    if not is_number(threshold) or not np.isfinite(threshold):
         raise InvalidInput(f"system {name!r}: threshold= must be a finite number, not {plain(threshold)!r}")
     if score is None and probability is None:
         raise InvalidInput(f"system {name!r}: threshold= needs a score or a probability to cut")
     if not labels.finite or labels.size != 2:
         raise InvalidInput(f"system {name!r}: threshold= decides between two classes only")
     return np.asarray((score if score is not None else probability) >= threshold).astype(np.int8)
+
+
+def _check_name(role: str, value: Any) -> None:
+    """Refuse what is no name of a column; 0 would pass for none."""
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"{role}= takes the name of a column, which is text, not {value!r}")
 
 
 def _names(value: str | Sequence[str]) -> tuple[str, ...]:

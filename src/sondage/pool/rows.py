@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -49,6 +50,24 @@ class Group:
 
     codes: Array
     levels: tuple[str, ...]
+
+
+def crossed_group(groups: Sequence[Group]) -> Group:
+    """The levels that occur together.
+
+    >>> age, job = Group(np.array([0, 1, 1]), ("old", "young")), Group(np.array([1, 0, 0]), ("cook", "smith"))
+    >>> crossed_group([age, job])
+    Group(codes=array([0, 1, 1]), levels=('old × smith', 'young × cook'))
+    """
+    if not groups:
+        raise InvalidInput("by= names no group: give one, or several to cross")
+    codes = np.zeros(len(groups[0].codes), dtype=np.int64)
+    for one in groups:
+        codes = codes * len(one.levels) + one.codes
+    present, codes = np.unique(codes, return_inverse=True)
+    positions = np.unravel_index(present, [len(one.levels) for one in groups])
+    names = [[one.levels[k] for k in at] for one, at in zip(groups, positions, strict=True)]
+    return Group(codes, tuple(" × ".join(each) for each in zip(*names, strict=True)))
 
 
 class Rows:
@@ -102,8 +121,8 @@ class Rows:
         """Predictive standard deviation."""
         return self._column("std", system)
 
-    def group(self, name: str) -> Array:
-        """Level of a grouping column, as a position."""
+    def group(self, name: str | Sequence[str]) -> Array:
+        """Level of a grouping column (or of the crossing of several), as a position."""
         return np.asarray(self._pool.group(name).codes[self._index])
 
     def has(self, part: str, system: str | None = None) -> bool:

@@ -62,7 +62,7 @@ def flattened(parts: Mapping[str, Any], prefix: str, flat: dict[str, Any]) -> di
             named[part] = values
         elif part in ("probability", "prediction") and np.ndim(values) == 2:
             named[part] = [f"{prefix}{part}[{j}]" for j in range(np.shape(values)[1])]
-            flat.update(zip(named[part], np.asarray(values).T, strict=True))
+            flat.update(zip(named[part], mapping_of(part, values).values(), strict=True))
         else:
             named[part] = prefix + part
             flat[prefix + part] = values
@@ -75,16 +75,33 @@ def mapping_of(role: str, values: Any) -> Mapping[str, Any]:
         return values or {}
     frame = nw.from_native(values, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        return {name: frame[name].to_numpy() for name in frame.columns}
+        return {name: frame[name].to_native() for name in frame.columns}
     if np.ndim(values) != 2 or hasattr(values, "tocsr"):
         raise InvalidInput(f"{role}= takes a mapping of names to arrays, or a table with a column for each")
     return {f"{role}[{j}]": column for j, column in enumerate(np.asarray(values).T)}
 
 
 def sorted_ids(columns: Columns, name: str | None) -> tuple[Array, Ints | None]:
-    """Ids in order, and where each row was in the source (None: where it is now)."""
-    if name is None:
+    """Ids in order, and where each row was in the source (None: where it is now).
+
+    Without a column of ids, the index of a pandas frame tells the rows, and row numbers where it has none.
+    """
+    if name is not None:
+        return _sorted_column(columns, name)
+    index = columns.index()
+    if index is None:
         return np.arange(columns.length), None
+    try:
+        return _sorted_column(columns, index)
+    except InvalidInput as error:
+        said = str(error).replace(f"column {index!r}", "the index")
+        raise InvalidInput(
+            f"{said}. Without id= the index tells rows apart: pass id=, or number the rows by "
+            "frame.reset_index(drop=True)"
+        ) from None
+
+
+def _sorted_column(columns: Columns, name: str) -> tuple[Array, Ints | None]:
     ids = columns.raw(name)
     if ids.dtype.kind == "u" and int(ids.max()) >= 2**63:
         raise InvalidInput(f"column {name!r} has ids of 2**63 and above: turn them into text")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_all_start_methods, get_context
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from sondage.errors import InvalidInput, NothingLeft
 from sondage.frames import frame_of
 from sondage.measures import Measure, pool_value, resolve
 from sondage.measures.labelled import listed
+from sondage.pool.index import labels_by_id
 from sondage.pool.pool import Pool
 from sondage.progress import Progress
 from sondage.streams import seed_from, stream
@@ -71,11 +72,11 @@ def simulate(
 ) -> Any:
     """Run many studies whose answers are known, and return every estimate.
 
-    ``labels`` maps ids to labels, or lists them in the order of ``pool.ids``. Each repeat has a seed of
-    its own, derived from ``rng`` and its number, so that the result does not depend on ``workers``
-    (default: one per core). ``batch`` labels are asked for at a time, whatever the design likes: pass
-    ``batch=design.batch`` for that. One row per repeat, coordinate and budget; an undefined estimate has
-    value nan and ``defined`` False.
+    ``labels`` maps ids to labels (a pandas Series does by its index), or lists them where the pool's table
+    was in the order of its ids. Each repeat has a seed of its own, derived from ``rng`` and its number, so
+    that the result does not depend on ``workers`` (default: one per core). ``batch`` labels are asked for at
+    a time, whatever the design likes: pass ``batch=design.batch`` for that. One row per repeat, coordinate
+    and budget; an undefined estimate has value nan and ``defined`` False.
 
     >>> from sondage.datasets import synthetic_pool
     >>> pool, labels = synthetic_pool(n=500, prevalence=.2)
@@ -86,8 +87,9 @@ def simulate(
         raise InvalidInput(f"repeats= must be at least 1, not {repeats}")
     if batch < 1:
         raise InvalidInput(f"batch= must be at least 1, not {batch}")
-    if not len(budgets) or any(budget != int(budget) or budget < 1 for budget in budgets):
-        raise InvalidInput(f"budgets= must be whole numbers above 0, not {list(budgets)}")
+    numbers = () if isinstance(budgets, (int, float, str)) else budgets
+    if not len(numbers) or any(budget != int(budget) or budget < 1 for budget in numbers):
+        raise InvalidInput(f"budgets= must be whole numbers above 0, such as [250, 500], not {budgets!r}")
     if workers is not None and workers < 1:
         raise InvalidInput(f"workers= must be at least 1, not {workers}")
     wanted = tuple(sorted({int(budget) for budget in budgets}))
@@ -190,15 +192,21 @@ def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
 
 def encoded_labels(pool: Pool, labels: Mapping[Id, Any] | Sequence[Any]) -> Floats:
     """Every item's label as a number, in the order of ``pool.ids``."""
-    if isinstance(labels, Mapping):
+    by_id = labels_by_id(pool, labels)
+    if by_id is not None:
         try:
-            ordered = [labels[id] for id in pool.ids.tolist()]
+            ordered = [by_id[id] for id in pool.ids.tolist()]
         except KeyError as error:
             raise InvalidInput(f"labels: id {error.args[0]!r} of the pool has no label") from None
     else:
-        ordered = listed(labels)
+        ordered = listed(cast("Sequence[Any]", labels))
         if len(ordered) != len(pool):
             raise InvalidInput(f"labels has {len(ordered)} entries for {len(pool)} items")
+        if pool.row_in_source is not None:
+            raise InvalidInput(
+                "labels= is a list, and the pool's items are in the order of their ids, not of the table "
+                "that they came from: pass a mapping of ids to labels"
+            )
     try:
         return pool.labels.encode(ordered)
     except InvalidInput:

@@ -8,6 +8,8 @@ from typing import Any
 
 from sondage.errors import AlreadyAnswered, InvalidInput, UnknownItem
 from sondage.journal import Answer
+from sondage.pool.index import labels_by_id
+from sondage.pool.pool import Pool
 from sondage.study.item import CANNOT_TELL, Item
 from sondage.study.state import StudyState
 from sondage.types import Id
@@ -59,20 +61,32 @@ def withdrawal(state: StudyState, id: Id) -> Answer:
     return Answer(state.parts.pool.id_of(row), None, refused=False, replace=True, at=time.time())
 
 
-def answerer(oracle: Any) -> Callable[[Item], Any]:
-    """An oracle, a mapping of ids to labels or a function, as a function of the item."""
+def answerer(oracle: Any, pool: Pool) -> Callable[[Item], Any]:
+    """An oracle, ids with their labels or a function, as a function of the item."""
     if callable(oracle):
         answer: Callable[[Item], Any] = oracle
         return answer
-    if not isinstance(oracle, Mapping):
+    labels = labels_by_id(pool, oracle)
+    if labels is None:
         raise InvalidInput(
-            "oracle= takes a mapping of ids to labels or a function of an item, not a "
-            f"{type(oracle).__name__} (a pandas Series: pass series.to_dict())"
+            "oracle= takes a mapping of ids to labels, a pandas Series with the ids as its index, or a "
+            f"function of an item, not a {type(oracle).__name__} (a list: dict(zip(ids, labels)))"
         )
 
     def look_up(item: Item) -> Any:
-        if item.id not in oracle:
-            raise UnknownItem(f"the oracle has no label for id {item.id!r}: add it, or map it to CANNOT_TELL")
-        return oracle[item.id]
+        if item.id not in labels:
+            raise UnknownItem(
+                f"the oracle has no label for id {item.id!r}: add it, or map it to CANNOT_TELL"
+                + _other_ids(item.id, labels)
+            )
+        return labels[item.id]
 
     return look_up
+
+
+def _other_ids(id: Id, labels: Mapping[Id, Any]) -> str:
+    """What the ids of a mapping are like, where they are of another type than an item's."""
+    first = next(iter(labels), id)
+    if isinstance(first, str) == isinstance(id, str):
+        return ""
+    return f" (its ids are {type(first).__name__}, such as {first!r}; the pool's are {type(id).__name__})"

@@ -11,7 +11,7 @@ from sondage.beliefs import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample
 from sondage.estimators.poisson import PoissonEstimator
-from sondage.measures import Measure, label_roles, resolve
+from sondage.measures import Measure, check_lengths, label_roles, resolve
 from sondage.measures.labelled import listed
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits
@@ -44,9 +44,8 @@ def estimate(
     >>> round(e.value, 3)
     0.5
     """
+    check_lengths(y_true, y_pred)
     n = len(y_true)
-    if y_pred is not None and len(y_pred) != n:
-        raise InvalidInput(f"y_true has {n} items and y_pred {len(y_pred)}")
     if n == 0:
         raise InvalidInput("y_true is empty: there is nothing to estimate from")
     if inclusion_probability is not None and weights is not None:

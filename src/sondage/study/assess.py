@@ -17,7 +17,7 @@ from sondage.measures.base import Measure
 from sondage.measures.coordinates import separately
 from sondage.streams import stream
 from sondage.study.estimate import ConfidenceInterval, Estimate, joined
-from sondage.types import Floats
+from sondage.types import Floats, is_number
 
 _MANY_REFUSED = 0.02
 _FEW_EFFECTIVE = 10
@@ -306,6 +306,6 @@ def _plain(values: Any) -> Any:
 
 def checked_level(level: Any) -> float:
     """A confidence level strictly between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+    if not is_number(level) or not 0 < level < 1:
         raise InvalidInput(f"confidence_level= must be between 0 and 1, not {level!r}")
     return float(level)

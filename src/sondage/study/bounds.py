@@ -9,6 +9,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.intervals.base import Alternative
+from sondage.measures import Measure
 from sondage.study.estimate import Estimate
 from sondage.study.stop import Decision, Outlook, StopRule
 from sondage.types import is_number
@@ -38,6 +39,12 @@ class Above(StopRule):
     def explain(self) -> str:
         """In plain words."""
         return f"when the value is surely above {self.value:g}"
+
+    def refuses(self, measure: Measure) -> str | None:
+        """A value that is always exceeded."""
+        if float(measure.range[0].min()) <= self.value:
+            return None
+        return f"Above({self.value:g}) is met before any label: {_range_of(measure)}"
 
     def never(self, outlook: Outlook) -> str | None:
         """A value that cannot be exceeded."""
@@ -75,6 +82,12 @@ class Below(StopRule):
         """In plain words."""
         return f"when the value is surely below {self.value:g}"
 
+    def refuses(self, measure: Measure) -> str | None:
+        """A value that is always undercut."""
+        if self.value <= float(measure.range[1].max()):
+            return None
+        return f"Below({self.value:g}) is met before any label: {_range_of(measure)}"
+
     def never(self, outlook: Outlook) -> str | None:
         """A value that cannot be undercut."""
         if outlook.least < self.value:
@@ -106,6 +119,18 @@ class Decided(StopRule):
         """In plain words."""
         return f"when it is sure on which side of {self.value:g} the value lies"
 
+    def refuses(self, measure: Measure) -> str | None:
+        """A number that has one side only: every value lies there."""
+        least, most = measure.range
+        decided = (self.value <= least) | (most <= self.value)
+        if not decided.any():
+            return None
+        return (
+            f"Decided({self.value:g}) is known before any label: {_range_of(measure, decided.argmax())}. "
+            "Name a number inside, such as Decided(0.8), or make the study for which of two systems is "
+            "better, Difference(measure, a, b)"
+        )
+
     def check(self, history: Sequence[Estimate]) -> Decision:
         """On one side for sure?"""
         last = history[-1]
@@ -114,6 +139,12 @@ class Decided(StopRule):
         where = np.where(above, "above", np.where(below, "below", "not yet surely on one side of"))
         said = [f"{name} is {side} {self.value:g}" for name, side in zip(last.names, where, strict=True)]
         return Decision(bool((above | below).all()), "; ".join(said), last.guarantee)
+
+
+def _range_of(measure: Measure, which: int | np.intp = 0) -> str:
+    """From where to where a coordinate of a measure goes, in words."""
+    least, most = measure.range
+    return f"{measure.names[which]} goes from {least[which]:g} to {most[which]:g}"
 
 
 def _check_number(value: float) -> None:

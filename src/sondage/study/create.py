@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import platform
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from sondage.journal import Journal, open_journal
 from sondage.measures import Measure, resolve
 from sondage.objective import EstimateAll, Objective
 from sondage.pool.pool import Pool
-from sondage.registry import from_config
+from sondage.registry import from_config, what_it_is
 from sondage.streams import seed_from
 from sondage.study import budget as budgets
 from sondage.study.assess import checked_level
@@ -151,9 +152,8 @@ def load_study(
     original = made_with(pool, config["pool"]["fingerprint"])
     if original.fingerprint != config["pool"]["fingerprint"]:
         raise PoolMismatch(
-            f"this is not the pool that study {name!r} was made with ({len(pool):,} items now, "
-            f"{config['pool']['size']:,} then, or other scores): pass the original one, "
-            "and put further systems on it with study.add_system"
+            f"this is not the pool that study {name!r} was made with ({_difference(pool, config['pool'])}): "
+            "pass the original one, and put further systems on it with study.add_system"
         )
     if measure is not None and resolve(measure).config() != config["measure"]:
         raise InvalidInput(
@@ -192,7 +192,7 @@ def resolve_design(
             near = difflib.get_close_matches(design.lower(), ["auto"])
             hint = " (did you mean that?)" if near else ""
             raise InvalidInput(f"{error}, and 'auto' for the default{hint}") from None
-    raise InvalidInput(f"design= takes a name or a design, not {design!r}")
+    raise InvalidInput(f"design= takes a name or a design, not {what_it_is(design)}")
 
 
 def _free_name(journal: Journal) -> str:
@@ -223,6 +223,19 @@ def _design_again(name: str, config: dict[str, Any], given: Design | None) -> De
     except InvalidInput as error:
         raise InvalidInput(f"design= is needed to load study {name!r}: {error}") from error
     return design
+
+
+def _difference(pool: Pool, then: dict[str, Any]) -> str:
+    """What is another in a pool than in the one of a study, as far as the journal tells."""
+    if len(pool) != then["size"]:
+        return f"{len(pool):,} items now, {then['size']:,} then"
+    for role, now in json.loads(json.dumps(pool.roles.config())).items():
+        before = then["roles"].get(role)
+        if role == "systems" and set(now) != set(before):
+            return f"its systems are {list(now)} now, {list(before)} then"
+        if role not in ("id", "systems", "payload") and now != before:
+            return f"its {role} are {now!r} now, {before!r} then"
+    return "as many items and the same roles, but other ids, scores or values in them"
 
 
 def _pool_again(config: dict[str, Any]) -> Pool:

@@ -29,6 +29,9 @@ def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | 
         raise InvalidInput(
             f"should_stop(rule) and run(stop=) take a stop rule such as Width(0.1), not {rule!r}"
         )
+    pointless = rule.refuses(study.measure)
+    if pointless:
+        raise InvalidInput(pointless)
     if interval is None and rule.peeks and not allow_unsafe:
         for name in _safe_intervals(study):
             try:

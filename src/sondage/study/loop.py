@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sondage.study.estimate import Estimate
 from sondage.study.item import Item
 from sondage.study.looks import labels_between, look, warn_if_never
 from sondage.study.stop import Spent, StopRule
-from sondage.types import Id, is_whole
+from sondage.types import is_whole
 
 if TYPE_CHECKING:
     from sondage.study.study import Study
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 def run(
     study: Study,
-    oracle: Mapping[Id, Any] | Callable[[Item], Any],
+    oracle: Any,
     budget: int | None,
     stop: StopRule | None,
     batch: int | None,
     allow_unsafe: bool,
 ) -> Estimate:
     """What ``Study.run`` does."""
-    answer = answerer(oracle)
+    answer = answerer(oracle, study.pool)
     for name, value in (("budget", budget), ("batch", batch)):
         if value is not None and (not is_whole(value) or value < 1):
             raise InvalidInput(f"run({name}=) takes a whole number above 0, not {value!r}")

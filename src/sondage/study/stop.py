@@ -11,6 +11,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import GUARANTEES, Alternative, Guarantee
+from sondage.measures import Measure
 from sondage.study.estimate import Estimate
 from sondage.types import is_number, is_whole
 
@@ -65,6 +66,10 @@ class StopRule(ABC):
     def explain(self) -> str:
         """In plain words, when it stops."""
         return f"when {self!r} says so"
+
+    def refuses(self, measure: Measure) -> str | None:
+        """Why it says nothing of a bound measure, being met before any label; None if it does."""
+        return None
 
     def never(self, outlook: Outlook) -> str | None:
         """Why it cannot stop before labelling ends anyway; None if it can, for all that is known."""
@@ -130,12 +135,23 @@ class Width(StopRule):
     width: float
 
     def __post_init__(self) -> None:
-        if not is_number(self.width) or not self.width > 0:
-            raise InvalidInput(f"width must be above 0, not {self.width!r}")
+        if not is_number(self.width) or not 0 < self.width < np.inf:
+            raise InvalidInput(f"width must be above 0 and finite, not {self.width!r}")
 
     def explain(self) -> str:
         """In plain words."""
         return f"when the interval is at most {self.width:g} wide"
+
+    def refuses(self, measure: Measure) -> str | None:
+        """No interval is wider than the measure's range."""
+        least, most = measure.range
+        whole = float((most - least).max())
+        if self.width < whole:
+            return None
+        return (
+            f"Width({self.width:g}) is met before any label, because {measure.names[0]} goes from "
+            f"{least.min():g} to {most.max():g}: ask for an interval narrower than {whole:g}"
+        )
 
     def never(self, outlook: Outlook) -> str | None:
         """Narrower than can be expected of the labels that there will be."""
@@ -176,6 +192,10 @@ class Either(StopRule):
     def explain(self) -> str:
         """In plain words."""
         return f"{self.first.explain()}, or {self.second.explain()}, whichever comes first"
+
+    def refuses(self, measure: Measure) -> str | None:
+        """What either does."""
+        return self.first.refuses(measure) or self.second.refuses(measure)
 
     def never(self, outlook: Outlook) -> str | None:
         """If neither can stop."""

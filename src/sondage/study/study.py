@@ -18,6 +18,7 @@ from sondage.intervals.base import Alternative, Interval
 from sondage.intervals.region import Region, region
 from sondage.journal import Journal
 from sondage.measures import Measure, PerGroup, Where, for_system, resolve
+from sondage.pool.index import labels_by_id
 from sondage.pool.pool import Pool
 from sondage.registry import Named
 from sondage.streams import stream
@@ -104,18 +105,19 @@ class Study:
 
     def tell(
         self,
-        id: Id | Mapping[Id, Any],
+        id: Any,
         label: Any = _NOTHING,
         *,
         annotator: str | None = None,
         replace: bool = False,
     ) -> None:
-        """Answer an item, or many at once by a mapping of id to label.
+        """Answer an item, or many at once by a mapping of id to label (or a Series with ids as its index).
 
         ``None`` or ``CANNOT_TELL`` means that the item cannot be told. A second answer needs another
         ``annotator``, or ``replace=True`` to correct the first.
         """
-        if (label is _NOTHING) != isinstance(id, Mapping):
+        told = labels_by_id(self.pool, id)
+        if (label is _NOTHING) != (told is not None):
             raise InvalidInput("tell() takes an id and its label, or one mapping of ids to labels")
         if isinstance(id, Item):
             raise InvalidInput("tell() takes the id of an item: pass item.id")
@@ -124,9 +126,7 @@ class Study:
                 "tell() takes one id, or a mapping: tell({id: label, ...}) answers many at once"
             )
         self.state.catch_up()
-        answers = checked_answers(
-            self.state, id if isinstance(id, Mapping) else {id: label}, annotator, replace
-        )
+        answers = checked_answers(self.state, {id: label} if told is None else told, annotator, replace)
         if answers:
             self.state.append(answers)
 
@@ -141,7 +141,7 @@ class Study:
         self,
         measure: str | Measure | Sequence[str | Measure] | None = None,
         *,
-        by: str | None = None,
+        by: str | Sequence[str] | None = None,
         where: Any = None,
         system: str | None = None,
         interval: str | Interval | None = None,
@@ -153,9 +153,9 @@ class Study:
     ) -> Estimate:
         """The measure (the study's own, or any other) from the labels so far.
 
-        ``by`` splits by a grouping column (or names it, for a measure that compares groups), ``where``
-        restricts to an event such as ``{"region": "north"}`` (see ``measures.Where``), ``system`` looks
-        at another system, ``rounds="closed"`` leaves out rounds with open items,
+        ``by`` splits by a grouping column, or by several crossed (or names it, for a measure that compares
+        groups), ``where`` restricts to an event such as ``{"region": "north"}`` (see ``measures.Where``),
+        ``system`` looks at another system, ``rounds="closed"`` leaves out rounds with open items,
         ``alternative="greater"`` gives a lower bound in place of an interval and ``"less"`` an upper one
         (scipy's words), ``exclude=True`` makes the items that can be told the target, ``estimator``
         replaces the one that belongs to the sampling kind.
@@ -192,7 +192,7 @@ class Study:
         self,
         measure: str | Measure | Sequence[str | Measure] | None = None,
         *,
-        by: str | None = None,
+        by: str | Sequence[str] | None = None,
         system: str | None = None,
         confidence_level: float | None = None,
     ) -> Region:
@@ -205,7 +205,7 @@ class Study:
             case = next(tangent_cases(case, None))
         return region(estimate_totals(case), case.measure, checked_level(level))
 
-    def _bound(self, measure: Any, by: str | None, where: Any, system: str | None) -> tuple[Measure, bool]:
+    def _bound(self, measure: Any, by: Any, where: Any, system: str | None) -> tuple[Measure, bool]:
         if measure is None and by is None and where is None and system is None:
             return self.measure, True
         wanted = self.measure if measure is None else resolve(measure)
@@ -242,10 +242,10 @@ class Study:
     ) -> Estimate:
         """Ask and tell until the budget is spent, the pool is labelled, or ``stop`` says so (maybe at once).
 
-        ``oracle`` maps ids to labels, or is called with each item. ``budget`` is a number of items for
-        this call (default: all that is left). ``batch`` is how many are asked at a time (default: as the
-        design likes it). ``allow_unsafe`` is handed to ``should_stop``. Where ``stop`` looked at
-        intervals, the estimate has the interval that it looked at.
+        ``oracle`` maps ids to labels (a pandas Series does by its index), or is called with each item.
+        ``budget`` is a number of items for this call (default: all that is left). ``batch`` is how many are
+        asked at a time (default: as the design likes it). ``allow_unsafe`` is handed to ``should_stop``.
+        Where ``stop`` looked at intervals, the estimate has the interval that it looked at.
         """
         return run(self, oracle, budget, stop, batch, allow_unsafe)
 

@@ -1,0 +1,114 @@
+"""Names of parts: found however they are spelled, and answered with the nearest where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import sondage as sd
+from sondage.designs.base import Design
+from sondage.errors import InvalidInput
+from sondage.intervals.base import Interval
+from sondage.measures import Accuracy, Measure, RocAuc
+from sondage.registry import Named, from_config, letters
+
+MEANT: dict[str, tuple[str, dict[str, Any]]] = {
+    "f1_score": ("f1", {}),
+    "f1-score": ("f1", {}),
+    "F1": ("f1", {}),
+    "f-measure": ("f1", {}),
+    "accuracy_score": ("accuracy", {}),
+    "Balanced Accuracy": ("balanced_accuracy", {}),
+    "acc": ("accuracy", {}),
+    "f1_macro": ("f1", {"average": "macro"}),
+    "macro_f1": ("f1", {"average": "macro"}),
+    "macro-averaged F1": ("f1", {"average": "macro"}),
+    "f1_micro": ("f1", {"average": "micro"}),
+    "f1_weighted": ("f1", {"average": "weighted"}),
+    "f1_samples": ("multilabel_f1", {"average": "samples"}),
+    "precision_macro": ("precision", {"average": "macro"}),
+    "recall_weighted": ("recall", {"average": "weighted"}),
+    "jaccard_score_micro": ("jaccard", {"average": "micro"}),
+    "f2": ("fbeta", {"beta": 2.0}),
+    "F0.5-score": ("fbeta", {"beta": 0.5}),
+    "f2_macro": ("fbeta", {"beta": 2.0, "average": "macro"}),
+    "roc_auc_score": ("roc_auc", {}),
+    "RocAuc": ("roc_auc", {}),
+    "auc": ("roc_auc", {}),
+    "average_precision_score": ("average_precision", {}),
+    "MCC": ("matthews_corrcoef", {}),
+    "cohen_kappa_score": ("cohen_kappa", {}),
+    "cohen_kappa_quadratic": ("cohen_kappa", {"weights": "quadratic"}),
+    "sensitivity": ("recall", {}),
+    "logloss": ("log_loss", {}),
+    "brier_score": ("brier", {}),
+    "precision@10": ("precision_at_k", {"k": 10}),
+    "top_5_accuracy": ("top_k_accuracy", {"k": 5}),
+    "RMSE": ("rmse", {}),
+}
+
+
+@pytest.mark.parametrize("typed", MEANT)
+def test_a_measure_is_found_by_the_names_that_people_type(typed: str) -> None:
+    alias, options = MEANT[typed]
+    assert Measure.from_alias(typed) == Measure.from_alias(alias, **options)
+
+
+def test_the_name_that_an_estimate_prints_is_understood() -> None:
+    pool = sd.Pool.from_arrays(probability=[0.1, 0.9], score=[0.1, 0.9], threshold=0.5)
+    for alias in Measure.catalogue():
+        try:
+            bound = Measure.from_alias(alias).bind(pool)
+        except InvalidInput:
+            continue  # needs options, or another pool
+        if bound.m == 1:
+            assert Measure.from_alias(bound.names[0]).bind(pool) == bound
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("neg_log_loss", "use 'log_loss', without scikit-learn's change of sign"),
+        ("neg_mean_squared_error", "use 'mean_squared_error', without"),
+        ("pr_auc", "'average_precision' is the area"),
+        ("roc_auc_ovr", "'roc_auc' is of two classes"),
+        ("zero_one_loss", "1 - accuracy: ask for 'accuracy'"),
+        ("macro_accuracy", "did you mean 'accuracy', .*'balanced_accuracy'"),
+        ("weighted_kappa", "did you mean 'cohen_kappa' or 'kappa'"),
+        ("f05", "no name is like it"),
+        ("perplexity", r"Measure\.catalogue\(\) has all"),
+    ],
+)
+def test_a_name_that_is_not_understood_is_answered_in_a_line(typed: str, answer: str) -> None:
+    with pytest.raises(InvalidInput, match=f"unknown measure '{typed}': .*{answer}") as caught:
+        Measure.from_alias(typed)
+    assert len(str(caught.value)) < 180
+
+
+def test_capitals_and_signs_do_not_matter_in_any_family() -> None:
+    assert Interval.from_alias("Wilson") == Interval.from_alias("wilson")
+    assert Design.from_alias("auto_audit") == Design.from_alias("auto-audit")
+
+
+def test_no_two_parts_of_a_family_are_told_by_the_same_letters() -> None:
+    for family in [Measure, Design, Interval]:
+        kinds: dict[str, type[Named]] = {}
+        for alias, kind in family.catalogue().items():
+            assert kinds.setdefault(letters(alias), kind) is kind
+
+
+def test_options_given_beat_those_in_the_name() -> None:
+    assert Measure.from_alias("f1_macro", average="micro") == Measure.from_alias("f1", average="micro")
+
+
+def test_a_stored_part_comes_back_by_its_very_name_or_not_at_all() -> None:
+    @dataclass(frozen=True)
+    class AUC(RocAuc):
+        """A user's own, without an alias: its letters are a synonym of another."""
+
+    assert from_config(Accuracy().config()) == Accuracy()
+    stored = {**AUC().config(), "alias": "AUC"}
+    with pytest.raises(InvalidInput, match="unknown measure 'AUC'"):
+        from_config(stored)
