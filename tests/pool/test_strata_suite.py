@@ -11,6 +11,7 @@ import pytest
 from sondage.pool import (
     ByGroup,
     Clusters,
+    Consensus,
     Cross,
     CumulatedRootFrequency,
     EqualSize,
@@ -36,6 +37,7 @@ RULES: dict[str, Strata] = {
     "EqualSizeOfOne": EqualSize(1),
     "EqualSizeOfTooMany": EqualSize(500),
     "LogRank": LogRank(),
+    "Consensus": Consensus(),
     "ByGroup": ByGroup("group"),
     "EqualWidth": EqualWidth(5),
     "EqualWidthOfTooMany": EqualWidth(500),

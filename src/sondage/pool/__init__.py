@@ -1,5 +1,6 @@
 """What is evaluated: items, systems, labels, and the strata and units that a step works on."""
 
+from sondage.pool.consensus import Consensus
 from sondage.pool.feature_strata import KdTree, KMeansOnFeatures, Linkage
 from sondage.pool.given_strata import Clusters, Cross
 from sondage.pool.hierarchy import Tree, complete_tree
@@ -21,6 +22,7 @@ __all__ = [
     "ByGroup",
     "CellUnits",
     "Clusters",
+    "Consensus",
     "Cross",
     "CumulatedRootFrequency",
     "EqualSize",
