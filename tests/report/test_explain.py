@@ -11,13 +11,21 @@ import pytest
 from tests.pool.pages import Cells
 
 import sondage as sd
-from sondage.designs import Design, ErrorCurveDesign
+from sondage.designs import Design, ErrorCurveDesign, Poisson, PoissonOnline
 from sondage.errors import InvalidInput
-from sondage.pool import Pool
+from sondage.pool import EqualSize, Pool
 from sondage.report import error_curves, explain
+from sondage.report.next_labels import _along_the_score
 from sondage.study import Study
 
 HEADINGS = ["What is thought of the predictions", "Where the next 25 labels go", "What the estimate rests on"]
+
+EVERY: dict[str, Any] = {
+    **{name: name for name in Design.catalogue() if name != "optimal"},
+    "fixed": Poisson(fixed_size=True),
+    "systematic": PoissonOnline(sampling="systematic"),
+    "pivotal": PoissonOnline(sampling="pivotal"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +107,28 @@ def test_chances_by_importance_are_told_band_by_band(source: Any) -> None:
     assert len(bands) == 6
     assert bands[-1].relative > 2 > 1 > bands[0].relative
     np.testing.assert_allclose(sum(band.relative * band.items for band in bands), 3000, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", sorted(EVERY))
+def test_every_design_asks_as_many_of_each_band_as_was_said(name: str) -> None:
+    pool, labels = sd.datasets.synthetic_pool(n=600, prevalence=0.2, rng=5)
+    said, asked = np.zeros(6), np.zeros(6)
+    for seed in range(12):
+        made = sd.create_study(pool, "f1", design=EVERY[name], rng=seed)
+        made.run(labels, budget=60)
+        # Bands along the score, also where explain() has those of rank.
+        found = _along_the_score(made, made.problem(), made.design.table(made.problem(), 30), 30)
+        bands = EqualSize(6).describe(pool, made.measure.systems(pool), made.parts.seed)
+        before = made.state.ledger.asked
+        made.ask(30)
+        rows = made.state.ledger.asked_rows[before:]
+        asked += np.bincount(np.asarray(bands.codes)[rows], minlength=6)
+        said += [band.coming for band in found.bands]
+        np.testing.assert_allclose(
+            [band.relative * band.items for band in found.bands], [20 * band.coming for band in found.bands]
+        )
+    assert said.sum() == pytest.approx(12 * 30)
+    assert (np.abs(asked - said) < 4 * np.sqrt(said + 1)).all()
 
 
 def test_what_the_estimate_rests_on(study: Study) -> None:

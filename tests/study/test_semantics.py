@@ -348,7 +348,8 @@ def test_6_replace_keeps_the_chances_and_uses_the_newest_answer(
     assert rounds_of(study) == rounds
     for column in ("id", "probability", "weight"):
         np.testing.assert_array_equal(after[column], before[column])
-    assert after["label"].tolist() == [labels[id] for id in items]
+    assert after["label"].tolist() == [labels[id] for id in after["id"]]
+    assert set(after["id"]) == set(items)
     assert study.spent == spent  # a correction costs nothing
     assert len(answers_of(study)) == len(items) + len(wrong)  # and takes nothing away
     assert shown(study.estimate()) == shown(right.estimate())

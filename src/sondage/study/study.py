@@ -26,6 +26,7 @@ from sondage.study.assess import Question, assess, checked_level, effective_labe
 from sondage.study.belief_report import BeliefReport, belief_report
 from sondage.study.budget import Cost
 from sondage.study.estimate import Estimate
+from sondage.study.hand_out import handed_out
 from sondage.study.html import study_table
 from sondage.study.item import Item
 from sondage.study.labels import labels_frame
@@ -391,7 +392,7 @@ class Study:
         ``probability`` is what the design recorded when it asked: the chance of the item's inclusion in its
         round, or of one draw where draws are one by one; by strata (``auto``), the share of its cell that was
         asked so far. The weight is what the item counts for after all rounds, and so not always its inverse.
-        One row per labelled item, in the order asked; with a stochastic oracle, one per answer.
+        One row per labelled item, in the order drawn; with a stochastic oracle, one per answer.
         """
         self.state.catch_up()
         return labels_frame(self.state)
@@ -399,6 +400,7 @@ class Study:
     def _items(self, slots: Ints) -> list[Item]:
         """Items as an oracle sees them; why each was asked is said when somebody wants to know."""
         pool, state = self.pool, self.state
+        slots = handed_out(state, slots)
         rows = state.ledger.drawn("row", slots)
         return [
             Item(id, pool.payload_of(row), pool.cost_of(row), partial(_reason, state, slot))
