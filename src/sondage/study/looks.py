@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from sondage.designs.base import Design
 from sondage.designs.influence import unit_spread
 from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import Interval
 from sondage.intervals.posterior import BETWEEN_LOOKS
+from sondage.pool.units import Units
 from sondage.study.estimate import Estimate
 from sondage.study.stop import Outlook, StopRule, check_safety
 
@@ -51,15 +53,20 @@ def labels_between(study: Study, rule: StopRule, allow_unsafe: bool) -> int:
 
 def _safe_intervals(study: Study) -> tuple[str, ...]:
     """Names of the intervals that may serve the study's samples and are safe to look at."""
-    if one_by_one(study):
+    return safe_intervals(study.design, study.units)
+
+
+def safe_intervals(design: Design, units: Units) -> tuple[str, ...]:
+    """Names of the intervals that may serve the samples of a design and are safe to look at."""
+    # Items drawn one by one with chances for all that are left have sequences.
+    if design.kind == "wor" or (design.kind == "strata" and units.count == 1):
         return SAFE_INTERVALS
-    return (CALIBRATED,) if study.design.estimator == "posterior" else ()
+    return (CALIBRATED,) if design.estimator == "posterior" else ()
 
 
-def one_by_one(study: Study) -> bool:
-    """Whether the design draws items one by one with chances for all that are left."""
-    kind = study.design.kind
-    return kind == "wor" or (kind == "strata" and study.units.count == 1)
+def sequence_errors(level: float, n: float) -> float:
+    """About how many standard errors a sequence by betting reaches to each side after ``n`` draws."""
+    return float(np.sqrt(2.0 * np.log(2.0 / (1.0 - level)) + np.log(n)))
 
 
 def warn_if_never(study: Study, rule: StopRule, most: float) -> None:
@@ -86,8 +93,7 @@ def expected_width(study: Study, n: float) -> float:
     """About how wide the sequence is after ``n`` draws, if the belief is right; nan where nobody can tell.
 
     The variance of one increment on the scale of the measure is ``sum left v / q``, v being the believed
-    variance of an item's influence; a sequence by betting is about
-    ``sqrt(2 log(2 / a) + log n)`` standard errors to each side.
+    variance of an item's influence.
     """
     problem = study.problem()
     if (
@@ -102,10 +108,8 @@ def expected_width(study: Study, n: float) -> float:
     there = chance > 0
     spread = unit_spread(problem, 1.0 / len(study.pool))
     variance = float((left[there] * spread[there] / chance[there]).sum()) / len(study.pool) ** 2
-    alpha = 1.0 - study.parts.confidence_level
     share_left = 1.0 - n / len(study.pool)
     least, greatest = study.measure.range
     most = float((greatest - least).max())
-    return min(
-        most, float(2.0 * np.sqrt(variance * share_left / n * (2.0 * np.log(2.0 / alpha) + np.log(n))))
-    )
+    errors = sequence_errors(study.parts.confidence_level, n)
+    return min(most, float(2.0 * errors * np.sqrt(variance * share_left / n)))
