@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -12,15 +14,19 @@ from sondage.designs.influence import unit_spread
 from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import Interval
 from sondage.intervals.posterior import BETWEEN_LOOKS
+from sondage.journal import Look
 from sondage.pool.units import Units
 from sondage.study.estimate import Estimate
-from sondage.study.stop import Outlook, StopRule, check_safety
+from sondage.study.state import StudyState
+from sondage.study.stop import SAFE, Decision, Outlook, StopRule, check_safety
 
 if TYPE_CHECKING:
     from sondage.study.study import Study
 
 SAFE_INTERVALS = ("sequence", "asymptotic-sequence")
 """Intervals that hold however often one looks, the first that serves a sample being taken."""
+_MANY_CORRECTED = 0.01
+"""Share of the labels that may be corrected after a look before it is spoken of."""
 CALIBRATED = "calibrated"
 """The one whose level was set by simulation so that looking often is allowed, for a belief in curves."""
 
@@ -43,6 +49,32 @@ def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | 
     )
     check_safety(rule, estimate, allow_unsafe)
     return estimate
+
+
+def remember(state: StudyState, rule: StopRule, decision: Decision, looked_at: Estimate) -> None:
+    """Write down the first look, and the first at which what was seen ended the study."""
+    stop = decision.stop and rule.peeks
+    ledger = state.ledger
+    if ledger.corrections_before is None or (stop and ledger.stopped_by is None):
+        safe = looked_at.interval if looked_at.guarantee in SAFE else None
+        state.append([Look(rule.explain(), stop, safe, time.time())])
+
+
+def after_looks(study: Study, estimate: Estimate) -> Iterator[str]:
+    """What an estimate has to say about looks before it."""
+    ledger = study.state.ledger
+    by = ledger.stopped_by
+    if by is not None and estimate.guarantee not in SAFE:
+        said = "the study stopped because of what it saw, so this interval is too short"
+        yield said if by.interval is None else f"{said}; the stop rule looked at interval={by.interval!r}"
+    if ledger.corrections_before is None:
+        return
+    corrected = ledger.corrections - ledger.corrections_before
+    if corrected > _MANY_CORRECTED * estimate.n_labels:
+        yield (
+            "more than 1 % of the labels were corrected after the first look at a stop rule: the interval "
+            "holds only if the result did not prompt that"
+        )
 
 
 def labels_between(study: Study, rule: StopRule, allow_unsafe: bool) -> int:

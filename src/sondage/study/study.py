@@ -30,13 +30,13 @@ from sondage.study.hand_out import handed_out
 from sondage.study.html import study_table
 from sondage.study.item import Item
 from sondage.study.labels import labels_frame
-from sondage.study.looks import look
+from sondage.study.looks import after_looks, look, remember
 from sondage.study.loop import run
 from sondage.study.planning.make import make_plan
 from sondage.study.planning.result import Plan
 from sondage.study.rounds import next_round
 from sondage.study.state import Parts, StudyState
-from sondage.study.stop import SAFE, Decision, StopRule
+from sondage.study.stop import Decision, StopRule
 from sondage.study.systems import add_system
 from sondage.types import Id, Ints, is_whole
 
@@ -45,15 +45,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Named)
 _NOTHING: Any = object()
-_MANY_CORRECTED = 0.01
-_CORRECTED = (
-    "more than 1 % of the labels were corrected since the first look at a stop rule: its promise holds "
-    "only if the result did not prompt the corrections"
-)
-_ENDED_BY_LOOKING = (
-    "a stop rule that looks at intervals said that it is enough, and this interval does not allow for that: "
-    "see the one that should_stop() and run(stop=) looked at"
-)
 
 
 class Study:
@@ -69,8 +60,6 @@ class Study:
         self.state = StudyState(name, parts, journal)
         self.units, self.belief = self.state.units, self.state.belief
         self._history: list[Estimate] = []
-        self._ended_by_looking = False
-        self._corrections_before = 0
 
     def __repr__(self) -> str:
         self.state.catch_up()
@@ -186,9 +175,7 @@ class Study:
         )
         # The same random numbers at every look: intervals differ by what the labels say alone.
         estimate = assess(case, question, stream(self.parts.seed, "interval"))
-        if self._ended_by_looking and estimate.guarantee not in SAFE:
-            estimate = replace(estimate, warnings=(*estimate.warnings, _ENDED_BY_LOOKING))
-        return estimate
+        return replace(estimate, warnings=(*estimate.warnings, *after_looks(self, estimate)))
 
     def region(
         self,
@@ -261,14 +248,9 @@ class Study:
         curves; with ``allow_unsafe=True``, at the ordinary one; or at ``interval``.
         """
         estimate = look(self, rule, allow_unsafe, _resolved(Interval, interval))  # type: ignore[type-abstract]
-        corrections = self.state.ledger.corrections
-        if not self._history:
-            self._corrections_before = corrections
-        elif corrections - self._corrections_before > _MANY_CORRECTED * estimate.n_labels:
-            estimate = replace(estimate, warnings=(*estimate.warnings, _CORRECTED))
         self._history.append(estimate)
         decision = rule.check(self._history)
-        self._ended_by_looking |= decision.stop and rule.peeks
+        remember(self.state, rule, decision, estimate)
         return decision
 
     # ---- what there is ---------------------------------------------------------------------------
