@@ -15,10 +15,11 @@ from sondage.designs import Design, ErrorCurveDesign, Poisson, PoissonOnline
 from sondage.errors import InvalidInput
 from sondage.pool import EqualSize, Pool
 from sondage.report import error_curves, explain
+from sondage.report.explain import _errors
 from sondage.report.next_labels import _along_the_score
 from sondage.study import Study
 
-HEADINGS = ["What is thought of the predictions", "Where the next 25 labels go", "What the estimate rests on"]
+HEADINGS = ["What the model probably gets wrong", "Where the next 25 labels go", "What the estimate rests on"]
 
 EVERY: dict[str, Any] = {
     **{name: name for name in Design.catalogue() if name != "optimal"},
@@ -85,6 +86,39 @@ def test_what_is_thought_are_the_numbers_of_the_curves(study: Study) -> None:
             outside = curve.first > curve.outermost
             assert one.beyond == pytest.approx(curve.believed[outside].sum())
             assert one.labels_beyond == curve.labels[outside].sum()
+
+
+def test_errors_left_unseen_are_said_in_whole_ones_and_within_their_range() -> None:
+    """A good model, hardly a label: about one error is expected, and very many cannot be ruled out."""
+    _, labels = sd.datasets.synthetic_pool(n=20_000, prevalence=0.02, rng=0)
+    y = np.array(list(labels.values()))
+    score = y + np.random.default_rng(0).normal(0, 0.15, len(y))
+    made = sd.create_study(Pool.from_arrays(score=score, threshold=0.5), "f1", rng=0)
+    made.run(dict(enumerate(y.tolist())), budget=100)
+    found = made.explain()
+    for one in found.errors:
+        assert one.fewest is not None
+        assert one.most is not None
+        assert one.fewest <= one.left_wrong <= one.most
+    text = str(found).replace("\n    ", " ")
+    first = re.search(
+        r"predicted 0: .* 0 of them wrong\. About 1 error is left unseen among the other ", text
+    )
+    assert first, text
+    assert re.search(r"; up to [\d,]{5} cannot be ruled out\.", text)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (0.2, "Probably no error is"),
+        (0.75, "About 1 error is"),
+        (1.5, "About 2 errors are"),
+        (2954.4, "About 2,954 errors are"),
+    ],
+)
+def test_half_an_error_is_never_said(number: float, words: str) -> None:
+    assert _errors(number) == words
 
 
 def test_the_next_labels_are_those_that_are_asked_next(source: Any) -> None:
@@ -270,4 +304,4 @@ def test_a_weak_model_is_called_so() -> None:
         assert "is weak" not in str(study.explain())  # before any label
         study.run(dict(enumerate(label.astype(int).tolist())), budget=200)
         text = " ".join(str(study.explain()).split())
-        assert ("of the surest half of those predicted 1 are thought wrong" in text) == said
+        assert ("of the surest half of those predicted 1 are probably wrong" in text) == said

@@ -648,6 +648,38 @@ def test_9_a_warning_where_the_labels_bear_on_another_measure_only(
     assert not any("another measure" in one for one in even.estimate("accuracy").warnings)
 
 
+@pytest.mark.parametrize("design", ["auto", "uniform", "importance", "stratified"])
+def test_9_labels_chosen_for_a_list_were_chosen_for_each_of_it(design: str) -> None:
+    big, answers = sd.datasets.synthetic_pool(n=20_000, prevalence=0.02, rng=0)
+    study = sd.create_study(big, ["precision", "recall", "f1"], design=design, rng=0)
+    study.run(answers, budget=200)
+    for name in ("precision", "recall", "f1"):
+        estimate = study.estimate(name)
+        assert estimate.target_of_design
+        assert not any("another measure" in said for said in estimate.warnings)
+    assert not study.estimate("accuracy").target_of_design
+
+
+def test_9_a_random_sample_was_chosen_for_no_measure() -> None:
+    big, answers = sd.datasets.synthetic_pool(n=20_000, prevalence=0.02, rng=0)
+    study = sd.create_study(big, "accuracy", design="uniform", rng=0)
+    study.run(answers, budget=400)
+    assert study.estimate("recall").n_eff < study.estimate().n_eff / 3
+    assert not any("another measure" in said for said in study.estimate("recall").warnings)
+
+
+@pytest.mark.parametrize("measure", ["f1", "recall", "accuracy", "matthews_corrcoef"])
+def test_a_random_sample_needs_the_labels_that_it_has(measure: str) -> None:
+    big, answers = sd.datasets.synthetic_pool(n=20_000, prevalence=0.02, rng=0)
+    study = sd.create_study(big, measure, design="uniform", rng=0)
+    study.run(answers, budget=390)
+    items = [item.id for item in study.ask(10)]
+    study.tell({id: answers[id] for id in items[:5]} | {items[5]: None})
+    estimate = study.estimate()
+    assert estimate.n_uniform == estimate.n_labels == 395
+    assert "uniform sample would need" not in str(estimate)
+
+
 # ---- 10. auto is resolved at creation ------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from sondage.estimators.tangent import tangent_cases
 from sondage.intervals.base import Alternative, Interval
 from sondage.intervals.region import Region, region
 from sondage.journal import Journal
-from sondage.measures import Measure, PerGroup, Where, for_system, resolve
+from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
 from sondage.pool.pool import Pool
 from sondage.registry import Named
 from sondage.streams import stream
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Named)
 _NOTHING: Any = object()
+_FEW_PARTS = 8
+"""Measures of a study that another is held against."""
 
 
 class Study:
@@ -167,7 +169,7 @@ class Study:
             estimator=_resolved(Estimator, estimator),  # type: ignore[type-abstract]
             target_of_design=own,
             pool_size=len(self.pool),
-            design_n_eff=0.0 if own else effective_labels(self.case(self.measure)),
+            design_n_eff=0.0 if own else self._effective_for_its_own(bound),
             n_labels=self.n_labels,
             n_open=self.n_open,
             n_refused=self.n_refused,
@@ -206,7 +208,18 @@ class Study:
             compares = getattr(wanted, "by", "") is None
             wanted = replace(wanted, by=by) if compares else PerGroup(wanted, by)  # type: ignore[type-var]
         bound = wanted.bind(self.pool)
-        return bound, bound == self.measure
+        return bound, bound == self.measure or bound in parts_of(self.measure)
+
+    def _effective_for_its_own(self, other: Measure) -> float:
+        """Effective labels for what the labels were chosen for, to hold those for another measure against.
+
+        0 where there is nothing to compare: labels chosen for this too, or for no measure. Of several
+        coordinates together the number is another one, that of the weights alone.
+        """
+        aims, own = self.design.aims(self.measure), parts_of(self.measure)
+        if not aims or other in aims or any(one.m > 1 for one in (other, *own)):
+            return 0.0
+        return min(effective_labels(self.case(one)) for one in own[:_FEW_PARTS])
 
     def add_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> None:
         """Put one more system on the same items and the same labels, for instance a new model version.
