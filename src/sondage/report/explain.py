@@ -270,6 +270,8 @@ def _rests(
         if estimate.saves(uniform):
             line += f"; a uniform sample would need about {rounded(uniform):,} labels"
         yield line + "."
+    for remark in estimate.remarks():
+        yield f"{remark}."
     line = f"{study.n_labels:,} labels"
     for count, what in ((estimate.n_open, "asked and still open"), (estimate.n_refused, "cannot be told")):
         line += f", {count:,} {what}" if count else ""
