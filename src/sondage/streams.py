@@ -15,8 +15,15 @@ from numpy.random import Generator, Philox, SeedSequence
 from sondage.errors import InvalidInput
 from sondage.types import Floats, Words
 
-Purpose = Literal["draw", "belief", "interval", "simulate", "order"]
-_PURPOSES: dict[Purpose, int] = {"draw": 0, "belief": 1, "interval": 2, "simulate": 3, "order": 4}
+Purpose = Literal["draw", "belief", "interval", "simulate", "order", "hand-out"]
+_PURPOSES: dict[Purpose, int] = {
+    "draw": 0,
+    "belief": 1,
+    "interval": 2,
+    "simulate": 3,
+    "order": 4,
+    "hand-out": 5,
+}
 
 RESOLUTION = 2**48
 """Chances are rounded to multiples of 1/RESOLUTION before anything is drawn from them."""

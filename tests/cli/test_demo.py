@@ -55,6 +55,13 @@ def an_outcome(auto: Estimate, uniform: Estimate) -> demo.Outcome:
     return demo.Outcome(176_423, 112, 140, 0.857142, arms)
 
 
+def test_a_value_at_the_end_of_its_interval_is_explained() -> None:
+    end = an_estimate(0.867, ci=ConfidenceInterval(0.714, 0.867))
+    text = " ".join(demo.as_text(an_outcome(end, an_estimate(0.5))).split())
+    assert "auto: f1 lies at the upper end of its interval: it is the best single guess" in text
+    assert "uniform: f1 lies" not in text
+
+
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, Path]:
     """Output, errors and plot of one run."""

@@ -102,3 +102,23 @@ def test_an_alias_cannot_be_taken_twice() -> None:
     with pytest.raises(sd.errors.InvalidInput, match=r"'f1'.*is taken"):
         type("Impostor", (sd.measures.Accuracy,), {"alias": "f1"})
     assert resolve("f1").names == ("f1",)
+
+
+def test_a_joined_cell_counts_by_its_size_and_not_by_its_labels() -> None:
+    """One label in a cell of few items must not speak for its larger neighbour too.
+
+    Neighbours of a predicted class are joined where one has a single label, and doubtful cells are small and
+    sampled densely: counted label by label they would make the model look worse than it is.
+    """
+    pool, labels = sd.datasets.synthetic_multiclass(n=4000, classes=20, rng=0)
+    measure = sd.measures.FBeta(average="macro")
+    study = sd.create_study(pool, measure, design="stratified", rng=0)
+    study.run(labels, budget=220)
+    unit = study.units.codes[study.sample.row]
+    count = np.bincount(unit, minlength=study.units.count)
+    assert (count == 1).any()
+    frame = study.labels()
+    rows = pool.rows_of(list(frame["id"]))
+    weight = np.bincount(study.units.codes[rows], weights=frame["weight"], minlength=study.units.count)
+    assert (count > 0).all()  # a cell without a label is stood for by those that it is joined with
+    np.testing.assert_allclose(weight, study.units.size)

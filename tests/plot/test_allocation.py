@@ -32,7 +32,9 @@ def test_bars_are_as_long_as_the_shares(made: SimpleNamespace, ax: Any) -> None:
 def test_rows_have_names_and_the_first_is_on_top(made: SimpleNamespace, ax: Any) -> None:
     labels_by_stratum(made.strata, ax)
     names = [text.get_text() for text in ax.get_yticklabels()]
-    assert names == [f"{h}   {name}" for h, name in enumerate(table(made.strata).names)]
+    found = table(made.strata)
+    before = [f"{one}: " for one in found.predicted] or [""] * len(found.names)
+    assert names == [f"{h}   {before[h]}{name}" for h, name in enumerate(found.names)]
     assert ax.get_ylim() == (7.5, -0.5)
     low, high = ax.get_xlim()
     assert low == 0
@@ -53,8 +55,27 @@ def test_many_strata_are_columns(made: SimpleNamespace, ax: Any) -> None:
     np.testing.assert_allclose(filled[0].get_data().values, found.share_of_pool)
     np.testing.assert_allclose(filled[1].get_data().values, found.share_of_labels)
     assert ax.get_xlim() == (-0.5, 49.5)
-    assert ax.get_xlabel() == "stratum"
+    assert ax.get_xlabel() == "stratum, along the score"
     assert legend(ax)[0] == "share of the pool"
+
+
+def test_columns_say_what_their_strata_are(ax: Any) -> None:
+    """Score ranges below, predicted classes above with a line between them: no bare numbers of strata."""
+    pool, labels = sd.datasets.synthetic_pool(n=5000, prevalence=0.1, rng=0)
+    study = sd.create_study(pool, "f1", rng=0)
+    study.run(labels, budget=100)
+    labels_by_stratum(study, ax)
+    found = table(study)
+    assert len(found.names) > 30
+    said = [text.get_text() for text in ax.get_xticklabels()]
+    assert len(said) >= 3
+    for place, text in zip(ax.get_xticks(), said, strict=True):
+        low, high = (float(one) for one in found.names[int(place)].split(" to "))
+        ends = [float(one) for one in text.split(" to ")]
+        np.testing.assert_allclose([ends[0], ends[-1]], [low, high], rtol=0.05)
+    assert [text.get_text() for text in ax.texts] == ["predicted 0", "predicted 1"]
+    boundary = found.predicted.index("predicted 1") - 0.5
+    assert any(np.allclose(line.get_xdata(), boundary) for line in ax.get_lines())
 
 
 def test_several_classes_have_no_positives(made: SimpleNamespace, ax: Any) -> None:

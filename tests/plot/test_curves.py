@@ -16,9 +16,9 @@ from tests.plot.axes import legend
 
 import sondage as sd
 from sondage.errors import InvalidInput
-from sondage.measures import PrecisionRecallCurve, RocCurve
+from sondage.measures import Curve, PrecisionRecallCurve, RocCurve
 from sondage.plot import curve
-from sondage.plot.curves import boxes
+from sondage.plot.curves import boxes, rearranged
 
 
 def lines(ax: Any) -> list[Any]:
@@ -128,6 +128,40 @@ def test_further_curves_have_another_colour_and_one_explanation(made: SimpleName
     assert len({line.get_color() for line in lines(ax)}) == 2
     assert len(bands(ax)) == 2
     assert sorted(legend(ax)) == ["95 %, each threshold", "auto", "importance"]
+    # The shading is explained in the colour of no curve, for it stands for both bands.
+    (shaded,) = ax.get_legend().get_patches()
+    for band in bands(ax):
+        assert not np.allclose(shaded.get_facecolor()[:3], band.get_facecolor()[0][:3])
+
+
+def test_one_band_is_explained_in_its_own_colour(made: SimpleNamespace, ax: Any) -> None:
+    curve(made.strata, made.curve, ax)
+    (band,), (shaded,) = bands(ax), ax.get_legend().get_patches()
+    np.testing.assert_allclose(shaded.get_facecolor(), band.get_facecolor()[0])
+
+
+def test_the_band_of_a_rate_falls_with_the_rate(ax: Any) -> None:
+    """A threshold with a wide interval among narrow ones does not dent the band below the diagonal."""
+    rate = np.linspace(1.0, 0.0, 11)
+    tpr = np.sqrt(rate)
+    low, high = np.maximum(tpr - 0.05, 0), np.minimum(tpr + 0.05, 1)
+    low[1] = 0.1  # hardly a label there: where the false positive rate is 0.9
+    found = Curve(
+        thresholds=np.linspace(0, 1, 11),
+        x=rate,
+        y=tpr,
+        x_low=rate,
+        x_high=rate,
+        y_low=low,
+        y_high=high,
+        x_name="fpr",
+        y_name="tpr",
+    )
+    curve(found, ax=ax)
+    corners = np.concatenate([path.vertices for path in bands(ax)[0].get_paths()])
+    right = corners[corners[:, 0] > 0.5]
+    assert right[:, 1].min() > 0.5
+    assert rearranged(low).tolist() == sorted(low.tolist(), reverse=True)
 
 
 def test_a_curve_of_arrays(made: SimpleNamespace, ax: Any) -> None:

@@ -33,20 +33,23 @@ def test_a_labelled_pool_gives_scikit_learns_matrix(normalize: Any, ax: Any) -> 
     y = [labels[id] for id in pool.ids.tolist()]
     wanted = confusion_matrix(y, pool.system().prediction, normalize=normalize)
     np.testing.assert_allclose(image(ax), wanted)
-    assert texts(ax)[1, 0] == f"{wanted[0, 1]:.2f}\n±0.00"
+    share = f"{wanted[0, 1]:.2f}"
+    assert texts(ax)[1, 0] == f"{share}\n{share[1:]}–{share[1:]}"
 
 
-def test_every_cell_has_its_value_and_half_its_interval(made: SimpleNamespace, ax: Any) -> None:
+def test_every_cell_has_its_value_and_both_ends_of_its_interval(made: SimpleNamespace, ax: Any) -> None:
     estimate = made.matrix.estimate()
     confusion(estimate, made.matrix.measure, ax, digits=3)
-    value, half = estimate.value.reshape(4, 4), (estimate.ci.high - estimate.ci.low).reshape(4, 4) / 2
+    value, low, high = (one.reshape(4, 4) for one in (estimate.value, *estimate.ci))
     np.testing.assert_allclose(image(ax), value)
-    assert texts(ax) == {(j, i): f"{value[i, j]:.3f}\n±{half[i, j]:.3f}" for i in range(4) for j in range(4)}
+    for i, j in np.ndindex(4, 4):
+        first, second = texts(ax)[j, i].split("\n")
+        assert first == f"{value[i, j]:.3f}"
+        ends = [float(one) for one in second.split("–")]
+        np.testing.assert_allclose(ends, [low[i, j], high[i, j]], atol=5.1e-4)
     assert [one.get_text() for one in ax.get_yticklabels()] == ["0", "1", "2", "3"]
     assert ax.get_ylabel() == "true"
-    assert " ".join(ax.get_xlabel().split()) == (
-        "predicted (share of the true class ± half the 95 % interval)"
-    )
+    assert " ".join(ax.get_xlabel().split()) == "predicted (share of the true class and its 95 % interval)"
 
 
 def test_shares_of_a_class_are_coloured_from_0_to_1(made: SimpleNamespace, ax: Any) -> None:
@@ -99,7 +102,7 @@ def test_of_a_bound_the_bound_is_written(
     estimate = replace(made.matrix.estimate(), alternative=alternative)
     confusion(estimate, made.matrix.measure, ax)
     bound = float(getattr(estimate.ci, end)[0])
-    assert texts(ax)[0, 0].endswith(f"{sign}{bound:.2f}")
+    assert texts(ax)[0, 0].endswith(f"\n{sign}{bound:.2f}".replace("0.", "."))
     assert "bound" in ax.get_xlabel()
 
 

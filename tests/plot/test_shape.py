@@ -54,7 +54,7 @@ def test_items_without_a_chance_are_named(ax: Any) -> None:
     study = sd.create_study(pool, "precision", design=Importance(), rng=0)
     share = 100 * float((pool.system().prediction == 0).mean())
     design_shape({"importance": study}, ax)
-    assert legend(ax)[1] == f"importance ({share:.2g} % have no chance)"
+    assert legend(ax)[1] == f"importance (never asks {share:.2g} %)"
 
 
 @pytest.mark.parametrize(

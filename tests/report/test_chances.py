@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import sondage as sd
-from sondage.designs import Importance, Poisson, Sequential, Stratified, Uniform
+from sondage.designs import Importance, Poisson, PoissonOnline, Sequential, Stratified, Uniform
+from sondage.designs.active_inference import ActiveInference
 from sondage.designs.ais import AIS
 from sondage.errors import InvalidInput
 from sondage.report import chance_by_score
@@ -71,6 +72,26 @@ def test_poisson_it_is_the_inclusion_recorded_over_the_sampling_fraction(
     assert found.max() <= N / (before + n) * (1 + 1e-12)
     if before + n == 300:
         assert (new.pi == 1).any()  # some items are certain
+
+
+@pytest.mark.parametrize(
+    "design",
+    [ActiveInference(), *(PoissonOnline(sampling=one) for one in ("poisson", "systematic", "pivotal"))],
+    ids=["active", "poisson", "systematic", "pivotal"],
+)
+def test_of_rounds_for_themselves_it_is_the_inclusion_recorded_over_that_of_a_uniform_round(
+    design: Any, source: Any
+) -> None:
+    pool, labels = source
+    study = sd.create_study(pool, "f1", design=design, rng=1)
+    study.run(labels, budget=60)
+    left = N - study.state.ledger.asked
+    found = next_chances(study, 40)
+    before = len(study.sample)
+    study.ask(40)
+    drawn = study.sample.where(np.arange(len(study.sample)) >= before)
+    np.testing.assert_allclose(found[drawn.unit], drawn.pi * left / 40, rtol=1e-9)
+    assert np.ptp(found) > 0.5
 
 
 def test_of_a_fixed_size_it_is_the_same(source: Any) -> None:

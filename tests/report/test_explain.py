@@ -11,13 +11,22 @@ import pytest
 from tests.pool.pages import Cells
 
 import sondage as sd
-from sondage.designs import Design, ErrorCurveDesign
+from sondage.designs import Design, ErrorCurveDesign, Poisson, PoissonOnline
 from sondage.errors import InvalidInput
-from sondage.pool import Pool
+from sondage.pool import EqualSize, Pool
 from sondage.report import error_curves, explain
+from sondage.report.explain import _errors
+from sondage.report.next_labels import _along_the_score
 from sondage.study import Study
 
-HEADINGS = ["What is thought of the predictions", "Where the next 25 labels go", "What the estimate rests on"]
+HEADINGS = ["What the model probably gets wrong", "Where the next 25 labels go", "What the estimate rests on"]
+
+EVERY: dict[str, Any] = {
+    **{name: name for name in Design.catalogue() if name != "optimal"},
+    "fixed": Poisson(fixed_size=True),
+    "systematic": PoissonOnline(sampling="systematic"),
+    "pivotal": PoissonOnline(sampling="pivotal"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +88,39 @@ def test_what_is_thought_are_the_numbers_of_the_curves(study: Study) -> None:
             assert one.labels_beyond == curve.labels[outside].sum()
 
 
+def test_errors_left_unseen_are_said_in_whole_ones_and_within_their_range() -> None:
+    """A good model, hardly a label: about one error is expected, and very many cannot be ruled out."""
+    _, labels = sd.datasets.synthetic_pool(n=20_000, prevalence=0.02, rng=0)
+    y = np.array(list(labels.values()))
+    score = y + np.random.default_rng(0).normal(0, 0.15, len(y))
+    made = sd.create_study(Pool.from_arrays(score=score, threshold=0.5), "f1", rng=0)
+    made.run(dict(enumerate(y.tolist())), budget=100)
+    found = made.explain()
+    for one in found.errors:
+        assert one.fewest is not None
+        assert one.most is not None
+        assert one.fewest <= one.left_wrong <= one.most
+    text = str(found).replace("\n    ", " ")
+    first = re.search(
+        r"predicted 0: .* 0 of them wrong\. About 1 error is left unseen among the other ", text
+    )
+    assert first, text
+    assert re.search(r"; up to [\d,]{5} cannot be ruled out\.", text)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (0.2, "Probably no error is"),
+        (0.75, "About 1 error is"),
+        (1.5, "About 2 errors are"),
+        (2954.4, "About 2,954 errors are"),
+    ],
+)
+def test_half_an_error_is_never_said(number: float, words: str) -> None:
+    assert _errors(number) == words
+
+
 def test_the_next_labels_are_those_that_are_asked_next(source: Any) -> None:
     pool, labels = source
     made = sd.create_study(pool, "f1", rng=3)
@@ -99,6 +141,28 @@ def test_chances_by_importance_are_told_band_by_band(source: Any) -> None:
     assert len(bands) == 6
     assert bands[-1].relative > 2 > 1 > bands[0].relative
     np.testing.assert_allclose(sum(band.relative * band.items for band in bands), 3000, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", sorted(EVERY))
+def test_every_design_asks_as_many_of_each_band_as_was_said(name: str) -> None:
+    pool, labels = sd.datasets.synthetic_pool(n=600, prevalence=0.2, rng=5)
+    said, asked = np.zeros(6), np.zeros(6)
+    for seed in range(12):
+        made = sd.create_study(pool, "f1", design=EVERY[name], rng=seed)
+        made.run(labels, budget=60)
+        # Bands along the score, also where explain() has those of rank.
+        found = _along_the_score(made, made.problem(), made.design.table(made.problem(), 30), 30)
+        bands = EqualSize(6).describe(pool, made.measure.systems(pool), made.parts.seed)
+        before = made.state.ledger.asked
+        made.ask(30)
+        rows = made.state.ledger.asked_rows[before:]
+        asked += np.bincount(np.asarray(bands.codes)[rows], minlength=6)
+        said += [band.coming for band in found.bands]
+        np.testing.assert_allclose(
+            [band.relative * band.items for band in found.bands], [20 * band.coming for band in found.bands]
+        )
+    assert said.sum() == pytest.approx(12 * 30)
+    assert (np.abs(asked - said) < 4 * np.sqrt(said + 1)).all()
 
 
 def test_what_the_estimate_rests_on(study: Study) -> None:
@@ -240,4 +304,4 @@ def test_a_weak_model_is_called_so() -> None:
         assert "is weak" not in str(study.explain())  # before any label
         study.run(dict(enumerate(label.astype(int).tolist())), budget=200)
         text = " ".join(str(study.explain()).split())
-        assert ("of the surest half of those predicted 1 are thought wrong" in text) == said
+        assert ("of the surest half of those predicted 1 are probably wrong" in text) == said

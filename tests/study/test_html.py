@@ -113,7 +113,15 @@ def test_an_estimate(estimate: Estimate) -> None:
     assert page.rows[0][:4] == ["measure", "value", "low", "high"]
     assert page.rows[1][:4] == ["f1", f"{estimate.value:.4f}", f"{low:.4f}", f"{high:.4f}"]
     assert page.others[0] == "95% interval (posterior), 100 labels"
-    assert page.others[1:] == list(estimate.assumptions)
+    assert page.others[1:] == ["This assumes, and does not check:", *estimate.assumptions]
+
+
+def test_assumptions_have_a_heading_of_their_own(estimate: Estimate) -> None:
+    said = Cells(
+        replace(estimate, warnings=("take care",), assumptions=("all is well",))._repr_html_()
+    ).others
+    assert said[1:] == ["! take care", "This assumes, and does not check:", "all is well"]
+    assert not any("assumes" in one for one in Cells(replace(estimate, assumptions=())._repr_html_()).others)
 
 
 @pytest.mark.parametrize(

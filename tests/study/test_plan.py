@@ -51,6 +51,49 @@ def test_more_labels_are_never_wider_and_all_of_them_exact(design: str) -> None:
     assert (np.diff(found.width, axis=1) >= 0).all()  # optimistic, expected, pessimistic
 
 
+@pytest.mark.parametrize(
+    ("design", "interval", "looks_at"),
+    [("auto", "posterior", "calibrated"), ("auto-audit", "normal", "sequence"), ("stratified", "logit", "")],
+)
+def test_it_says_which_interval_it_speaks_of_and_what_looking_costs(
+    design: str, interval: str, looks_at: str
+) -> None:
+    found = sd.plan(POOL, "f1", width=0.2, design=design, **FAST)
+    assert (found.interval, found.looks_at) == (interval, looks_at)
+    text = str(found).replace("\n  ", " ")
+    assert f"widths of the 95 % interval {interval!r}, from end to end, for a number of labels fixed" in text
+    assert json.loads(json.dumps(found.to_dict()))["looks_at"] == (looks_at or None)
+    if not looks_at:
+        assert found.needed_looking is None
+        assert "these intervals do not allow for looking" in text
+        return
+    assert f"a stop rule looks at the interval {looks_at!r}" in text
+    assert "with stop=Width(0.2) expect about" in text
+    assert found.wider > 1.2
+    assert found.needed.expected < found.needed_looking.expected  # type: ignore[union-attr,operator]
+
+
+@pytest.mark.parametrize("design", ["auto", "auto-audit"])
+def test_a_study_that_stops_by_looking_takes_about_as_many_labels_as_it_says(design: str) -> None:
+    pool, labels = sd.datasets.synthetic_pool(n=4000, prevalence=0.1, rng=0)
+    found = sd.plan(pool, "f1", width=0.15, design=design, draws=15)
+    stopped = [
+        sd.create_study(pool, "f1", design=design, rng=seed).run(labels, stop=sd.Width(0.15)).n_labels
+        for seed in range(3)
+    ]
+    assert found.needed_looking is not None
+    assert found.needed_looking.optimistic is not None
+    assert found.needed_looking.pessimistic is not None
+    assert found.needed_looking.optimistic < np.median(stopped) < found.needed_looking.pessimistic
+    assert np.median(stopped) > 1.3 * found.needed.expected  # type: ignore[union-attr,operator]
+
+
+def test_without_a_width_it_says_that_looking_stops_later() -> None:
+    found = sd.plan(POOL, "f1", **FAST)
+    assert found.needed_looking is None
+    assert "it stops later than these widths say" in str(found).replace("\n  ", " ")
+
+
 def test_the_labels_needed_are_where_the_width_is_reached(plan: sd.Plan) -> None:
     assert plan.needed is not None
     assert plan.needed.optimistic < plan.needed.expected < plan.needed.pessimistic  # type: ignore[operator]

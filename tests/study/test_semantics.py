@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from sondage.estimators import (
     estimate_totals,
 )
 from sondage.intervals import GUARANTEES, Interval
-from sondage.journal import Lease, MemoryJournal
+from sondage.journal import Journal, Lease, Look, MemoryJournal
 from sondage.pool import EqualSize, ItemUnits, Pool
 
 # Designs whose formulas need whole rounds.
@@ -348,7 +349,8 @@ def test_6_replace_keeps_the_chances_and_uses_the_newest_answer(
     assert rounds_of(study) == rounds
     for column in ("id", "probability", "weight"):
         np.testing.assert_array_equal(after[column], before[column])
-    assert after["label"].tolist() == [labels[id] for id in items]
+    assert after["label"].tolist() == [labels[id] for id in after["id"]]
+    assert set(after["id"]) == set(items)
     assert study.spent == spent  # a correction costs nothing
     assert len(answers_of(study)) == len(items) + len(wrong)  # and takes nothing away
     assert shown(study.estimate()) == shown(right.estimate())
@@ -646,6 +648,38 @@ def test_9_a_warning_where_the_labels_bear_on_another_measure_only(
     assert not any("another measure" in one for one in even.estimate("accuracy").warnings)
 
 
+@pytest.mark.parametrize("design", ["auto", "uniform", "importance", "stratified"])
+def test_9_labels_chosen_for_a_list_were_chosen_for_each_of_it(design: str) -> None:
+    big, answers = sd.datasets.synthetic_pool(n=20_000, prevalence=0.02, rng=0)
+    study = sd.create_study(big, ["precision", "recall", "f1"], design=design, rng=0)
+    study.run(answers, budget=200)
+    for name in ("precision", "recall", "f1"):
+        estimate = study.estimate(name)
+        assert estimate.target_of_design
+        assert not any("another measure" in said for said in estimate.warnings)
+    assert not study.estimate("accuracy").target_of_design
+
+
+def test_9_a_random_sample_was_chosen_for_no_measure() -> None:
+    big, answers = sd.datasets.synthetic_pool(n=20_000, prevalence=0.02, rng=0)
+    study = sd.create_study(big, "accuracy", design="uniform", rng=0)
+    study.run(answers, budget=400)
+    assert study.estimate("recall").n_eff < study.estimate().n_eff / 3
+    assert not any("another measure" in said for said in study.estimate("recall").warnings)
+
+
+@pytest.mark.parametrize("measure", ["f1", "recall", "accuracy", "matthews_corrcoef"])
+def test_a_random_sample_needs_the_labels_that_it_has(measure: str) -> None:
+    big, answers = sd.datasets.synthetic_pool(n=20_000, prevalence=0.02, rng=0)
+    study = sd.create_study(big, measure, design="uniform", rng=0)
+    study.run(answers, budget=390)
+    items = [item.id for item in study.ask(10)]
+    study.tell({id: answers[id] for id in items[:5]} | {items[5]: None})
+    estimate = study.estimate()
+    assert estimate.n_uniform == estimate.n_labels == 395
+    assert "uniform sample would need" not in str(estimate)
+
+
 # ---- 10. auto is resolved at creation ------------------------------------------------------------
 
 
@@ -841,13 +875,44 @@ def test_5_only_an_answer_can_be_taken_back(pool: Pool) -> None:
 def test_6_corrections_after_a_look_are_warned_of(pool: Pool, labels: dict[int, int]) -> None:
     study = study_of(pool, "accuracy", "uniform", budget=60)
     study.run(labels, budget=50)
-    study.should_stop(sd.LabelsSpent(60))
     ids = study.labels()["id"].tolist()
+    study.tell(ids[0], 1 - labels[ids[0]], replace=True)  # before the first look: nobody has seen anything
+
+    def warned() -> list[str]:
+        again = sd.load_study(study.journal, study.name, pool=pool)
+        said = [[one for one in each.estimate().warnings if "corrected" in one] for each in (study, again)]
+        assert said[0] == said[1]
+        return said[0]
+
     study.should_stop(sd.LabelsSpent(60))
-    assert not any("corrected" in warning for warning in study._history[-1].warnings)
-    study.tell(ids[0], 1 - labels[ids[0]], replace=True)
     study.should_stop(sd.LabelsSpent(60))
-    assert any("corrected" in warning for warning in study._history[-1].warnings)
+    assert not warned()
+    study.tell(ids[0], labels[ids[0]], replace=True)
+    assert warned() == [
+        "more than 1 % of the labels were corrected after the first look at a stop rule: the interval "
+        "holds only if the result did not prompt that"
+    ]
+
+
+@pytest.mark.parametrize("allow_unsafe", [False, True])
+def test_13_that_a_study_was_stopped_by_looking_is_remembered(
+    allow_unsafe: bool, pool: Pool, labels: dict[int, int], storage: Callable[[], Journal]
+) -> None:
+    study = sd.create_study(pool, "accuracy", design="uniform", rng=1, storage=storage(), name="s")
+    study.run(labels, budget=10)
+    study.should_stop(sd.Width(1e-9), allow_unsafe=allow_unsafe)
+    draws_before = rounds_of(study)
+    assert not any("stopped" in one for one in study.estimate().warnings)
+    study.run(labels, stop=sd.Width(0.6), allow_unsafe=allow_unsafe)
+    again = sd.load_study(storage(), "s", pool=pool)
+    for one in (study, again):
+        warned = [said for said in one.estimate().warnings if "stopped because of what it saw" in said]
+        assert len(warned) == 1
+        assert warned[0].endswith("interval='sequence'") != allow_unsafe
+        assert not any("stopped" in said for said in one.estimate(interval="sequence").warnings)
+    looks = [record for _, record in again.journal.events("s") if isinstance(record, Look)]
+    assert [one.stop for one in looks] == [False, True]  # the first, and the one that ended it
+    assert rounds_of(again)[: len(draws_before)] == draws_before
 
 
 @pytest.mark.parametrize("design", DESIGNS)

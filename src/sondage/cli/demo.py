@@ -176,7 +176,7 @@ def as_text(outcome: Outcome) -> str:
         else:
             rows.append([shown, f"{last.n_labels:,}", "undefined", "none"])
             notes.append(f"{name}: undefined, because {last.why}.")
-        notes += [f"{name}: {warning}." for warning in last.warnings]
+        notes += [f"{name}: {said}." for said in (*last.remarks(), *last.warnings)]
     level = f"{100 * outcome.arms[_DESIGNS[0]].last.confidence_level:g} %"
     rarity = outcome.items / outcome.positives
     parts = [

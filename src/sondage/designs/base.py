@@ -243,6 +243,10 @@ class Design(Named, family="sondage.designs"):
             )
         return None
 
+    def aims(self, measure: Measure) -> tuple[Measure, ...]:
+        """The measures that the labels are for, in a study of one; none if they are chosen for nothing."""
+        return (measure,)
+
     def reason(self, problem: Problem, unit: int) -> str:
         """Why an item of a unit is asked, in plain words; unless a design knows better, where it lies."""
         return place_of(problem, unit)

@@ -28,6 +28,10 @@ class Uniform(Design):
         """The whole pool is one unit, whatever the measure looks at."""
         return CellUnits(pool, np.zeros(len(pool), dtype=np.int64), seed=seed, by_cost=False)
 
+    def aims(self, measure: Measure) -> tuple[Measure, ...]:
+        """None: a random sample is chosen for no measure."""
+        return ()
+
     def table(self, problem: Problem, n: int) -> Table:
         """The next ``n`` items."""
         return Table(self.kind, quota=np.minimum(n, problem.units.size - problem.asked))

@@ -37,8 +37,9 @@ class Counts(Estimator):
     """Post-stratified mean; variance from inside the strata, times the share not labelled.
 
     Cells that need no label are exact. Cells with fewer than two labels are joined with a neighbour
-    of the same signature. A stratum in which all labels agreed is not thereby known to be pure: with
-    ``guard`` it has the variance that the belief expects there, recalibrated by all labels seen.
+    of the same signature, where each counts by its size. A stratum in which all labels agreed is not thereby
+    known to be pure: with ``guard`` it has the variance that the belief expects there, recalibrated by all
+    labels seen.
     """
 
     alias: ClassVar[str] = "counts"
@@ -57,14 +58,17 @@ class Counts(Estimator):
         return self._combine(case, seen, strata, cell, group, thin)
 
     def weights(self, case: Case) -> Floats:
-        """Items of the (joined) post-stratum over its labels."""
+        """Items of the post-stratum over its labels; of joined ones, those without labels shared out."""
         sample, strata = case.sample, post_strata(case)
         answered = sample.answered
         cell = strata.code[sample.row].astype(np.int64)
         count = np.bincount(cell[answered], minlength=len(strata.size))
         group, _ = collapse(strata, count, _LEAST)
-        size, n = np.bincount(group, weights=strata.size), np.bincount(group, weights=count)
-        return np.where(answered, (size / np.maximum(n, 1))[group[cell]], 0.0)
+        size = np.bincount(group, weights=strata.size)
+        weight = np.zeros(len(sample))
+        mine = group[cell[answered]]
+        weight[answered] = size[mine] * _within(strata, group, cell[answered])
+        return weight
 
     def _control(
         self, case: Case, seen: Sample, strata: PostStrata, group: Ints, mine: Ints, loss: Floats
@@ -82,7 +86,8 @@ class Counts(Estimator):
         n = np.bincount(mine, minlength=groups)
         fixed = np.ones(groups, dtype=bool)
         np.logical_and.at(fixed, group, strata.determined)
-        mean = by_group(loss, mine, groups) / np.maximum(n, 1)[:, None]
+        within = _within(strata, group, cell)
+        mean = by_group(loss * within[:, None], mine, groups)
         if strata.fixed is not None:
             known = by_group(strata.fixed * strata.size[:, None], group, groups)
             mean = np.where(fixed[:, None], known / size[:, None], mean)
@@ -90,7 +95,7 @@ class Counts(Estimator):
         freedom = n - 1.0
         control = self._control(case, seen, strata, group, mine, loss)
         if control is not None:
-            shown = by_group(control.drawn, mine, groups) / np.maximum(n, 1)[:, None]
+            shown = by_group(control.drawn * within[:, None], mine, groups)
             mean = np.where(fixed[:, None], mean, mean + control.mean - shown)
             unexplained = deviation - (control.drawn - shown[mine]) * ~fixed[mine][:, None]
             freedom = freedom - control.fitted
@@ -98,7 +103,8 @@ class Counts(Estimator):
         # cov = sum_g (N_g / N)^2 (1 - n_g / N_g) S_g^2 / n_g   (Cochran 1977, 5.6)
         unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
-        parts = unexplained * np.sqrt(factor / np.maximum(freedom, 1.0))[mine][:, None]
+        spread = np.sqrt(factor / np.maximum(freedom, 1.0)) * n
+        parts = unexplained * (spread[mine] * within)[:, None]
         prior_cov = None
         if self.guard:
             largest = np.zeros(groups)
@@ -127,6 +133,18 @@ class Counts(Estimator):
             why=_too_few(strata, thin, N) if thin.any() else None,
             notes=_stood_for(case, seen, strata),
         )
+
+
+def _within(strata: PostStrata, group: Ints, cell: Ints) -> Floats:
+    """(T,) share of each draw in the mean of its group: each unit that has labels there counts by its size.
+
+    Units that were joined had labels at different rates: counted alike, one of many labels and few items
+    would pull the mean its own way. Inside a unit items were drawn evenly, whatever their signature.
+    """
+    block = compressed(crossed([group, strata.unit])).astype(np.int64)
+    labels = np.bincount(block[cell], minlength=int(block.max()) + 1)
+    pull = (np.bincount(block, weights=strata.size) / np.maximum(labels, 1))[block[cell]]
+    return np.asarray(pull / np.bincount(group[cell], weights=pull)[group[cell]])
 
 
 def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:

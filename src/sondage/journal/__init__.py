@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sondage.errors import InvalidInput
-from sondage.journal.base import Answer, Event, Journal, Lease, Record, Round
+from sondage.journal.base import Answer, Event, Journal, Lease, Look, Record, Round
 from sondage.journal.memory import MemoryJournal
 from sondage.journal.sqlite import SqliteJournal
 
@@ -39,6 +39,7 @@ __all__ = [
     "Event",
     "Journal",
     "Lease",
+    "Look",
     "MemoryJournal",
     "Record",
     "Round",

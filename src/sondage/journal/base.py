@@ -67,8 +67,22 @@ class Lease:
     until: float
 
 
-Record = Round | Answer | Lease
-RECORDS: dict[str, type[Record]] = {"round": Round, "answer": Answer, "lease": Lease}
+@dataclass(frozen=True)
+class Look:
+    """A stop rule was asked: written the first time, and when one that looks at intervals says enough.
+
+    ``stop`` is True in the second case; ``interval`` is the one it looked at where that allows for looking.
+    No design reads it: it is there for what later estimates have to say.
+    """
+
+    rule: str
+    stop: bool
+    interval: str | None = None
+    at: float = 0.0
+
+
+Record = Round | Answer | Lease | Look
+RECORDS: dict[str, type[Record]] = {"round": Round, "answer": Answer, "lease": Lease, "look": Look}
 
 
 class Event(NamedTuple):

@@ -22,7 +22,7 @@ from sondage.measures.binary import (
     Specificity,
 )
 from sondage.measures.by_class import ByClass
-from sondage.measures.compose import Difference, Stack, for_system
+from sondage.measures.compose import Difference, Stack, for_system, parts_of
 from sondage.measures.confusion import ConfusionMatrix
 from sondage.measures.cost import ExpectedCost
 from sondage.measures.curves import Curve, PrecisionRecallCurve, RocCurve
@@ -231,6 +231,7 @@ __all__ = [
     "WorstGroup",
     "exact",
     "for_system",
+    "parts_of",
     "pool_value",
     "resolve",
 ]

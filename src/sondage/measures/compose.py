@@ -383,6 +383,11 @@ def made(measure: Measure | str) -> Measure:
     return Measure.from_alias(measure) if isinstance(measure, str) else measure
 
 
+def parts_of(measure: Measure) -> tuple[Measure, ...]:
+    """The measures of a list; one that is no list, by itself."""
+    return measure.measures if isinstance(measure, Stack) else (measure,)
+
+
 def for_system(measure: Measure, system: str | None) -> Measure:
     """The same measure, looking at another system."""
     if isinstance(measure, Stack):

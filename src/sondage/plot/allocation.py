@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes
+from sondage.pool.stratification import short
 from sondage.report.allocation import LabelsByStratum
 from sondage.report.allocation import labels_by_stratum as counted
 from sondage.study import Study
@@ -16,6 +18,10 @@ from sondage.types import Floats
 
 _NAMED = 30
 """Strata up to which each has a row with its name."""
+_SMALL, _LETTERS, _FEW_LETTERS = 8.0, 22, 6
+"""Size of the names of columns in points, letters of each, and letters below which a name says nothing."""
+_APART = 4.0
+"""Distance of two named columns, in font sizes."""
 
 
 def labels_by_stratum(
@@ -38,7 +44,8 @@ def labels_by_stratum(
     Returns
     -------
     ax
-        The same axes. Up to 30 strata are rows with names, the first on top; more are columns.
+        The same axes. Up to 30 strata are rows with names, the first on top; more are columns, some of them
+        named. Where the strata of a predicted class stand together, it is written above them.
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
@@ -76,15 +83,26 @@ def _rows(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float) -> li
         ax.barh(place, share, height=thick, color=colour, label=label, zorder=2 + k)
         for k, (share, colour, label, thick) in enumerate(layers)
     ]
-    style.row_names(ax, [f"{h}   {name}" for h, name in enumerate(found.names)], 36)
+    style.row_names(ax, _full_names(found), 44)
     ax.set_xlim(0, end)
     style.dress(ax, "x")
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     _percent(ax.xaxis)
     style.name_axis(ax, "x", "share")
-    style.name_axis(ax, "y", f"stratum, {found.named_by}" if found.named_by != "holds" else "stratum")
+    style.name_axis(ax, "y", _named_by(found))
     return handles
+
+
+def _named_by(found: LabelsByStratum) -> str:
+    return f"stratum, {found.named_by}" if found.named_by != "holds" else "stratum"
+
+
+def _full_names(found: LabelsByStratum) -> list[str]:
+    """Number, predicted class and name of every stratum."""
+    before = [f"{one}: " for one in found.predicted] or [""] * len(found.names)
+    pairs = zip(before, found.names, strict=True)
+    return [f"{h}   {predicted}{name}" for h, (predicted, name) in enumerate(pairs)]
 
 
 def _columns(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float) -> list[Any]:
@@ -99,9 +117,50 @@ def _columns(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float) ->
     ax.set_ylim(0, end)
     style.dress(ax, "y")
     _percent(ax.yaxis)
-    style.name_axis(ax, "x", "stratum")
+    _name_some(ax, found.names)
+    if found.predicted:
+        _name_classes(ax, found.predicted, end)
+    style.name_axis(ax, "x", _named_by(found))
     style.name_axis(ax, "y", "share")
     return handles
+
+
+def _name_some(ax: Axes, names: Sequence[str]) -> None:
+    """What the first, the last and some other strata hold, as far as there is room."""
+    size = min(float(ax.xaxis.get_label().get_fontsize()), _SMALL)
+    most = max(int(style.extent(ax)[0] / (_APART * size)), 2)
+    places = np.unique(np.linspace(0, len(names) - 1, min(most, len(names))).round().astype(int))
+    said = [style.shortened(_brief(names[k]), _LETTERS) for k in places.tolist()]
+    ax.set_xticks(places, said, fontsize=size, rotation=35, ha="right", rotation_mode="anchor")
+
+
+def _brief(name: str) -> str:
+    """A range of numbers with two digits each, and once if both are the same; any other name as it is.
+
+    >>> _brief("-0.0060705 to -0.0062942"), _brief("0.5 to 0.50001"), _brief("north")
+    ('-0.0061 to -0.0063', '0.5', 'north')
+    """
+    try:
+        ends = [short(float(f"{float(one):.2g}")) for one in name.split(" to ")]
+    except ValueError:
+        return name
+    return " to ".join(dict.fromkeys(ends))
+
+
+def _name_classes(ax: Axes, predicted: Sequence[str], end: float) -> None:
+    """The predicted class of strata that stand together, above them; a line where another begins."""
+    begins = [k for k in range(len(predicted)) if not k or predicted[k] != predicted[k - 1]]
+    ax.set_ylim(0, 1.12 * end)
+    size = min(float(ax.xaxis.get_label().get_fontsize()), _SMALL)
+    for first, last in zip(begins, [*begins[1:], len(predicted)], strict=True):
+        room = style.extent(ax)[0] * (last - first) / len(predicted)
+        letters = int(room / (style.LETTER * size))
+        if letters >= _FEW_LETTERS:
+            middle = 0.5 * (first + last) - 0.5
+            said = style.shortened(predicted[first], letters)
+            ax.text(middle, 1.11 * end, said, size=size, color=style.INK, ha="center", va="top", zorder=6)
+        if first:
+            ax.axvline(first - 0.5, color=style.INK, linewidth=0.8, linestyle=style.STYLES[2], zorder=5)
 
 
 def _percent(axis: Any) -> None:

@@ -24,7 +24,9 @@ _BETWEEN, _GRID = 12, 400
 _TOGETHER = ("simultaneous", "bonferroni", "scheffe")
 """Intervals that hold for all thresholds at once."""
 _NAMES = {"fpr": "false positive rate", "tpr": "true positive rate"}
-_MARK = "sondage curve"
+_MONOTONE = ("fpr", "tpr", "recall")
+"""Rates that fall as the threshold rises."""
+_MARK, _BAND = "sondage curve", "sondage band: "
 
 
 def curve(
@@ -86,9 +88,7 @@ def curve(
         style.diagonal(ax)
     for one, source, opacity in ((around, outer, 0.1), (found, estimate, 0.2)):
         if one is not None and band is not None:
-            patch = _draw_band(ax, one, band, colour, opacity)
-            if patch is not None:
-                patch.set_label(_band_label(source))
+            _draw_band(ax, one, band, colour, opacity, _band_label(source))
     defined = np.isfinite(found.x) & np.isfinite(found.y)
     ax.plot(
         found.x[defined],
@@ -106,10 +106,26 @@ def curve(
     style.dress(ax, "both")
     style.name_axis(ax, "x", _NAMES.get(found.x_name, found.x_name))
     style.name_axis(ax, "y", _NAMES.get(found.y_name, found.y_name))
-    # Bands of further curves are explained by the first.
-    said = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0][::-1]}
-    style.legend_above(ax, list(said.values())[::-1])
+    style.legend_above(ax, _handles(ax))
     return ax
+
+
+def _handles(ax: Axes) -> list[Any]:
+    """Curves that have a name, and what shading means: in no curve's colour where there are several."""
+    from matplotlib.patches import Patch
+
+    curves = [line for line in ax.get_lines() if line.get_gid() == _MARK]
+    bands = {one.get_gid(): one for one in ax.collections if str(one.get_gid()).startswith(_BAND)}
+    shaded = [
+        Patch(
+            color=style.INK if len(curves) > 1 else one.get_facecolor()[0][:3],
+            alpha=one.get_alpha(),
+            linewidth=0,
+            label=gid.removeprefix(_BAND),
+        )
+        for gid, one in bands.items()
+    ]
+    return [*shaded, *curves]
 
 
 def _checked(measure: Any) -> Measure:
@@ -148,15 +164,31 @@ def _thinned(found: Curve) -> Curve:
     return found._replace(**columns)
 
 
-def _draw_band(ax: Axes, found: Curve, band: Band, colour: str, opacity: float) -> Any:
+def _draw_band(ax: Axes, found: Curve, band: Band, colour: str, opacity: float, label: str) -> None:
     ends = np.stack([found.x, found.x_low, found.x_high, found.y_low, found.y_high])
     usable = np.isfinite(ends).all(axis=0)
     if usable.sum() < 2:
-        return None
-    x, x_low, x_high, y_low, y_high = ends[:, usable]
+        return
+    x, *limits = ends[:, usable]
+    names = (found.x_name, found.x_name, found.y_name, found.y_name)
+    x_low, x_high, y_low, y_high = (
+        rearranged(one) if name in _MONOTONE else one for name, one in zip(names, limits, strict=True)
+    )
     if band == "box":
         x, y_low, y_high = boxes(x_low, x_high, y_low, y_high)
-    return ax.fill_between(x, y_low, y_high, color=colour, alpha=opacity, linewidth=0, zorder=2)
+    ax.fill_between(
+        x, y_low, y_high, color=colour, alpha=opacity, linewidth=0, zorder=2, gid=f"{_BAND}{label}"
+    )
+
+
+def rearranged(ends: Floats) -> Floats:
+    """Ends of intervals in the order in which the rate itself runs: from the greatest to the least.
+
+    The rate falls along the thresholds, and so do its limits when they are sorted; a band that held the curve
+    before holds it still, and is no wider (Chernozhukov, Fernandez-Val and Galichon 2009, Prop. 4). Otherwise
+    a threshold with fewer labels than its neighbours would dent the band, down to below the diagonal.
+    """
+    return np.sort(ends)[::-1]
 
 
 def boxes(x_low: Floats, x_high: Floats, y_low: Floats, y_high: Floats) -> tuple[Floats, Floats, Floats]:

@@ -15,7 +15,7 @@ from sondage.types import Array, Bools, Floats
 
 _LARGEST_SIZE = 12.0
 _DIGIT = 0.68
-"""Width of a digit and of ±, in font sizes."""
+"""Width of a digit, in font sizes."""
 _LONGEST = 24
 _DARK = 0.55
 """Share of the colour scale from which text is white."""
@@ -30,7 +30,7 @@ def confusion(
     text: bool | None = None,
     digits: int = 2,
 ) -> Axes:
-    """The confusion matrix: colour for the value, and in every cell the value and half its interval.
+    """The confusion matrix: colour for the value, and in every cell the value and its interval.
 
     Parameters
     ----------
@@ -85,8 +85,7 @@ def confusion(
         _hatch(ax, i, j)
     if text if text is not None else numbers >= style.SMALLEST:
         _write(ax, value, beside, asked, max(numbers, style.SMALLEST), digits, image)
-        word = "± half the" if estimate.alternative == "two-sided" else "and its"
-        style.name_axis(ax, "x", f"predicted ({said} {word} {style.level_of(estimate)})")
+        style.name_axis(ax, "x", f"predicted ({said} and its {style.level_of(estimate)})")
     else:
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
         bar.outline.set_visible(False)
@@ -117,14 +116,20 @@ def _tables(estimate: Any, measure: ConfusionMatrix, digits: int) -> tuple[Float
     square = (len(measure.classes),) * 2
     value, beside, asked = np.full(square, np.nan), np.full(square, "", object), np.zeros(square, bool)
     value[measure.cells], low, high = style.ends(estimate)
-    sign, number = {
-        "two-sided": ("±", (high - low) / 2),
-        "greater": ("≥", low),
-        "less": ("≤", high),
+    a, b = ([_short(one, digits) for one in end] for end in (low, high))
+    beside[measure.cells] = {
+        "two-sided": [f"{one}–{other}" for one, other in zip(a, b, strict=True)],
+        "greater": [f"≥{one}" for one in a],
+        "less": [f"≤{one}" for one in b],
     }[estimate.alternative]
-    beside[measure.cells] = [f"{sign}{one:.{digits}f}" for one in number]
     asked[measure.cells] = True
     return value, beside, asked
+
+
+def _short(share: float, digits: int) -> str:
+    """A share without the nought before its point, which cells have no room for: ``.03``."""
+    text = f"{share:.{digits}f}"
+    return text.removeprefix("0") if digits else text
 
 
 def _cell(ax: Axes, names: list[str], digits: int) -> tuple[float, float, float]:
@@ -143,7 +148,7 @@ def _cell(ax: Axes, names: list[str], digits: int) -> tuple[float, float, float]
         if size * style.LINE <= cell:
             break
     cell = max(cell, 1.0)
-    numbers = min(_LARGEST_SIZE, 0.9 * cell / (_DIGIT * (digits + 3)), 0.85 * cell / (2 * style.LINE))
+    numbers = min(_LARGEST_SIZE, 0.9 * cell / (_DIGIT * (2 * digits + 3)), 0.85 * cell / (2 * style.LINE))
     return cell, float(size), numbers
 
 

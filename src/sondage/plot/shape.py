@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from sondage.designs.reasons import percent
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes
@@ -40,7 +41,8 @@ def design_shape(
     -------
     ax
         The same axes. The line is the mean of the items with about this score, the band runs from the least
-        to the greatest of them; items that have no chance are named in the legend.
+        to the greatest of them; what share of the items can never be asked stands in the
+        legend.
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
@@ -61,7 +63,7 @@ def design_shape(
     for k, (name, one) in enumerate(found.items()):
         colour = style.colour(k)
         if one.dark > 0:
-            name = f"{name} ({100 * one.dark:.2g} % have no chance)".strip()
+            name = f"{name} (never asks {percent(one.dark)})".strip()
         ax.fill_between(
             one.score, one.least, one.greatest, color=colour, alpha=style.BAND, linewidth=0, zorder=1
         )

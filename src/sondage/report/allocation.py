@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sondage.designs.place import predicted_words
 from sondage.errors import InvalidInput
 from sondage.estimators.sample import ANSWERED
 from sondage.frames import frame_of
@@ -26,7 +27,8 @@ class LabelsByStratum:
     """Counts for strata in order; ``print`` shows a table.
 
     ``asked`` are items asked, ``labels`` those that were answered, ``found`` how many labels of each class
-    there are (no entries where labels are not classes), ``positive`` the name of the positive class of two.
+    there are (no entries where labels are not classes), ``positive`` the name of the positive class of two,
+    ``predicted`` what is predicted of each stratum's items (no entries where a stratum has several).
     """
 
     names: tuple[str, ...]
@@ -36,6 +38,7 @@ class LabelsByStratum:
     labels: Ints
     found: dict[str, Ints]
     positive: str | None = None
+    predicted: tuple[str, ...] = ()
 
     @property
     def share_of_pool(self) -> Floats:
@@ -57,6 +60,7 @@ class LabelsByStratum:
         return frame_of(
             {
                 "stratum": list(range(len(self.names))),
+                **({"predicted": list(self.predicted)} if self.predicted else {}),
                 "name": list(self.names),
                 "items": self.items.tolist(),
                 "asked": self.asked.tolist(),
@@ -69,7 +73,7 @@ class LabelsByStratum:
 
     def __str__(self) -> str:
         head, rows = self._cells()
-        return table(head, rows, left=2)
+        return table(head, rows, left=3 if self.predicted else 2)
 
     def _repr_html_(self) -> str:
         def row(cells: Sequence[str], tag: str) -> str:
@@ -82,6 +86,7 @@ class LabelsByStratum:
         shown = [self.positive] if self.positive is not None else list(self.found)
         head = [
             "stratum",
+            *(["items are"] if self.predicted else []),
             self.named_by,
             "items",
             "share",
@@ -92,6 +97,7 @@ class LabelsByStratum:
         rows = [
             [
                 str(h),
+                *self.predicted[h : h + 1],
                 self.names[h],
                 f"{self.items[h]:,}",
                 f"{100 * self.share_of_pool[h]:.1f} %",
@@ -111,6 +117,7 @@ def count_by_stratum(
     *,
     classes: Sequence[Any] = (),
     positive: Any = None,
+    predicted: Sequence[str] = (),
 ) -> LabelsByStratum:
     """Counts from the rows that were asked and the label of each, None where there is none (yet).
 
@@ -140,6 +147,7 @@ def count_by_stratum(
         labels=counted([label is not None for label in labels]),
         found={str(one): counted([label == one for label in labels]) for one in classes},
         positive=None if positive is None else str(positive),
+        predicted=tuple(predicted),
     )
 
 
@@ -176,6 +184,22 @@ def labels_by_stratum(study: Study, *, bands: int = _BANDS) -> LabelsByStratum:
     positive = None
     if space.values is not None and space.size == 2:
         positive = space.values[space.positive(getattr(study.measure, "pos_label", None))]
+    strata = strata_of(study, bands)
     return count_by_stratum(
-        strata_of(study, bands), ledger.asked_rows, labels, classes=space.values or (), positive=positive
+        strata,
+        ledger.asked_rows,
+        labels,
+        classes=space.values or (),
+        positive=positive,
+        predicted=_predicted(study, strata),
     )
+
+
+def _predicted(study: Study, strata: Stratification) -> tuple[str, ...]:
+    """What is predicted of the items of each stratum; nothing where that differs, or is the same in all."""
+    pool, codes = study.parts.pool, np.asarray(strata.codes)
+    systems = study.measure.systems(pool)
+    ends = np.cumsum(strata.size)
+    rows = np.argsort(codes, kind="stable")
+    found = tuple(predicted_words(pool, systems, mine) for mine in np.split(rows, ends[:-1]))
+    return found if all(found) and len(set(found)) > 1 else ()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar, assert_never
 
 import numpy as np
 
 from sondage.designs.base import Problem, Table
-from sondage.designs.sharing import WaterLevel
+from sondage.designs.sharing import WaterLevel, shares
 from sondage.errors import InvalidInput
 from sondage.pool.score_column import score_column
 from sondage.study import Study
@@ -15,6 +16,7 @@ from sondage.types import Array, Floats, is_whole
 
 _BINS = 120
 _USUAL = 1000
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,8 @@ def relative_chance(problem: Problem, table: Table, n: int) -> Floats:
     """(U,) chance that an item of a unit is asked, relative to a uniform sample of the same size.
 
     Of draws with replacement and draws one by one, the chance of the next draw; of Poisson and fixed size,
-    the chance of being among the ``n`` items; of strata, the share of the unit's items that will have been
-    asked, those asked before included.
+    the chance of being among the ``n`` items; of rounds that stand for themselves, the chance of being in the
+    next; of strata, the share of the unit's items that will have been asked, those asked before included.
 
     >>> import sondage as sd
     >>> pool = sd.Pool.from_arrays(probability=[.5, .5, .1, .9])
@@ -46,18 +48,61 @@ def relative_chance(problem: Problem, table: Table, n: int) -> Floats:
     [1.19, 1.19, 0.81, 0.81]
     """
     size = problem.units.size.astype(np.float64)
-    if table.kind == "strata":
-        assert table.quota is not None
-        return _relative((problem.asked + table.quota) / size, size)
-    chance = table.chance
-    assert chance is not None
-    if table.kind == "wr":  # the chances of all items add up to 1, those asked before included
-        return np.asarray(chance * len(problem.pool))
-    if table.kind == "wor":  # only items that are left can be drawn
-        return _relative(table.next_chance(problem.units.size, problem.asked), size - problem.asked)
-    scale = WaterLevel(chance).scale(problem.expected + n)
-    included = np.minimum(1.0, scale * chance, where=chance > 0, out=np.zeros(len(chance)))
-    return _relative(included, size)
+    match table.kind:
+        case "strata":
+            return _relative((problem.asked + _given(table.quota)) / size, size)
+        case "wr":  # the chances of all items add up to 1, those asked before included
+            return np.asarray(_given(table.chance) * len(problem.pool))
+        case "wor":  # only items that are left can be drawn
+            return _relative(table.next_chance(problem.units.size, problem.asked), size - problem.asked)
+        case "online" | "systematic" | "pivotal":
+            return _relative(_given(table.chance), size - problem.asked)
+        case "poisson" | "fixed":
+            return _relative(_included(_given(table.chance), problem.expected + n), size)
+        case _:
+            assert_never(table.kind)
+
+
+def coming_chance(problem: Problem, table: Table, n: int) -> Floats:
+    """(U,) chance of an item not asked yet to be among the next ``n``; over all of these it adds up to n.
+
+    >>> import sondage as sd
+    >>> pool = sd.Pool.from_arrays(probability=[.5, .5, .1, .9])
+    >>> study = sd.create_study(pool, "accuracy", design="poisson-online", rng=0)
+    >>> problem = study.problem()
+    >>> chance = coming_chance(problem, study.design.table(problem, 2), 2)
+    >>> float(chance @ study.units.size)
+    2.0
+    """
+    left = problem.units.size - problem.asked
+    match table.kind:
+        case "strata":
+            chance = _given(table.quota) / np.maximum(left, 1)
+        case "wr" | "wor":  # about: what a round draws first is no longer there for its later draws
+            chance = relative_chance(problem, table, n)
+        case "online" | "systematic" | "pivotal":
+            chance = _given(table.chance)
+        case "poisson" | "fixed":  # samples are nested: who is not in yet can only come in as they grow
+            size = _given(table.chance)
+            before, after = (
+                _included(size, expected) for expected in (problem.expected, problem.expected + n)
+            )
+            chance = np.divide(after - before, 1.0 - before, out=np.zeros(len(size)), where=before < 1)
+        case _:
+            assert_never(table.kind)
+    return np.asarray(shares(chance * left, left, n) / np.maximum(left, 1))
+
+
+def _included(size: Floats, expected: float) -> Floats:
+    """Inclusion chances of items of some size, so many being expected."""
+    scale = WaterLevel(size).scale(expected)
+    return np.minimum(1.0, scale * size, where=size > 0, out=np.zeros(len(size)))
+
+
+def _given(values: T | None) -> T:
+    """What a table of this kind has."""
+    assert values is not None
+    return values
 
 
 def _relative(chance: Floats, size: Floats) -> Floats:

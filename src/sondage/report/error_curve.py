@@ -155,6 +155,8 @@ def _classes(
         one = mine[first]
         counts = (units.size, state.n, state.wrong, left, believed)
         items, n, wrong, rest, thought = (_summed(place, each[mine]) for each in counts)
+        # Nor is what the estimate takes to be wrong outside of its own range.
+        total = float(thought.sum())
         fewest, most = np.quantile(unseen[:, mine].sum(axis=1), tail)
         yield ClassCurve(
             name=predicted_words(pool, systems, units.members(int(one[0]))[:1]),
@@ -169,8 +171,8 @@ def _classes(
             high=high[one],
             left=_whole(rest),
             believed=thought,
-            fewest=float(fewest),
-            most=float(most),
+            fewest=min(float(fewest), total),
+            most=max(float(most), total),
         )
 
 

@@ -95,7 +95,7 @@ def explain(study: Study, *, n: int | None = None) -> Explanation:
     >>> study = sd.create_study(pool, "f1", rng=0)
     >>> last = study.run(labels, budget=200)
     >>> print(study.explain().sections[0].heading)
-    What is thought of the predictions
+    What the model probably gets wrong
     """
     if not isinstance(study, Study):
         raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
@@ -128,11 +128,11 @@ def _estimate(study: Study) -> tuple[Estimate | None, str]:
         return None, f"There is no estimate: {error}."
 
 
-# ---- what is thought -----------------------------------------------------------------------------
+# ---- what is wrong -------------------------------------------------------------------------------
 
 
 def _thought(study: Study, errors: tuple[Expected, ...]) -> Section:
-    heading = "What is thought of the predictions"
+    heading = "What the model probably gets wrong"
     if not errors:
         what = "numbers" if study.pool.labels.kind == "real" else "not one class each"
         lines: tuple[str, ...] = (
@@ -146,7 +146,8 @@ def _thought(study: Study, errors: tuple[Expected, ...]) -> Section:
     said = [_sentence(one) for one in errors if one in first]
     if len(errors) > len(first):
         rest = sum(one.left_wrong for one in errors if one not in first)
-        said.append(f"{len(errors) - len(first):,} more predicted classes, about {about(rest)} wrong in all.")
+        more = f"{len(errors) - len(first):,} more predicted classes"
+        said.append(f"{more}, with about {_whole(rest):,} errors left unseen.")
     return Section(heading, (*said, *_says_nothing(study), *_is_weak(study)))
 
 
@@ -176,7 +177,7 @@ def _is_weak(study: Study) -> Iterator[str]:
         if weight_of_mean(share) >= _WEAK:
             yield (
                 f"The model is weak: {percent(float(share))} of the surest half of those predicted {name} "
-                "are thought wrong. So errors among the others are taken to thin out more slowly."
+                "are probably wrong. So errors among the others are taken to thin out more slowly."
             )
 
 
@@ -186,12 +187,25 @@ def _sentence(one: Expected) -> str:
         seen += f" and {one.wrong:,} of them wrong"
     if not one.left:
         return f"{one.name}: {seen}; nothing is left to think of."
-    reach = "" if one.fewest is None else f" ({one.fewest:,.0f} to {one.most:,.0f})"
-    line = f"{one.name}: {seen}. Of the other {one.left:,} about {about(one.left_wrong)} are thought wrong"
-    line += reach
-    if one.half_within:
+    line = f"{one.name}: {seen}. {_errors(one.left_wrong)} left unseen among the other {one.left:,}"
+    if one.half_within and _whole(one.left_wrong) > 1:
         line += f", half of them up to rank {one.half_within:,}"
+    if one.most is not None and _whole(one.most) > _whole(one.left_wrong):
+        line += f"; up to {_whole(one.most):,} cannot be ruled out"
     return line + "."
+
+
+def _errors(number: float) -> str:
+    """How many errors are expected, in whole ones: half an error is nobody's experience."""
+    whole = _whole(number)
+    if whole < 1:
+        return "Probably no error is"
+    return f"About {whole:,} error{'s are' if whole > 1 else ' is'}"
+
+
+def _whole(number: float) -> int:
+    """Rounded, halves up."""
+    return int(np.floor(number + 0.5))
 
 
 # ---- where the next labels go --------------------------------------------------------------------
@@ -204,7 +218,7 @@ def _coming(study: Study, coming: NextLabels) -> Section:
         return Section("Where the next labels go", (f"Nowhere: {why}",))
     curves = any(band.thought is not None for band in coming.bands)
     named_by, names = _short(coming)
-    head = (named_by, "items", "labels", "wrong", "thought", "next", "tells of", "against uniform")
+    head = (named_by, "items", "labels", "wrong", "of the rest", "next", "tells of", "against uniform")
     rows = [
         (
             name,
@@ -256,6 +270,8 @@ def _rests(
         if estimate.saves(uniform):
             line += f"; a uniform sample would need about {rounded(uniform):,} labels"
         yield line + "."
+    for remark in estimate.remarks():
+        yield f"{remark}."
     line = f"{study.n_labels:,} labels"
     for count, what in ((estimate.n_open, "asked and still open"), (estimate.n_refused, "cannot be told")):
         line += f", {count:,} {what}" if count else ""
@@ -282,5 +298,5 @@ def _read_off(errors: tuple[Expected, ...], nothing: float) -> Iterator[str]:
             yield (
                 f"{one.name}: beyond rank {one.outermost:,} "
                 f"{told if one.labels_beyond else 'there is no label'}; "
-                f"about {about(one.beyond)} are thought to be there."
+                f"about {about(one.beyond)} are probably there."
             )

@@ -10,14 +10,14 @@ import numpy as np
 from sondage.beliefs.curve_state import CurveState
 from sondage.beliefs.error_curve import ErrorCurve
 from sondage.beliefs.ranks import Ranks
-from sondage.designs.base import Problem, Table
+from sondage.designs.base import Kind, Problem, Table
 from sondage.designs.error_curve import ErrorCurveDesign
 from sondage.designs.place import predicted_words
 from sondage.designs.reasons import tells_of
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.strata import EqualSize
 from sondage.pool.units import CellUnits
-from sondage.report.chances import relative_chance
+from sondage.report.chances import coming_chance
 from sondage.study import Study
 from sondage.types import Array, Floats, Ints
 
@@ -26,7 +26,7 @@ _WORTH_SAYING, _ENOUGH = 0.25, 50
 """Share of the labels that strange scores must cost to be spoken of, and labels that must be there."""
 _ROWS = 14
 """Bands that are listed at most."""
-_KINDS = {
+_KINDS: dict[Kind, str] = {
     "wr": "Items are drawn one by one with known chances; one that comes again is free.",
     "wor": "Items are drawn one by one with known chances, none twice.",
     "poisson": "Every item is included or not by itself, with a known chance.",
@@ -91,14 +91,7 @@ def _along_the_score(study: Study, problem: Problem, made: Table, n: int) -> Nex
     pool = study.parts.pool
     strata = EqualSize(_BANDS).describe(pool, study.measure.systems(pool), study.parts.seed)
     codes, units = np.asarray(strata.codes, dtype=np.int64), study.units
-    left = np.bincount(units.codes, minlength=units.count) - problem.asked
-    if made.kind == "strata":
-        assert made.quota is not None
-        each = made.quota / np.maximum(left, 1)
-    else:
-        relative = relative_chance(problem, made, n)
-        each = n * relative / max(float(relative @ left), 1e-300)
-    chance = each[units.codes]
+    chance = coming_chance(problem, made, n)[units.codes]
     chance[problem.asked_rows] = 0.0
     coming = np.bincount(codes, weights=chance, minlength=len(strata.size))
     labels, wrong = _seen(study, codes, len(strata.size))

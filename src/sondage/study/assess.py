@@ -121,7 +121,7 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
         n_open=question.n_open,
         n_refused=question.n_refused,
         n_eff=totals.n_eff,
-        n_uniform=_plain(_uniform_equivalent(totals, linear, question, case.measure)),
+        n_uniform=_plain(_uniform_equivalent(case, totals, linear, question)),
         cost=question.cost,
         target=question.target + (" (items that can be told)" if question.exclude else ""),
         pool_version=question.pool_version,
@@ -241,10 +241,17 @@ def _warnings(
     return tuple(said)
 
 
-def _uniform_equivalent(totals: Totals, linear: Linear, question: Question, measure: Measure) -> Floats:
-    """Labels that a uniform sample without replacement would need for the same standard error."""
+def _uniform_equivalent(case: Case, totals: Totals, linear: Linear, question: Question) -> Floats:
+    """Labels that a uniform sample without replacement would need for the same standard error.
+
+    A uniform sample needs those that it has. That its variance is less than that of a plain mean, where the
+    estimator knows totals of the pool, is no saving by choosing labels.
+    """
     N = question.pool_size
-    spread = quadratic(linear.J, totals.pool_cov, measure)
+    if case.units.count == 1 and set(case.sample.kinds) == {"strata"} and not totals.exact:
+        labels = float(len(case.sample.distinct()))
+        return np.where(np.isnan(linear.value), np.nan, labels)
+    spread = quadratic(linear.J, totals.pool_cov, case.measure)
     variance = np.square(linear.std_error)
     if question.target == "population":
         variance = np.maximum(variance - spread / N, 0.0)

@@ -18,6 +18,10 @@ INTERVAL_WORDS: dict[Alternative, str] = {
     "less": "upper bound",
 }
 """What stands beside a value, by the ends that were asked for."""
+_AT_AN_END = 0.03
+"""Share of its interval from an end within which a value is said to lie there."""
+_NAMED = 4
+"""Coordinates that a remark names."""
 
 
 class ConfidenceInterval(NamedTuple):
@@ -80,8 +84,30 @@ class Estimate:
                 line += f"; a uniform sample would need about {rounded(uniform):,} labels"
             lines.append(line)
         lines[0] += f"; {self.rests_on()}"
+        lines += [f"  {remark}" for remark in self.remarks()]
         lines += [f"  ! {warning}" for warning in self.warnings]
         return "\n".join(lines)
+
+    def remarks(self) -> list[str]:
+        """What a reader may wonder about: values that lie at an end of their own interval, and why."""
+        found: dict[str, list[str]] = {"upper": [], "lower": []}
+        for name, value, low, high, _ in self.coordinates() if self.alternative == "two-sided" else ():
+            near = _AT_AN_END * (high - low)
+            if low < high and not low + near < value < high - near:  # no interval: all is known, or nothing
+                found["upper" if value > 0.5 * (low + high) else "lower"].append(name)
+        said = []
+        for end, names in found.items():
+            if names:
+                more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+                one = len(names) == 1
+                verb, what, each = ("lies", "its", "it") if one else ("lie", "their", "each")
+                away, towards = ("raise", "lower") if end == "upper" else ("lower", "raise")
+                where = f"{', '.join(names[:_NAMED])}{more} {verb} at the {end} end of {what} interval"
+                said.append(
+                    f"{where}: {each} is the best single guess, and what is still unseen may well "
+                    f"{towards} it but can hardly {away} it"
+                )
+        return said
 
     def rests_on(self) -> str:
         """The labels and draws used, and what is open or cannot be told."""

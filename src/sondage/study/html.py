@@ -19,6 +19,7 @@ _COORDINATES = 64
 _NAMED = 4
 _ROWS = 25
 """Coordinates that the table of an estimate lists."""
+_ASSUMES = "This assumes, and does not check:"
 _LETTERS = 300
 """Of the reason why some are undefined."""
 
@@ -86,7 +87,10 @@ def estimate_table(estimate: Estimate) -> str:
     if not any(row[-1] for row in rows):
         head, rows = head[:-1], [row[:-1] for row in rows]
     caption = f"{100 * estimate.confidence_level:g}% {word} ({estimate.guarantee}), {estimate.rests_on()}"
-    return html_table(caption, rows, head) + html_list(_notes(estimate, len(every) - len(rows)))
+    page = html_table(caption, rows, head) + html_list(_notes(estimate, len(every) - len(rows)))
+    if estimate.assumptions:
+        page += html_table(_ASSUMES, ()) + html_list(estimate.assumptions)
+    return page
 
 
 def _notes(estimate: Estimate, left_out: int) -> Iterator[str]:
@@ -97,6 +101,6 @@ def _notes(estimate: Estimate, left_out: int) -> Iterator[str]:
         yield f"undefined: {why if len(why) <= _LETTERS else why[:_LETTERS] + '...'}"
     for warning in estimate.warnings:
         yield f"! {warning}"
+    yield from estimate.remarks()
     if estimate.target != "pool":
         yield f"target: {estimate.target}"
-    yield from estimate.assumptions

@@ -12,7 +12,7 @@ from sondage.beliefs.base import Seen
 from sondage.designs.base import Oracle
 from sondage.designs.draw import History
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED, RoundInfo, Sample
-from sondage.journal import Answer, Lease, Record, Round
+from sondage.journal import Answer, Lease, Look, Record, Round
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
@@ -93,6 +93,10 @@ class Ledger:
         self.extra_answers = 0
         self.extra_cost = 0.0
         self.corrections = 0
+        self.corrections_before: int | None = None
+        """Corrections before the first look at a stop rule; None if there was none."""
+        self.stopped_by: Look | None = None
+        """The first look at which a rule that looks at intervals said that it is enough."""
         self._columns = {
             name: Growing(kind)
             for name, kind in {
@@ -123,6 +127,10 @@ class Ledger:
             self._apply_round(record)
         elif isinstance(record, Answer):
             self._apply_answer(seq, record)
+        elif isinstance(record, Look):
+            if self.corrections_before is None:
+                self.corrections_before = self.corrections
+            self.stopped_by = self.stopped_by or (record if record.stop else None)
         else:
             self.leases[record.id] = record
         self.seq = seq

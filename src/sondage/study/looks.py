@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import time
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from sondage.designs.base import Design
 from sondage.designs.influence import unit_spread
 from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import Interval
 from sondage.intervals.posterior import BETWEEN_LOOKS
+from sondage.journal import Look
+from sondage.pool.units import Units
 from sondage.study.estimate import Estimate
-from sondage.study.stop import Outlook, StopRule, check_safety
+from sondage.study.state import StudyState
+from sondage.study.stop import SAFE, Decision, Outlook, StopRule, check_safety
 
 if TYPE_CHECKING:
     from sondage.study.study import Study
 
 SAFE_INTERVALS = ("sequence", "asymptotic-sequence")
 """Intervals that hold however often one looks, the first that serves a sample being taken."""
+_MANY_CORRECTED = 0.01
+"""Share of the labels that may be corrected after a look before it is spoken of."""
 CALIBRATED = "calibrated"
 """The one whose level was set by simulation so that looking often is allowed, for a belief in curves."""
 
@@ -46,6 +54,32 @@ def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | 
     return estimate
 
 
+def remember(state: StudyState, rule: StopRule, decision: Decision, looked_at: Estimate) -> None:
+    """Write down the first look, and the first at which what was seen ended the study."""
+    stop = decision.stop and rule.peeks
+    ledger = state.ledger
+    if ledger.corrections_before is None or (stop and ledger.stopped_by is None):
+        safe = looked_at.interval if looked_at.guarantee in SAFE else None
+        state.append([Look(rule.explain(), stop, safe, time.time())])
+
+
+def after_looks(study: Study, estimate: Estimate) -> Iterator[str]:
+    """What an estimate has to say about looks before it."""
+    ledger = study.state.ledger
+    by = ledger.stopped_by
+    if by is not None and estimate.guarantee not in SAFE:
+        said = "the study stopped because of what it saw, so this interval is too short"
+        yield said if by.interval is None else f"{said}; the stop rule looked at interval={by.interval!r}"
+    if ledger.corrections_before is None:
+        return
+    corrected = ledger.corrections - ledger.corrections_before
+    if corrected > _MANY_CORRECTED * estimate.n_labels:
+        yield (
+            "more than 1 % of the labels were corrected after the first look at a stop rule: the interval "
+            "holds only if the result did not prompt that"
+        )
+
+
 def labels_between(study: Study, rule: StopRule, allow_unsafe: bool) -> int:
     """Labels that should come between two looks: as many as where looking was tested."""
     tested = rule.peeks and not allow_unsafe and _safe_intervals(study) == (CALIBRATED,)
@@ -54,15 +88,20 @@ def labels_between(study: Study, rule: StopRule, allow_unsafe: bool) -> int:
 
 def _safe_intervals(study: Study) -> tuple[str, ...]:
     """Names of the intervals that may serve the study's samples and are safe to look at."""
-    if one_by_one(study):
+    return safe_intervals(study.design, study.units)
+
+
+def safe_intervals(design: Design, units: Units) -> tuple[str, ...]:
+    """Names of the intervals that may serve the samples of a design and are safe to look at."""
+    # Items drawn one by one with chances for all that are left have sequences.
+    if design.kind == "wor" or (design.kind == "strata" and units.count == 1):
         return SAFE_INTERVALS
-    return (CALIBRATED,) if study.design.estimator == "posterior" else ()
+    return (CALIBRATED,) if design.estimator == "posterior" else ()
 
 
-def one_by_one(study: Study) -> bool:
-    """Whether the design draws items one by one with chances for all that are left."""
-    kind = study.design.kind
-    return kind == "wor" or (kind == "strata" and study.units.count == 1)
+def sequence_errors(level: float, n: float) -> float:
+    """About how many standard errors a sequence by betting reaches to each side after ``n`` draws."""
+    return float(np.sqrt(2.0 * np.log(2.0 / (1.0 - level)) + np.log(n)))
 
 
 def warn_if_never(study: Study, rule: StopRule, most: float) -> None:
@@ -89,8 +128,7 @@ def expected_width(study: Study, n: float) -> float:
     """About how wide the sequence is after ``n`` draws, if the belief is right; nan where nobody can tell.
 
     The variance of one increment on the scale of the measure is ``sum left v / q``, v being the believed
-    variance of an item's influence; a sequence by betting is about
-    ``sqrt(2 log(2 / a) + log n)`` standard errors to each side.
+    variance of an item's influence.
     """
     problem = study.problem()
     if (
@@ -105,10 +143,8 @@ def expected_width(study: Study, n: float) -> float:
     there = chance > 0
     spread = unit_spread(problem, 1.0 / len(study.pool))
     variance = float((left[there] * spread[there] / chance[there]).sum()) / len(study.pool) ** 2
-    alpha = 1.0 - study.parts.confidence_level
     share_left = 1.0 - n / len(study.pool)
     least, greatest = study.measure.range
     most = float((greatest - least).max())
-    return min(
-        most, float(2.0 * np.sqrt(variance * share_left / n * (2.0 * np.log(2.0 / alpha) + np.log(n))))
-    )
+    errors = sequence_errors(study.parts.confidence_level, n)
+    return min(most, float(2.0 * errors * np.sqrt(variance * share_left / n)))

@@ -17,7 +17,7 @@ from sondage.estimators.tangent import tangent_cases
 from sondage.intervals.base import Alternative, Interval
 from sondage.intervals.region import Region, region
 from sondage.journal import Journal
-from sondage.measures import Measure, PerGroup, Where, for_system, resolve
+from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
 from sondage.pool.index import labels_by_id
 from sondage.pool.pool import Pool
 from sondage.registry import Named
@@ -27,16 +27,17 @@ from sondage.study.assess import Question, assess, checked_level, effective_labe
 from sondage.study.belief_report import BeliefReport, belief_report
 from sondage.study.budget import Cost
 from sondage.study.estimate import Estimate
+from sondage.study.hand_out import handed_out
 from sondage.study.html import study_table
 from sondage.study.item import Item
 from sondage.study.labels import labels_frame
-from sondage.study.looks import look
+from sondage.study.looks import after_looks, look, remember
 from sondage.study.loop import run
 from sondage.study.planning.make import make_plan
 from sondage.study.planning.result import Plan
 from sondage.study.rounds import next_round
 from sondage.study.state import Parts, StudyState
-from sondage.study.stop import SAFE, Decision, StopRule
+from sondage.study.stop import Decision, StopRule
 from sondage.study.systems import add_system
 from sondage.types import Id, Ints, is_whole
 
@@ -45,15 +46,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Named)
 _NOTHING: Any = object()
-_MANY_CORRECTED = 0.01
-_CORRECTED = (
-    "more than 1 % of the labels were corrected since the first look at a stop rule: its promise holds "
-    "only if the result did not prompt the corrections"
-)
-_ENDED_BY_LOOKING = (
-    "a stop rule that looks at intervals said that it is enough, and this interval does not allow for that: "
-    "see the one that should_stop() and run(stop=) looked at"
-)
+_FEW_PARTS = 8
+"""Measures of a study that another is held against."""
 
 
 class Study:
@@ -69,8 +63,6 @@ class Study:
         self.state = StudyState(name, parts, journal)
         self.units, self.belief = self.state.units, self.state.belief
         self._history: list[Estimate] = []
-        self._ended_by_looking = False
-        self._corrections_before = 0
 
     def __repr__(self) -> str:
         self.state.catch_up()
@@ -177,16 +169,14 @@ class Study:
             estimator=_resolved(Estimator, estimator),  # type: ignore[type-abstract]
             target_of_design=own,
             pool_size=len(self.pool),
-            design_n_eff=0.0 if own else effective_labels(self.case(self.measure)),
+            design_n_eff=0.0 if own else self._effective_for_its_own(bound),
             n_labels=self.n_labels,
             n_open=self.n_open,
             n_refused=self.n_refused,
             cost=self.spent,
         )
         estimate = assess(case, question, self.parts.seed)
-        if self._ended_by_looking and estimate.guarantee not in SAFE:
-            estimate = replace(estimate, warnings=(*estimate.warnings, _ENDED_BY_LOOKING))
-        return estimate
+        return replace(estimate, warnings=(*estimate.warnings, *after_looks(self, estimate)))
 
     def region(
         self,
@@ -217,7 +207,18 @@ class Study:
             compares = getattr(wanted, "by", "") is None
             wanted = replace(wanted, by=by) if compares else PerGroup(wanted, by)  # type: ignore[type-var]
         bound = wanted.bind(self.pool)
-        return bound, bound == self.measure
+        return bound, bound == self.measure or bound in parts_of(self.measure)
+
+    def _effective_for_its_own(self, other: Measure) -> float:
+        """Effective labels for what the labels were chosen for, to hold those for another measure against.
+
+        0 where there is nothing to compare: labels chosen for this too, or for no measure. Of several
+        coordinates together the number is another one, that of the weights alone.
+        """
+        aims, own = self.design.aims(self.measure), parts_of(self.measure)
+        if not aims or other in aims or any(one.m > 1 for one in (other, *own)):
+            return 0.0
+        return min(effective_labels(self.case(one)) for one in own[:_FEW_PARTS])
 
     def add_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> None:
         """Put one more system on the same items and the same labels, for instance a new model version.
@@ -259,14 +260,9 @@ class Study:
         curves; with ``allow_unsafe=True``, at the ordinary one; or at ``interval``.
         """
         estimate = look(self, rule, allow_unsafe, _resolved(Interval, interval))  # type: ignore[type-abstract]
-        corrections = self.state.ledger.corrections
-        if not self._history:
-            self._corrections_before = corrections
-        elif corrections - self._corrections_before > _MANY_CORRECTED * estimate.n_labels:
-            estimate = replace(estimate, warnings=(*estimate.warnings, _CORRECTED))
         self._history.append(estimate)
         decision = rule.check(self._history)
-        self._ended_by_looking |= decision.stop and rule.peeks
+        remember(self.state, rule, decision, estimate)
         return decision
 
     # ---- what there is ---------------------------------------------------------------------------
@@ -390,7 +386,7 @@ class Study:
         ``probability`` is what the design recorded when it asked: the chance of the item's inclusion in its
         round, or of one draw where draws are one by one; by strata (``auto``), the share of its cell that was
         asked so far. The weight is what the item counts for after all rounds, and so not always its inverse.
-        One row per labelled item, in the order asked; with a stochastic oracle, one per answer.
+        One row per labelled item, in the order drawn; with a stochastic oracle, one per answer.
         """
         self.state.catch_up()
         return labels_frame(self.state)
@@ -398,6 +394,7 @@ class Study:
     def _items(self, slots: Ints) -> list[Item]:
         """Items as an oracle sees them; why each was asked is said when somebody wants to know."""
         pool, state = self.pool, self.state
+        slots = handed_out(state, slots)
         rows = state.ledger.drawn("row", slots)
         return [
             Item(id, pool.payload_of(row), pool.cost_of(row), partial(_reason, state, slot))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sondage.errors import Conflict, InvalidInput
-from sondage.journal.base import Answer, Event, Journal, Lease, Record, Round
+from sondage.journal.base import Answer, Event, Journal, Lease, Look, Record, Round
 from sondage.types import Id
 
 NAME = "étude 1"
@@ -222,6 +222,7 @@ class JournalSuite:
             Answer(id=1, label=0, at=1.0),
             round_of(1),
             Lease(id="x", annotator="ann", until=1.5),
+            Look(rule="at 30 labels", stop=False, interval=None, at=0.25),
         ]
         journal.append(NAME, records[:4])
         journal.append(NAME, records[4:])
@@ -232,7 +233,9 @@ class JournalSuite:
         for start in range(0, 120, 20):
             journal.append(NAME, [Answer(id=k, label=k) for k in range(start, start + 20)])
         events = journal.events(NAME)
-        assert [event.record.id for event in events] == list(range(120))
+        assert [event.record.label for event in events if isinstance(event.record, Answer)] == list(
+            range(120)
+        )
         assert_same(journal.events(NAME, after=events[8].seq), events[9:])
         assert_same(journal.events(NAME, after=events[98].seq), events[99:])
 

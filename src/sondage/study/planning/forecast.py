@@ -48,6 +48,10 @@ class Forecast:
     spread: Floats
     """(D, m) variance of a single uniform draw."""
     quantiles: tuple[float, float, float]
+    interval: str = "normal"
+    """Name of the interval that is so wide."""
+    wider: float = np.nan
+    """How many times as wide the one is that a stop rule looks at, where worlds have told."""
 
     def by_design(self) -> Floats:
         """(B, 3, m) width, never wider with more labels."""

@@ -16,6 +16,7 @@ from sondage.streams import stream
 from sondage.study.budget import Cost
 from sondage.study.planning.forecast import QUANTILES, Forecast, Labels, Sampling, Three, labels_for, three
 from sondage.study.planning.formula import Formula, affordable
+from sondage.study.planning.looking import looking, wider_to_look_at
 from sondage.study.planning.possible import PILOT, Possible
 from sondage.study.planning.result import Goal, Plan
 from sondage.study.planning.wishes import by_worlds, checked_budgets, checked_goal, usual_numbers
@@ -91,6 +92,7 @@ def _simulated(
     each = worlds.each()
     width: list[Floats] = []
     cost: list[float] = []
+    wider = np.nan
     with Progress("planning", total=draws * len(numbers)) as progress:
         k = 0
         while k < len(numbers):
@@ -104,12 +106,16 @@ def _simulated(
             k += 1
             if k == len(numbers) and _wide_yet(width[-1], goal, numbers[-1], most):
                 numbers.append(min(2 * numbers[-1], most))
+            if np.isnan(wider) and (k == len(numbers) or _reached(width[-1], goal)):
+                wider = wider_to_look_at(state, each, width[-1], goal)
     return Forecast(
         np.array(numbers, dtype=np.int64),
         np.array(cost),
         np.array(width),
         worlds.uniform_spread(),
         QUANTILES,
+        worlds.interval,
+        wider,
     )
 
 
@@ -124,6 +130,11 @@ def _worlds(state: StudyState, draws: int, seed: int) -> tuple[Units, list[Float
         possible = Possible.of_pool(parts.pool, parts.measure, state.ledger.seen, parts.seed)
         draws = affordable(parts.pool, draws)
     return possible.units, possible.weights(draws, stream(seed, "belief"))
+
+
+def _reached(width: Floats, goal: Goal | None) -> bool:
+    """Whether a goal is met in half of the worlds."""
+    return goal is not None and goal.target is not None and bool((np.median(width, 0) <= goal.target).all())
 
 
 def _wide_yet(width: Floats, goal: Goal | None, n: int, most: int) -> bool:
@@ -155,10 +166,14 @@ def _plan(state: StudyState, goal: Goal, sampling: Sampling, forecast: Forecast,
     uniform = sampling.width(forecast.spread, forecast.labels)
     uniform = three(uniform, forecast.quantiles, axis=1)
     each = np.minimum(sampling.needed(forecast.spread[None], forecast.width), N)
-    needed = needed_uniform = needed_cost = None
+    needed = needed_uniform = needed_cost = needed_looking = None
+    looks_at, times = looking(state, forecast, sampling.level)
+    wider = float(np.median(times))
+    if goal.width is not None and np.isfinite(wider):
+        seen = np.minimum(width * times[:, None, None], sampling.whole)
+        needed_looking = _needed(goal.width, sampling, forecast, seen, N)[0]
     if goal.target is not None:
-        found = _needed(goal.target, sampling, forecast, width, N)
-        needed, needed_uniform = found
+        needed, needed_uniform = _needed(goal.target, sampling, forecast, width, N)
         at = [state.ledger.asked, *forecast.labels.tolist(), N]
         spent = [state.spent, *forecast.cost.tolist(), float(costs @ state.units.size)]
         needed_cost = Three(*(np.inf if n is None else float(np.interp(n, at, spent)) for n in needed))
@@ -180,6 +195,10 @@ def _plan(state: StudyState, goal: Goal, sampling: Sampling, forecast: Forecast,
         needed=needed,
         needed_cost=needed_cost,
         needed_uniform=needed_uniform,
+        interval=forecast.interval,
+        looks_at=looks_at,
+        wider=wider,
+        needed_looking=needed_looking,
         notes=tuple(_notes(state, simulated, forecast, needed)),
     )
 

@@ -61,7 +61,9 @@ class Plan:
     (``n_labels``). ``n_uniform`` is (B, m) how many a uniform sample would need for the expected width.
     ``needed`` is how many labels the goal takes, ``needed_uniform`` how many of a uniform sample, each three
     numbers; None where the whole pool is not enough. With several coordinates it takes all of them.
-    ``how`` is ``"simulated"`` or ``"formula"``.
+    ``how`` is ``"simulated"`` or ``"formula"``. All widths are of ``interval``, at a number of labels fixed
+    beforehand. A stop rule looks at another, ``looks_at``, that is about ``wider`` times as wide;
+    ``needed_looking`` is how many labels it takes until that one is narrow enough.
     """
 
     names: tuple[str, ...]
@@ -82,6 +84,10 @@ class Plan:
     needed_cost: Three | None
     needed_uniform: Labels | None
     notes: tuple[str, ...]
+    interval: str = "normal"
+    looks_at: str = ""
+    wider: float = np.nan
+    needed_looking: Labels | None = None
 
     @property
     def detects(self) -> Floats:
@@ -142,6 +148,10 @@ class Plan:
             "needed": None if self.needed is None else self.needed._asdict(),
             "needed_cost": None if self.needed_cost is None else self.needed_cost._asdict(),
             "needed_uniform": None if self.needed_uniform is None else self.needed_uniform._asdict(),
+            "interval": self.interval,
+            "looks_at": self.looks_at or None,
+            "wider": float(self.wider) if np.isfinite(self.wider) else None,
+            "needed_looking": None if self.needed_looking is None else self.needed_looking._asdict(),
             "notes": list(self.notes),
         }
 
@@ -175,18 +185,35 @@ class Plan:
     def _sentences(self) -> list[str]:
         level = f"{100 * self.confidence_level:g} %"
         widest = " of the widest coordinate" if len(self.names) > 1 else ""
-        said = [f"widths of the {level} interval{widest}, from end to end; uniform: the one expected"]
+        said = [
+            f"widths of the {level} interval {self.interval!r}{widest}, from end to end, for a number of "
+            "labels fixed beforehand; uniform: the one expected"
+        ]
         if self.n_labels:
             said.append(f"{self.n_labels:,} items were asked already, and count")
         if self.needed is None:
-            return said
+            return [*said, self._looking()]
         line = f"{self.goal}: {_said(self.needed)}"
         if self.needed_cost is not None and self.costs_differ and np.isfinite(self.needed_cost.expected):
             line += f", at a cost of about {rounded(self.needed_cost.expected):,}"
         said.append(line)
         assert self.needed_uniform is not None
         said.append(f"a uniform sample would need {_said(self.needed_uniform)}")
-        return said
+        return [*said, self._looking()]
+
+    def _looking(self) -> str:
+        """What it costs to look and stop, where that can be done."""
+        if not self.looks_at:
+            return (
+                "these intervals do not allow for looking: fix the number of labels beforehand, or use "
+                "design='auto' or 'auto-audit' with a stop rule"
+            )
+        seen = f"a stop rule looks at the interval {self.looks_at!r}, which allows for that"
+        if np.isfinite(self.wider):
+            seen += f" and is about {self.wider:.1f} times as wide"
+        if self.needed_looking is None:
+            return f"{seen}: it stops later than these widths say"
+        return f"{seen}: with stop=Width({self.goal.width:g}) expect {_said(self.needed_looking)}"
 
 
 def _aligned(head: list[str], rows: list[list[str]]) -> list[str]:

@@ -18,6 +18,7 @@ from sondage.designs.influence import item_spread
 from sondage.estimators import Case, Sample, estimate_totals
 from sondage.estimators.linear import for_population
 from sondage.estimators.sample import ANSWERED, OPEN, RoundInfo
+from sondage.intervals.base import Interval
 from sondage.intervals.posterior import PosteriorInterval
 from sondage.measures.base import Measure
 from sondage.objective import EstimateAll
@@ -52,7 +53,7 @@ class Worlds:
         seed: int,
     ) -> None:
         self.state, self.cells, self.weights = state, cells, weights
-        self.level, self.seed = level, seed
+        self.level, self.seed, self.interval = level, seed, ""
         problem = state.problem()
         self.problem = replace(problem, left=float(most - state.ledger.asked))
         self.case = state.case(state.parts.measure)
@@ -135,8 +136,8 @@ class World:
             self.label = np.concatenate([self.label, self._labels(rows)])
             self._learn()
 
-    def widths(self) -> Floats:
-        """(m,) width of the interval that the study would give now."""
+    def widths(self, interval: Interval | None = None) -> Floats:
+        """(m,) width of the interval that the study would give now, or of another."""
         worlds = self.worlds
         case: Case = replace(worlds.case, sample=self._sample())
         measure = case.measure
@@ -146,9 +147,13 @@ class World:
             totals = for_population(totals, len(case.pool))
         if not totals.given:
             return whole
-        interval = default_interval(measure, totals)
-        if isinstance(interval, PosteriorInterval):  # noise of a single interval is averaged over worlds
-            interval = replace(interval, replicates=max(_REPLICATES, int(_TAIL / (1.0 - worlds.level))))
+        if interval is None:
+            interval = default_interval(measure, totals)
+            if isinstance(interval, PosteriorInterval):  # noise of a single interval is averaged over worlds
+                interval = replace(interval, replicates=max(_REPLICATES, int(_TAIL / (1.0 - worlds.level))))
+            worlds.interval = interval.alias
+        elif interval.refuses(totals, measure):
+            return np.full(measure.m, np.nan)
         # Without labels of its own a world is the study as it is: one interval, not one for each.
         source = stream(worlds.seed, "interval", self.number if len(self.row) else 0)
         low, high = interval(totals, measure, worlds.level, source)
