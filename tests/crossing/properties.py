@@ -72,11 +72,12 @@ def every_property(studies: Studies | Refused) -> list[str]:
     )
     if isinstance(studies, Refused):
         checks = (refusal_names_a_way_out,)
-    return [
-        f"{studies.combination}: {check.__name__.replace('_', ' ')}: {said}"
-        for check in checks
-        for said in check(studies)
-    ]
+    return [f"{studies.combination}: {name_of(check)}: {said}" for check in checks for said in check(studies)]
+
+
+def name_of(check: Callable[..., object]) -> str:
+    """A property in words."""
+    return check.__name__.replace("_", " ")
 
 
 def refusal_names_a_way_out(refused: Refused) -> Iterator[str]:
@@ -89,44 +90,42 @@ def refusal_names_a_way_out(refused: Refused) -> Iterator[str]:
 
 def well_formed(studies: Studies) -> Iterator[str]:
     """Every estimate of every study, and the first by every interval and estimator that serves it."""
+    asked = [(f"study {n}{by(way)}", one) for way, rows in studies.rows.items() for n, one in enumerate(rows)]
+    asked += [(f"study 0{by(way)}", one) for way, one in studies.other.items()]
+    return all_malformed(asked, studies.aim, studies.truth)
+
+
+def all_malformed(asked: Sequence[tuple[str, Answer]], measure: Measure, truth: np.ndarray) -> Iterator[str]:
+    """What is wrong with any of some estimates, with the numbers of the first that shows it."""
     found: dict[str, list[str]] = {}
-    for asked, rows in studies.rows.items():
-        for number, one in enumerate(rows):
-            for said in malformed(one, studies.range, studies.truth):
-                found.setdefault(said, []).append(f"study {number} {asked}".strip())
-    for asked, one in studies.other.items():
-        for said in malformed(one, studies.range, studies.truth):
-            found.setdefault(said, []).append(asked)
-    for said, where in found.items():
-        yield f"{studies.aim.names[0]}: {said} ({', '.join(where)})"
+    for where, one in asked:
+        for what, numbers in malformed(one, measure, truth):
+            found.setdefault(what, []).append(f"{numbers} in {where}")
+    for what, seen in found.items():
+        yield f"{what}: {seen[0]}" + (f" and {len(seen) - 1} more estimates" if len(seen) > 1 else "")
 
 
-def malformed(
-    one: Answer, span: tuple[np.ndarray, np.ndarray], truth: np.ndarray | None = None
-) -> Iterator[str]:
-    """What is wrong with an estimate by itself: nan without a reason, ends out of place, a point off the truth."""
-    numbers = np.stack([one.value, one.low, one.high])
-    lost = np.isnan(numbers)
-    if (~one.defined).any() and not one.why:
-        yield f"undefined ({shown(one.value)}) without a why"
-    if (lost != ~one.defined).any():
-        yield f"defined {one.defined.tolist()}, but value, low, high = {shown(numbers)}"
-    if np.isnan(one.std_error[one.defined]).any():
-        yield f"a standard error is nan: {shown(one.std_error)}"
-    told = ~lost.any(axis=0)
-    value, low, high = numbers[:, told]
-    least, most = (np.broadcast_to(end, one.value.shape)[told] for end in span)
-    slack = SLACK * (1 + np.abs(value))
-    outside = (value < low - slack) | (value > high + slack)
-    if outside.any():
-        yield f"values outside their intervals: {shown(numbers[:, told][:, outside])}"
-    beyond = (numbers[:, told] < least - slack) | (numbers[:, told] > most + slack)
-    if beyond.any():
-        yield f"beyond the range {shown(span)}: {shown(numbers[:, told][:, beyond.any(axis=0)])}"
-    if truth is not None:
-        point = (high - low <= slack) & (np.abs(value - truth[told]) > 1e-6)
-        if point.any():
-            yield f"an interval without width at {shown(value[point])}, truth {shown(truth[told][point])}"
+def malformed(one: Answer, measure: Measure, truth: np.ndarray) -> Iterator[tuple[str, str]]:
+    """What is wrong with the coordinates of an estimate by themselves, and the numbers."""
+    least, most = measure.range
+    for k, (value, low, high) in enumerate(zip(one.value, one.low, one.high, strict=True)):
+        slack = SLACK * (1 + abs(value))
+        wrong = {
+            "undefined without a why": not one.defined[k] and not one.why,
+            "a number where it is undefined": not one.defined[k] and not np.isnan([value, low, high]).all(),
+            "nan where it is defined": one.defined[k]
+            and np.isnan([value, low, high, one.std_error[k]]).any(),
+            "value outside its interval": value < low - slack or value > high + slack,
+            "beyond its range": min(value, low) < least[k] - slack or max(value, high) > most[k] + slack,
+            "no width at a wrong value": high - low <= slack and abs(value - truth[k]) > 1e-6,
+        }
+        for what, so in wrong.items():
+            if so:
+                numbers = f"{shown([value, low, high])}, standard error {one.std_error[k]:.5g}"
+                yield (
+                    f"{measure.names[k]}: {what}",
+                    f"{numbers}, truth {truth[k]:.5g} ({one.why or 'defined'})",
+                )
 
 
 # ---- of many studies -----------------------------------------------------------------------------
@@ -148,10 +147,10 @@ def errors_of(studies: Studies, asked: str, k: int) -> tuple[np.ndarray, float]:
     """
     value = studies.column(asked, "value")[:, k]
     width = studies.column(asked, "high")[:, k] - studies.column(asked, "low")[:, k]
-    there = ~np.isnan(value) & ~np.isnan(width)
+    there, finite = ~np.isnan(value), width[np.isfinite(width)]
     if there.sum() < 5 or np.isnan(studies.truth[k]):
         return np.empty(0), 0.0
-    return value[there] - studies.truth[k], max(value[there].std(ddof=1), width[there].mean() / 4)
+    return value[there] - studies.truth[k], max(value[there].std(ddof=1), finite.sum() / 4 / len(width))
 
 
 def allowance(studies: Studies) -> float:
@@ -235,8 +234,8 @@ def alone_or_in_a_list(studies: Studies) -> Iterator[str]:
                 yield f"{name}: {said} in a list of {len(asked)} measures"
         start += bound.m
         if number:  # another measure than the study's own
-            for said in malformed(mine, bound.range, truth_of(studies, bound)):
-                yield f"{bound.names[0]}: {said}"
+            for what, numbers in malformed(mine, bound, truth_of(studies, bound)):
+                yield f"{what}: {numbers}"
 
 
 def coordinate_or_alone(studies: Studies) -> Iterator[str]:
@@ -303,16 +302,16 @@ def _biased_together(many: Sequence[Studies]) -> Iterator[str]:
 
 
 def _short_together(many: Sequence[Studies]) -> Iterator[str]:
-    counts: dict[str, np.ndarray] = {}
+    counts: dict[str, list[tuple[int, int]]] = {}
     for one in many:
         for asked in one.rows:
-            low, high = one.column(asked, "low"), one.column(asked, "high")
-            found = np.array([covered(low[:, k], high[:, k], truth) for k, truth in enumerate(one.truth)])
-            counts[asked] = counts.get(asked, np.zeros(2)) + found[found[:, 1] > 0][:1].sum(axis=0)
-    for asked, (hit, n) in counts.items():
+            low, high = one.column(asked, "low")[:, 0], one.column(asked, "high")[:, 0]
+            counts.setdefault(asked, []).append(covered(low, high, one.truth[0]))
+    for asked, found in counts.items():
+        hit, n = (sum(column) for column in zip(*found, strict=True))
         if n and bdtr(hit, n, promised(asked)) < ALARM:
-            seen = f"{hit:g} of {n:g} intervals hold the truth ({promised(asked):g} asked)"
-            yield f"{len(many)} combinations of {named(many)} together: covers: {asked or 'default'}: {seen}"
+            seen = f"{hit} of {n} intervals hold the truth ({promised(asked):g} asked)"
+            yield f"{len(found)} combinations of {named(many)} together: covers: {asked or 'default'}: {seen}"
 
 
 def named(many: Sequence[Studies]) -> str:

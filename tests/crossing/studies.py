@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -37,7 +38,6 @@ class Studies:
     labelled: Labelled
     aim: Measure
     truth: np.ndarray
-    range: tuple[np.ndarray, np.ndarray]
     means: bool
     """Whether the aim is plain means of losses, and no ratio of them."""
     rows: dict[str, list[Answer]] = field(default_factory=dict)
@@ -86,14 +86,17 @@ def new_study(combination: Combination, seed: int, design: str | None = None) ->
     )
 
 
-def label(study: Study, labels: dict[Any, Any], n: int) -> int:
-    """One round, answered in full; how many items it had."""
+def label(study: Study, labels: dict[Any, Any], n: int, missing: str = "") -> None:
+    """One round, answered in full; or with a quarter of its items, at random, refused or left open."""
     asked = [item.id for item in study.ask(n)]
-    study.tell({id: labels[id] for id in asked})
-    return len(asked)
+    lost = np.random.default_rng([study.parts.seed % 2**32, study.n_labels]).random(len(asked)) < 0.25
+    told = {id: labels[id] for id, gone in zip(asked, lost, strict=True) if not (missing and gone)}
+    if missing == "refused":
+        told |= {id: sd.CANNOT_TELL for id in asked if id not in told}
+    study.tell(told)
 
 
-def run(combination: Combination, repeats: int) -> Studies | Refused:
+def run(combination: Combination, repeats: int, missing: str = "") -> Studies | Refused:
     """Studies of a combination from the first label to the last."""
     labelled = labelled_pool(*combination.pool)
     try:
@@ -106,12 +109,11 @@ def run(combination: Combination, repeats: int) -> Studies | Refused:
         labelled,
         bound,
         pool_value(bound, labelled.pool, labelled.y),
-        bound.range,
         combination.aim != "groups" and _is_mean(bound),
     )
     other: dict[str, Any] = {}
     for number in range(repeats):
-        study = labelled_study(combination, number)
+        study = labelled_study(combination, number, missing=missing)
         found.rows.setdefault("", []).append(answer(study))
         if number == 0:
             found.study, served = study, list(ways(study))
@@ -119,31 +121,34 @@ def run(combination: Combination, repeats: int) -> Studies | Refused:
             name, how, _ = served[combination.turn // 3 % len(served)]
             other = {name: how}
         for name, how in other.items():
-            found.rows.setdefault(name, []).append(answer(study, **how))
+            with suppress(NotSupported):  # a sample without plain counts, say
+                found.rows.setdefault(name, []).append(answer(study, **how))
     return found
 
 
-def labelled_study(combination: Combination, seed: int, design: str | None = None) -> Study:
+def labelled_study(
+    combination: Combination, seed: int, design: str | None = None, missing: str = ""
+) -> Study:
     """A study whose labels are all spent."""
     study = new_study(combination, seed, design)
     labels = labelled_pool(*combination.pool).labels
     for _ in range(ROUNDS):
         try:
-            label(study, labels, LABELS // ROUNDS)
+            label(study, labels, LABELS // ROUNDS, missing)
         except NothingLeft:
             break
     return study
 
 
-def to_the_end(combination: Combination) -> Study:
-    """A study with every label that its design asks for."""
+def to_the_end(combination: Combination, missing: str = "") -> Study:
+    """A study in which its design has asked all that it wants to."""
     labelled = labelled_pool(*combination.pool)
     study = sd.create_study(
         labelled.pool, aim_of(combination, labelled), design=combination.design, rng=combination.turn
     )
     for _ in range(1000):
         try:
-            label(study, labelled.labels, len(labelled.labels))
+            label(study, labelled.labels, len(labelled.labels), missing)
         except NothingLeft:
             return study
     raise AssertionError(f"{combination}: ask has not said NothingLeft in 1,000 rounds")
@@ -156,7 +161,8 @@ def ways(study: Study, measure: Measure | None = None) -> Iterator[tuple[str, di
     choices += [{"estimator": name} for name, one in Estimator.catalogue().items() if kinds <= set(one.kinds)]
     for how in choices:
         try:
-            yield "".join(how.values()), how, answer(study, measure, **how)
+            name = how.get("interval") or f"estimator {how['estimator']}"
+            yield name, how, answer(study, measure, **how)
         except NotSupported:  # with a reason, which the suites of intervals and estimators look at
             continue
 
