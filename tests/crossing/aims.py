@@ -63,7 +63,8 @@ def of_systems(combination: Combination, labelled: Labelled) -> list[Any]:
     """Two systems against each other, and each system's own value."""
     names = SYSTEMS[: combination.systems]
     found: list[Any] = []
-    for one in _simple(combination, labelled):
+    simple = ("mae", "rmse") if combination.labels == "numbers" else _simple(combination, labelled)
+    for one in simple:
         found += [Difference(one, "a", "b"), Stack(tuple(for_system(resolve(one), name) for name in names))]
     return found
 

@@ -292,13 +292,16 @@ def together(many: Sequence[Studies]) -> list[str]:
 
 
 def _biased_together(many: Sequence[Studies]) -> Iterator[str]:
-    for allowed in sorted({allowance(one) for one in many}):
-        # The first coordinate: the others of a study are no further studies.
-        found = [errors_of(one, "", 0) for one in many if allowance(one) == allowed]
-        errors = [error / scale for error, scale in found if scale > 0]
+    """By measure, whose errors have one sign; its first coordinate, as the others are no further studies."""
+    found: dict[tuple[str, float], list[tuple[np.ndarray, float]]] = {}
+    for one in many:
+        key = one.aim.names[0].split(" of ")[0], allowance(one)
+        found.setdefault(key, []).append(errors_of(one, "", 0))
+    for (measure, allowed), pairs in found.items():
+        errors = [error / scale for error, scale in pairs if scale > 0]
         said = biased(np.concatenate(errors), 1.0, allowed) if errors else None
         if said:
-            yield f"{len(errors)} combinations of {named(many)} together: unbiased: {said}"
+            yield f"{len(errors)} combinations of {named(many)} together: unbiased: {measure}: {said}"
 
 
 def _short_together(many: Sequence[Studies]) -> Iterator[str]:
