@@ -299,7 +299,7 @@ def _biased_together(many: Sequence[Studies]) -> Iterator[str]:
         found.setdefault(key, []).append(errors_of(one, "", 0))
     for (measure, allowed), pairs in found.items():
         errors = [error / scale for error, scale in pairs if scale > 0]
-        said = biased(np.concatenate(errors), 1.0, allowed) if errors else None
+        said = biased(np.concatenate(errors), 1.0, allowed) if len(errors) > 1 else None
         if said:
             yield f"{len(errors)} combinations of {named(many)} together: unbiased: {measure}: {said}"
 
@@ -312,7 +312,7 @@ def _short_together(many: Sequence[Studies]) -> Iterator[str]:
             counts.setdefault(asked, []).append(covered(low, high, one.truth[0]))
     for asked, found in counts.items():
         hit, n = (sum(column) for column in zip(*found, strict=True))
-        if n and bdtr(hit, n, promised(asked)) < ALARM:
+        if len(found) > 1 and n and bdtr(hit, n, promised(asked)) < ALARM:
             seen = f"{hit} of {n} intervals hold the truth ({promised(asked):g} asked)"
             yield f"{len(found)} combinations of {named(many)} together: covers: {asked or 'default'}: {seen}"
 
