@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -77,7 +77,7 @@ class Labelled:
     """Their codes, in the order of the pool."""
 
 
-@cache
+@lru_cache(maxsize=32)
 def labelled_pool(labels: str, scores: str, systems: int, groups: str, turn: int) -> Labelled:
     """The pool of a combination; ids are numbers or text, and some pools have weights or costs."""
     rng = np.random.default_rng([turn, 17])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,9 @@ def complaints(combinations: Sequence[Combination], repeats: int) -> list[str]:
     for one in combinations:
         try:
             found = run(one, repeats)
-            if isinstance(found, Studies):
-                many.append(found)
             said += every_property(found)
+            if isinstance(found, Studies):
+                many.append(replace(found, study=None))  # numbers will do
         except Exception as error:  # raw errors are complaints too, and must not hide the others
             place = traceback.extract_tb(error.__traceback__)[-1]
             said.append(f"{one}: {type(error).__name__} in {place.filename}:{place.lineno}: {error}")
