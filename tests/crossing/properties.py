@@ -36,8 +36,8 @@ SLACK = 1e-9
 BIAS = {"mean": 0.15, "ratio": 0.35, "worst": 1.5}
 """Standard deviations of a study that its mean may be off: ratios have a bias in 1/n, the least of several
 estimates has one by being the least."""
-BELIEVES = {"auto": 0.35, "error-curve": 0.35}
-"""What an estimate that leans on a belief may be off beside that."""
+BELIEF = 0.35
+"""What an estimate that leans on a belief (guarantee ``posterior``) may be off beside that."""
 SHORT = 0.07
 """Coverage that 40 labels of 100 items may lack; a ``uniform`` guarantee lacks none."""
 ROUGH = {"wald": 0.15, "t": 0.12, "bootstrap": 0.15, "empirical-likelihood": 0.12, "scheffe": 0.12}
@@ -158,7 +158,7 @@ def allowance(studies: Studies) -> float:
     """Standard deviations that the mean of a combination's estimates may be off."""
     worst = studies.aim.alias == "worst_group"
     kind = "worst" if worst else "mean" if studies.means else "ratio"
-    return BIAS[kind] + BELIEVES.get(studies.combination.design, 0.0)
+    return BIAS[kind] + (BELIEF if studies.rows[""][0].guarantee == "posterior" else 0.0)
 
 
 def biased(error: np.ndarray, scale: float, allowed: float) -> str | None:
@@ -176,7 +176,7 @@ def biased(error: np.ndarray, scale: float, allowed: float) -> str | None:
 def covers(studies: Studies) -> Iterator[str]:
     for asked in studies.rows:
         low, high = studies.column(asked, "low"), studies.column(asked, "high")
-        promise = promised(asked)
+        promise = promised(studies, asked)
         for k, truth in enumerate(studies.truth):
             hit, n = covered(low[:, k], high[:, k], truth)
             if n and bdtr(hit, n, promise) < ALARM:
@@ -184,10 +184,10 @@ def covers(studies: Studies) -> Iterator[str]:
                 yield f"{name}: {hit} of {n} intervals hold {truth:.4f} ({promise:g} asked)"
 
 
-def promised(asked: str) -> float:
+def promised(studies: Studies, asked: str) -> float:
     """The coverage asked of a way of asking."""
-    exact = asked in ("sequence", "box-sequence", "clopper-pearson")
-    return LEVEL - (0.0 if exact else ROUGH.get(asked, SHORT))
+    uniform = any(one.guarantee == "uniform" for one in studies.rows[asked])
+    return LEVEL - (0.0 if uniform else ROUGH.get(asked, SHORT))
 
 
 def covered(low: np.ndarray, high: np.ndarray, truth: float) -> tuple[int, int]:
@@ -306,15 +306,16 @@ def _biased_together(many: Sequence[Studies]) -> Iterator[str]:
 
 
 def _short_together(many: Sequence[Studies]) -> Iterator[str]:
-    counts: dict[str, list[tuple[int, int]]] = {}
+    counts: dict[tuple[str, float], list[tuple[int, int]]] = {}
     for one in many:
         for asked in one.rows:
             low, high = one.column(asked, "low")[:, 0], one.column(asked, "high")[:, 0]
-            counts.setdefault(asked, []).append(covered(low, high, one.truth[0]))
-    for asked, found in counts.items():
+            key = asked, promised(one, asked)
+            counts.setdefault(key, []).append(covered(low, high, one.truth[0]))
+    for (asked, promise), found in counts.items():
         hit, n = (sum(column) for column in zip(*found, strict=True))
-        if len(found) > 1 and n and bdtr(hit, n, promised(asked)) < ALARM:
-            seen = f"{hit} of {n} intervals hold the truth ({promised(asked):g} asked)"
+        if len(found) > 1 and n and bdtr(hit, n, promise) < ALARM:
+            seen = f"{hit} of {n} intervals hold the truth ({promise:g} asked)"
             yield f"{len(found)} combinations of {named(many)} together: covers: {asked or 'default'}: {seen}"
 
 

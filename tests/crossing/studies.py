@@ -62,6 +62,7 @@ class Answer:
     std_error: np.ndarray
     defined: np.ndarray
     why: str | None
+    guarantee: str
 
 
 def answer(study: Study, measure: Any = None, **how: Any) -> Answer:
@@ -69,7 +70,7 @@ def answer(study: Study, measure: Any = None, **how: Any) -> Answer:
     found = study.estimate(measure, **how)
     numbers = (found.value, found.ci.low, found.ci.high, found.std_error)
     arrays = (np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in numbers)
-    return Answer(*arrays, np.atleast_1d(found.defined), found.why)
+    return Answer(*arrays, np.atleast_1d(found.defined), found.why, found.guarantee)
 
 
 def new_study(combination: Combination, seed: int, design: str | None = None) -> Study:
@@ -122,7 +123,8 @@ def run(combination: Combination, repeats: int, missing: str = "") -> Studies | 
             other = {name: how}
         for name, how in other.items():
             with suppress(NotSupported):  # a sample without plain counts, say
-                found.rows.setdefault(name, []).append(answer(study, **how))
+                one = answer(study, **how)
+                found.rows.setdefault(name, []).append(one)
     return found
 
 
