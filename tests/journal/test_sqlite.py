@@ -17,7 +17,7 @@ from typing import IO
 
 import pytest
 
-from sondage.errors import InvalidInput
+from sondage.errors import InvalidInput, JournalUnavailable
 from sondage.journal import Answer, Journal, SqliteJournal, open_journal
 from sondage.testing.journal import JournalSuite
 
@@ -160,8 +160,8 @@ def until_dead(lines: IO[str]) -> Iterator[str]:
 def test_every_commit_is_flushed_to_a_write_ahead_log(path: Path) -> None:
     for _ in range(2):  # a new handle and a second one on the same file
         with closing(SqliteJournal(path)) as journal:
-            assert journal._db.execute("PRAGMA synchronous").fetchone() == (2,)
-            assert journal._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert journal._file.db.execute("PRAGMA synchronous").fetchone() == (2,)
+            assert journal._file.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_append_is_committed_when_it_returns(path: Path) -> None:
@@ -174,12 +174,12 @@ def test_append_is_committed_when_it_returns(path: Path) -> None:
 def test_full_disk_writes_nothing_and_says_so(path: Path) -> None:
     with closing(SqliteJournal(path)) as journal:
         before = journal.append(NAME, [Answer(id=1, label="kept")])
-        (pages,) = journal._db.execute("PRAGMA page_count").fetchone()
-        journal._db.execute(f"PRAGMA max_page_count = {pages + 2}").fetchone()
-        with pytest.raises(sqlite3.OperationalError, match="full"):
+        (pages,) = journal._file.db.execute("PRAGMA page_count").fetchone()
+        journal._file.db.execute(f"PRAGMA max_page_count = {pages + 2}").fetchone()
+        with pytest.raises(JournalUnavailable, match="full"):
             journal.append(NAME, [Answer(id=k, label="x" * 5000) for k in range(20)])
         assert journal.events(NAME) == before
-        journal._db.execute("PRAGMA max_page_count = 1000000").fetchone()
+        journal._file.db.execute("PRAGMA max_page_count = 1000000").fetchone()
         after = journal.append(NAME, [Answer(id=2, label="next")], after=before[-1].seq)
         assert journal.events(NAME) == before + after
 
@@ -213,19 +213,19 @@ def test_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     newer = tmp_path / "newer.db"
     with closing(sqlite3.connect(newer)) as db:
         db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
-        db.execute("INSERT INTO meta VALUES ('schema', '2')")
+        db.execute("INSERT INTO meta VALUES ('schema', '3')")
         db.commit()
     with pytest.raises(InvalidInput, match="newer version") as caught:
         SqliteJournal(newer)
     assert repr(str(newer)) in str(caught.value)
     with closing(sqlite3.connect(newer)) as db:
         assert db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall() == [("meta",)]
-        assert db.execute("SELECT * FROM meta").fetchall() == [("schema", "2")]
+        assert db.execute("SELECT * FROM meta").fetchall() == [("schema", "3")]
 
 
 def test_own_schema_is_not_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("SELECT * FROM meta").fetchall() == [("schema", "1")]
+        assert db.execute("SELECT * FROM meta").fetchall() == [("schema", "2")]
     with closing(SqliteJournal(path)) as journal:
         assert journal.names() == [NAME]
 
