@@ -20,6 +20,7 @@ import pytest
 from sondage.errors import InvalidInput, JournalUnavailable
 from sondage.journal import Answer, Journal, SqliteJournal, open_journal
 from sondage.testing.journal import JournalSuite
+from sondage.testing.journal_base import Damage
 
 WRITERS = Path(__file__).with_name("writers.py")
 NAME = "study"
@@ -32,6 +33,28 @@ class TestSqliteJournal(JournalSuite):
 
     def reopen(self, journal: Journal, tmp_path: Path) -> SqliteJournal:
         return SqliteJournal(tmp_path / "journal.db")
+
+    def damage(self, tmp_path: Path, how: Damage) -> bool:
+        with closing(sqlite3.connect(tmp_path / "journal.db")) as db:
+            for statement in DAMAGES[how].split(";"):
+                db.execute(statement)
+            db.commit()
+        return True
+
+    def take_away(self, tmp_path: Path) -> bool:
+        (tmp_path / "journal.db").unlink()
+        return True
+
+
+DAMAGES: dict[Damage, str] = {
+    "removed": "DELETE FROM events WHERE study = 1 AND seq = 3",
+    "changed": "UPDATE events SET body = replace(body, '\"b\"', '\"c\"') WHERE study = 1 AND seq = 3",
+    "swapped": "UPDATE events SET seq = 7 - seq + 100 WHERE study = 1 AND seq IN (3, 4);"
+    "UPDATE events SET seq = seq - 100 WHERE seq > 100",
+    "cut": "DELETE FROM events WHERE study = 1 AND seq = 5",
+    "config": "UPDATE studies SET config = replace(config, '\"a\"', '\"c\"') WHERE number = 1",
+    "table": "UPDATE tables SET body = zeroblob(16)",
+}
 
 
 @pytest.fixture

@@ -51,9 +51,8 @@ class SqliteFile:
             if self.read_only:
                 self._connect_to_read()
         except sqlite3.DatabaseError as error:
-            raise InvalidInput(
-                f"storage: {str(self.path)!r} cannot be opened as a journal ({error})"
-            ) from error
+            kind = DamagedJournal if _code(error) == sqlite3.SQLITE_CORRUPT else InvalidInput
+            raise kind(f"storage: {str(self.path)!r} cannot be opened as a journal ({error})") from error
         self._pid, self._identity = os.getpid(), _identity(self.path)
 
     def _connect(self, mode: str) -> None:
@@ -64,6 +63,8 @@ class SqliteFile:
             isolation_level=None,
             check_same_thread=False,  # the mutex sees to it that threads take turns
         )
+        # Text that is damaged has to get as far as the chain, which knows what it was.
+        self.db.text_factory = lambda data: data.decode(errors="replace")
         try:
             self.db.execute("PRAGMA synchronous = FULL")
         except sqlite3.Error:
@@ -199,7 +200,7 @@ class SqliteFile:
             raise JournalUnavailable(f"{str(self.path)!r}: {error}: load the study again") from error
         except sqlite3.Error as error:
             code, file = _code(error), repr(str(self.path))
-            if code in _CORRUPT or code is None:  # no code: text that cannot be decoded
+            if code in _CORRUPT:
                 raise DamagedJournal(
                     f"{file} is damaged ({error}): take a copy of it from before the damage"
                 ) from error
