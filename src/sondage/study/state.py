@@ -68,8 +68,9 @@ class StudyState:
 
     def catch_up(self) -> None:
         """Take in what the journal has and we do not: after loading, or from other processes."""
-        for seq, record in self.journal.events(self.name, self.ledger.seq):
-            self._apply(seq, record)
+        with self.mutex:
+            for seq, record in self.journal.events(self.name, self.ledger.seq):
+                self._apply(seq, record)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -83,11 +84,12 @@ class StudyState:
 
     def append(self, records: Sequence[Record], after: int | None = None) -> None:
         """Write records, durably, and only then take them in."""
-        for seq, record in self.journal.append(self.name, records, after):
-            if seq == self.ledger.seq + 1:
-                self._apply(seq, record)
-            else:
-                self.catch_up()
+        with self.mutex:
+            for seq, record in self.journal.append(self.name, records, after):
+                if seq == self.ledger.seq + 1:
+                    self._apply(seq, record)
+                else:
+                    self.catch_up()
 
     def _apply(self, seq: int, record: Record) -> None:
         if isinstance(record, Round):
