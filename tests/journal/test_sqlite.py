@@ -15,9 +15,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
 
+import numpy as np
 import pytest
 
-from sondage.errors import InvalidInput, JournalUnavailable
+from sondage.errors import DamagedJournal, InvalidInput, JournalUnavailable
 from sondage.journal import Answer, Journal, SqliteJournal, open_journal
 from sondage.testing.journal import JournalSuite
 from sondage.testing.journal_base import Damage
@@ -253,6 +254,73 @@ def test_own_schema_is_not_refused(path: Path) -> None:
         assert journal.names() == [NAME]
 
 
+OLD_SCHEMA = """
+CREATE TABLE old.meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+INSERT INTO old.meta VALUES ('schema', '1');
+CREATE TABLE old.studies (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, config TEXT NOT NULL);
+INSERT INTO old.studies SELECT number, name, config FROM studies;
+CREATE TABLE old.events (
+    study INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (study, seq)
+) WITHOUT ROWID;
+INSERT INTO old.events SELECT study, seq, kind, body FROM events;
+CREATE TABLE old.tables (
+    study INTEGER NOT NULL, digest TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (study, digest)
+) WITHOUT ROWID;
+INSERT INTO old.tables SELECT study, digest, body FROM tables
+"""
+
+
+@pytest.fixture
+def old(path: Path, tmp_path: Path) -> Path:
+    """A file as the first version wrote them, without a chain."""
+    with closing(SqliteJournal(path)) as journal:
+        journal.append(NAME, [Answer(id=k, label=k) for k in range(5)])
+        journal.put_table(NAME, "d", np.array([0.25, 0.75]))
+    made = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"ATTACH '{made}' AS old")
+        for statement in OLD_SCHEMA.split(";"):
+            db.execute(statement)
+        db.commit()
+    return made
+
+
+def test_a_file_from_before_the_chain_gets_one(old: Path, path: Path) -> None:
+    with closing(SqliteJournal(old)) as journal, closing(SqliteJournal(path)) as new:
+        assert journal.names() == new.names()
+        assert journal.config(NAME) == new.config(NAME)
+        assert journal.events(NAME) == new.events(NAME)
+        assert journal.table(NAME, "d").tolist() == [0.25, 0.75]
+        journal.append(NAME, [Answer(id=5, label=5)], after=5)
+    with closing(sqlite3.connect(old)) as db:
+        db.execute("DELETE FROM events WHERE seq = 2")
+        db.commit()
+    with closing(SqliteJournal(old)) as journal, pytest.raises(DamagedJournal, match="event 2 is missing"):
+        journal.events(NAME)
+
+
+def test_a_gap_in_a_file_from_before_the_chain_is_not_sealed(old: Path) -> None:
+    with closing(sqlite3.connect(old)) as db:
+        db.execute("DELETE FROM events WHERE seq = 2")
+        db.commit()
+    for _ in range(2):
+        with pytest.raises(DamagedJournal, match="event 2 is missing"):
+            SqliteJournal(old)
+
+
+def test_a_file_from_before_the_chain_that_can_only_be_read(old: Path) -> None:
+    with pytest.raises(JournalUnavailable, match="older version"):
+        SqliteJournal(old, read_only=True)
+
+
+def test_an_empty_file_that_can_only_be_read(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    with pytest.raises(InvalidInput, match="holds no studies"):
+        SqliteJournal(empty, read_only=True)
+
+
 # Addresses
 
 
@@ -260,6 +328,15 @@ def test_address_opens_the_file(path: Path) -> None:
     with closing(open_journal(f"sqlite:///{path}")) as journal:
         assert journal.names() == [NAME]
         assert open_journal(journal) is journal
+
+
+def test_address_of_a_file_to_read(path: Path, tmp_path: Path) -> None:
+    with closing(open_journal(f"sqlite:///{path}?mode=ro")) as journal:
+        assert journal.names() == [NAME]
+        with pytest.raises(JournalUnavailable, match="can only be read"):
+            journal.create("other", {})
+    with pytest.raises(InvalidInput, match="no file"):
+        open_journal(f"sqlite:///{tmp_path / 'none.db'}?mode=ro")
 
 
 @pytest.mark.parametrize("address", ["", "study.db", "sqlite:///", "postgres://host/db"])

@@ -33,6 +33,7 @@ class SqliteFile:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path, self.mutex = path, Mutex()
+        self.db: sqlite3.Connection
         self.read_only = read_only or _write_protected(path)
         self._queue = Queue(path.with_name(path.name + "-queue"))
         self._open()
@@ -51,6 +52,8 @@ class SqliteFile:
             if self.read_only:
                 self._connect_to_read()
         except sqlite3.DatabaseError as error:
+            if hasattr(self, "db"):
+                self.db.close()
             kind = DamagedJournal if _code(error) == sqlite3.SQLITE_CORRUPT else InvalidInput
             raise kind(f"storage: {str(self.path)!r} cannot be opened as a journal ({error})") from error
         self._pid, self._identity = os.getpid(), _identity(self.path)
@@ -65,11 +68,6 @@ class SqliteFile:
         )
         # Text that is damaged has to get as far as the chain, which knows what it was.
         self.db.text_factory = lambda data: data.decode(errors="replace")
-        try:
-            self.db.execute("PRAGMA synchronous = FULL")
-        except sqlite3.Error:
-            self.db.close()
-            raise
 
     def _connect_to_read(self) -> None:
         """Open without writing; where the log's index cannot be made either, as a file that nobody writes."""
@@ -80,6 +78,7 @@ class SqliteFile:
             log = self.path.with_name(self.path.name + "-wal")
             if _code(error) not in _NOT_WRITABLE or (log.exists() and log.stat().st_size):
                 raise
+            self.db.close()
             self._connect("ro&immutable=1")
 
     def _use_log(self) -> None:
@@ -88,6 +87,7 @@ class SqliteFile:
         while True:
             try:
                 self.db.execute("PRAGMA journal_mode = WAL")
+                self.db.execute("PRAGMA synchronous = FULL")
                 return
             except sqlite3.OperationalError as error:
                 if _code(error) not in _BUSY or time.monotonic() - started > _PATIENCE:
@@ -148,6 +148,7 @@ class SqliteFile:
         """A connection must not be used by a process that was forked off: it gets one of its own."""
         if self._pid != os.getpid():
             _inherited.append(self.db)
+            del self.db
             self._open()
 
     def _begin(self, meanwhile: Callable[[], object] | None) -> None:

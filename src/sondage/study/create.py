@@ -85,10 +85,7 @@ def create_study(
     """
     if not isinstance(pool, Pool):
         raise InvalidInput(f"pool= takes a Pool (see Pool.from_frame), not {type(pool).__name__}")
-    if oracle not in _ORACLES:
-        raise InvalidInput(f"oracle= must be one of {_ORACLES}, not {oracle!r}")
-    if target not in _TARGETS:
-        raise InvalidInput(f"target= must be one of {_TARGETS}, not {target!r}")
+    settings = _checked_settings(oracle, target, budget, confidence_level)
     if objective is not None and not isinstance(objective, Objective):
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
     wanted = resolve(measure)
@@ -99,11 +96,8 @@ def create_study(
         measure=bound,
         design=chosen,
         objective=objective or EstimateAll(),
-        budget=budgets.checked(budget),
-        oracle=oracle,
-        target=target,
         seed=seed_from(rng),
-        confidence_level=checked_level(confidence_level),
+        **settings,
     )
     config = {
         "measure": wanted.config(),
@@ -179,6 +173,15 @@ def _parts_again(
     name: str, config: dict[str, Any], pool: Pool, measure: Measure | None, design: Design | None
 ) -> Parts:
     """What the study was put together from, out of its configuration and what was passed again."""
+    try:
+        settings = _checked_settings(
+            config["oracle"],
+            config["target"],
+            budgets.from_config(config["budget"]),
+            config["confidence_level"],
+        )
+    except InvalidInput as error:  # not the caller's: nobody but create_study wrote it
+        raise TypeError(str(error)) from None
     original = made_with(pool, config["pool"]["fingerprint"])
     if original.fingerprint != config["pool"]["fingerprint"]:
         raise PoolMismatch(
@@ -197,12 +200,23 @@ def _parts_again(
         measure=wanted.bind(original),
         design=_design_again(name, config["design"], design),
         objective=from_config(config["objective"]),
-        budget=budgets.from_config(config["budget"]),
-        oracle=config["oracle"],
-        target=config["target"],
         seed=int(config["seed"]),
-        confidence_level=config["confidence_level"],
+        **settings,
     )
+
+
+def _checked_settings(oracle: Any, target: Any, budget: Any, level: Any) -> dict[str, Any]:
+    """Settings that make sense, or an error."""
+    if oracle not in _ORACLES:
+        raise InvalidInput(f"oracle= must be one of {_ORACLES}, not {oracle!r}")
+    if target not in _TARGETS:
+        raise InvalidInput(f"target= must be one of {_TARGETS}, not {target!r}")
+    return {
+        "oracle": oracle,
+        "target": target,
+        "budget": budgets.checked(budget),
+        "confidence_level": checked_level(level),
+    }
 
 
 def _compare_versions(name: str, config: dict[str, Any]) -> str:
