@@ -76,8 +76,10 @@ class StudyState:
     def turn(self) -> Iterator[None]:
         """Nobody else writes between what we know in the block and what we append.
 
-        Taking in what others wrote is work, most of it done while whoever is before us still writes.
+        Taking in what others wrote is work, most of it done before we queue, or while whoever is before us
+        still writes.
         """
+        self.catch_up()
         with self.journal.turn(self.name, self.catch_up):
             self.catch_up()
             yield
