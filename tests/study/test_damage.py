@@ -152,6 +152,25 @@ def test_a_study_that_was_rolled_back_while_open_is_noticed(path: Path, pool: Po
     study.journal.close()
 
 
+def test_a_past_that_was_rewritten_while_open_is_noticed(path: Path, pool: Pool, tmp_path: Path) -> None:
+    study = load(path, pool)
+    other = tmp_path / "other.db"  # the same study, answered in another way, and further on
+    twin = sd.create_study(pool, "f1", design="ais", storage=f"sqlite:///{other}", rng=4, budget=60)
+    advance(twin, dict.fromkeys(pool.ids.tolist(), 1), ROUNDS + 1, BATCH)
+    twin.journal.close()
+    execute(
+        path,
+        f"ATTACH '{other}' AS other",
+        "DELETE FROM events",
+        "INSERT INTO events SELECT * FROM other.events",
+        "DELETE FROM studies",
+        "INSERT INTO studies SELECT * FROM other.studies",
+    )
+    with pytest.raises(DamagedJournal, match="event 24 is gone or another now"):
+        study.estimate()
+    study.journal.close()
+
+
 # ---- events that cannot be -----------------------------------------------------------------------
 
 

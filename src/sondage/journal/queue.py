@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+fcntl: Any
 try:
     import fcntl
 except ImportError:  # not on Windows: there nobody queues, and whoever looks at the right moment is next
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None
 
 
 class Queue:
@@ -27,15 +29,12 @@ class Queue:
     @contextmanager
     def first(self) -> Iterator[None]:
         """Wait until it is our turn, and be first in the queue to the end of the block."""
-        file = self._opened()
-        if file is None:
-            yield
-            return
-        fcntl.flock(file, fcntl.LOCK_EX)
+        file = self._locked()
         try:
             yield
         finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
+            if file is not None:
+                fcntl.flock(file, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Leave the file to others."""
@@ -43,13 +42,17 @@ class Queue:
             os.close(self._file)
         self._file = None
 
-    def _opened(self) -> int | None:
+    def _locked(self) -> int | None:
+        """The file, locked; None where that cannot be had, and nobody queues."""
         if self._pid != os.getpid():  # a fork would hold the lock together with its parent
             self.close()
             self._pid = os.getpid()
-        if self._file is None and fcntl is not None:
-            try:
+        if fcntl is None:
+            return None
+        try:
+            if self._file is None:
                 self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
-            except OSError:
-                return None  # SQLite will say what is wrong with the folder
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        except OSError:
+            return None
         return self._file

@@ -139,9 +139,10 @@ class SqliteJournal(Journal):
             start = End(0, sealed)
             if 0 < after <= end.seq:
                 row = db.execute(query.format("="), (study, after)).fetchone()
-                if row is None:
-                    raise DamagedJournal(f"{self._where(name)}: event {after} is missing")
-                start = End(after, row[3])
+                start = End(after, "" if row is None else row[3])
+                known = self._known.get(name, start)
+                if row is None or (known.seq == after and known != start):
+                    raise DamagedJournal(f"{self._where(name)}: event {after} is gone or another now")
             found = events_of(
                 db.execute(query.format(">"), (study, start.seq)), start, end, self._where(name)
             )
@@ -155,7 +156,7 @@ class SqliteJournal(Journal):
         row = (study, digest, body, seal(digest, body))
         with self._file.mutex:
             if self._file.has_turn:
-                with self._file.reading() as db:
+                with self._file.reading() as db:  # in the transaction under way, which the append will commit
                     db.execute(insert, row)
             elif self.table(name, digest) is None:
                 with self._file.writing() as db:

@@ -141,7 +141,8 @@ class SqliteFile:
     def close(self) -> None:
         """Close the connection."""
         with self.mutex:
-            self.db.close()
+            if self._pid == os.getpid():
+                self.db.close()
             self._queue.close()
 
     def _own(self) -> None:
