@@ -16,7 +16,7 @@ from sondage.journal.queue import Queue
 
 _PATIENCE = 30.0
 """Seconds after which a file that others hold is given up."""
-_PAUSE = 0.001
+_PAUSE = 0.0003
 """Seconds between two tries of whoever is first in the queue for the write lock."""
 _CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_TOOBIG)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
