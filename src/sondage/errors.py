@@ -11,6 +11,10 @@ class InvalidInput(SondageError, ValueError):
     """A column, label or argument is not what it has to be."""
 
 
+class NameTaken(InvalidInput):
+    """There is a study of that name already."""
+
+
 class NotSupported(SondageError, ValueError):
     """The parts do not fit together (a design, a measure, an oracle, an interval)."""
 
@@ -36,6 +40,18 @@ class PoolMismatch(SondageError, ValueError):
 
 class Conflict(SondageError, RuntimeError):
     """Another process wrote this round first; the study reloads and draws again."""
+
+
+class DamagedJournal(SondageError, RuntimeError):
+    """What the journal holds is not what was written; the message names the event."""
+
+
+class JournalUnavailable(SondageError, OSError):
+    """The journal cannot be read or written now: its file is gone, busy or read-only, the disk is full."""
+
+
+class VersionMismatch(SondageError, RuntimeError):
+    """This version of the library would not read the study as the one that made it did."""
 
 
 class MissingExtra(SondageError, ImportError):

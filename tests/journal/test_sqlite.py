@@ -15,11 +15,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
 
+import numpy as np
 import pytest
 
-from sondage.errors import InvalidInput
+from sondage.errors import DamagedJournal, InvalidInput, JournalUnavailable
 from sondage.journal import Answer, Journal, SqliteJournal, open_journal
 from sondage.testing.journal import JournalSuite
+from sondage.testing.journal_base import Damage
 
 WRITERS = Path(__file__).with_name("writers.py")
 NAME = "study"
@@ -32,6 +34,28 @@ class TestSqliteJournal(JournalSuite):
 
     def reopen(self, journal: Journal, tmp_path: Path) -> SqliteJournal:
         return SqliteJournal(tmp_path / "journal.db")
+
+    def damage(self, tmp_path: Path, how: Damage) -> bool:
+        with closing(sqlite3.connect(tmp_path / "journal.db")) as db:
+            for statement in DAMAGES[how].split(";"):
+                db.execute(statement)
+            db.commit()
+        return True
+
+    def take_away(self, tmp_path: Path) -> bool:
+        (tmp_path / "journal.db").unlink()
+        return True
+
+
+DAMAGES: dict[Damage, str] = {
+    "removed": "DELETE FROM events WHERE study = 1 AND seq = 3",
+    "changed": "UPDATE events SET body = replace(body, '\"b\"', '\"c\"') WHERE study = 1 AND seq = 3",
+    "swapped": "UPDATE events SET seq = 7 - seq + 100 WHERE study = 1 AND seq IN (3, 4);"
+    "UPDATE events SET seq = seq - 100 WHERE seq > 100",
+    "cut": "DELETE FROM events WHERE study = 1 AND seq = 5",
+    "config": "UPDATE studies SET config = replace(config, '\"a\"', '\"c\"') WHERE number = 1",
+    "table": "UPDATE tables SET body = zeroblob(16)",
+}
 
 
 @pytest.fixture
@@ -160,8 +184,8 @@ def until_dead(lines: IO[str]) -> Iterator[str]:
 def test_every_commit_is_flushed_to_a_write_ahead_log(path: Path) -> None:
     for _ in range(2):  # a new handle and a second one on the same file
         with closing(SqliteJournal(path)) as journal:
-            assert journal._db.execute("PRAGMA synchronous").fetchone() == (2,)
-            assert journal._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert journal._file.db.execute("PRAGMA synchronous").fetchone() == (2,)
+            assert journal._file.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_append_is_committed_when_it_returns(path: Path) -> None:
@@ -174,12 +198,12 @@ def test_append_is_committed_when_it_returns(path: Path) -> None:
 def test_full_disk_writes_nothing_and_says_so(path: Path) -> None:
     with closing(SqliteJournal(path)) as journal:
         before = journal.append(NAME, [Answer(id=1, label="kept")])
-        (pages,) = journal._db.execute("PRAGMA page_count").fetchone()
-        journal._db.execute(f"PRAGMA max_page_count = {pages + 2}").fetchone()
-        with pytest.raises(sqlite3.OperationalError, match="full"):
+        (pages,) = journal._file.db.execute("PRAGMA page_count").fetchone()
+        journal._file.db.execute(f"PRAGMA max_page_count = {pages + 2}").fetchone()
+        with pytest.raises(JournalUnavailable, match="full"):
             journal.append(NAME, [Answer(id=k, label="x" * 5000) for k in range(20)])
         assert journal.events(NAME) == before
-        journal._db.execute("PRAGMA max_page_count = 1000000").fetchone()
+        journal._file.db.execute("PRAGMA max_page_count = 1000000").fetchone()
         after = journal.append(NAME, [Answer(id=2, label="next")], after=before[-1].seq)
         assert journal.events(NAME) == before + after
 
@@ -213,21 +237,88 @@ def test_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     newer = tmp_path / "newer.db"
     with closing(sqlite3.connect(newer)) as db:
         db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
-        db.execute("INSERT INTO meta VALUES ('schema', '2')")
+        db.execute("INSERT INTO meta VALUES ('schema', '3')")
         db.commit()
     with pytest.raises(InvalidInput, match="newer version") as caught:
         SqliteJournal(newer)
     assert repr(str(newer)) in str(caught.value)
     with closing(sqlite3.connect(newer)) as db:
         assert db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall() == [("meta",)]
-        assert db.execute("SELECT * FROM meta").fetchall() == [("schema", "2")]
+        assert db.execute("SELECT * FROM meta").fetchall() == [("schema", "3")]
 
 
 def test_own_schema_is_not_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("SELECT * FROM meta").fetchall() == [("schema", "1")]
+        assert db.execute("SELECT * FROM meta").fetchall() == [("schema", "2")]
     with closing(SqliteJournal(path)) as journal:
         assert journal.names() == [NAME]
+
+
+OLD_SCHEMA = """
+CREATE TABLE old.meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+INSERT INTO old.meta VALUES ('schema', '1');
+CREATE TABLE old.studies (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, config TEXT NOT NULL);
+INSERT INTO old.studies SELECT number, name, config FROM studies;
+CREATE TABLE old.events (
+    study INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (study, seq)
+) WITHOUT ROWID;
+INSERT INTO old.events SELECT study, seq, kind, body FROM events;
+CREATE TABLE old.tables (
+    study INTEGER NOT NULL, digest TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (study, digest)
+) WITHOUT ROWID;
+INSERT INTO old.tables SELECT study, digest, body FROM tables
+"""
+
+
+@pytest.fixture
+def old(path: Path, tmp_path: Path) -> Path:
+    """A file as the first version wrote them, without a chain."""
+    with closing(SqliteJournal(path)) as journal:
+        journal.append(NAME, [Answer(id=k, label=k) for k in range(5)])
+        journal.put_table(NAME, "d", np.array([0.25, 0.75]))
+    made = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"ATTACH '{made}' AS old")
+        for statement in OLD_SCHEMA.split(";"):
+            db.execute(statement)
+        db.commit()
+    return made
+
+
+def test_a_file_from_before_the_chain_gets_one(old: Path, path: Path) -> None:
+    with closing(SqliteJournal(old)) as journal, closing(SqliteJournal(path)) as new:
+        assert journal.names() == new.names()
+        assert journal.config(NAME) == new.config(NAME)
+        assert journal.events(NAME) == new.events(NAME)
+        assert journal.table(NAME, "d").tolist() == [0.25, 0.75]
+        journal.append(NAME, [Answer(id=5, label=5)], after=5)
+    with closing(sqlite3.connect(old)) as db:
+        db.execute("DELETE FROM events WHERE seq = 2")
+        db.commit()
+    with closing(SqliteJournal(old)) as journal, pytest.raises(DamagedJournal, match="event 2 is missing"):
+        journal.events(NAME)
+
+
+def test_a_gap_in_a_file_from_before_the_chain_is_not_sealed(old: Path) -> None:
+    with closing(sqlite3.connect(old)) as db:
+        db.execute("DELETE FROM events WHERE seq = 2")
+        db.commit()
+    for _ in range(2):
+        with pytest.raises(DamagedJournal, match="event 2 is missing"):
+            SqliteJournal(old)
+
+
+def test_a_file_from_before_the_chain_that_can_only_be_read(old: Path) -> None:
+    with pytest.raises(JournalUnavailable, match="older version"):
+        SqliteJournal(old, read_only=True)
+
+
+def test_an_empty_file_that_can_only_be_read(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    with pytest.raises(InvalidInput, match="holds no studies"):
+        SqliteJournal(empty, read_only=True)
 
 
 # Addresses
@@ -237,6 +328,15 @@ def test_address_opens_the_file(path: Path) -> None:
     with closing(open_journal(f"sqlite:///{path}")) as journal:
         assert journal.names() == [NAME]
         assert open_journal(journal) is journal
+
+
+def test_address_of_a_file_to_read(path: Path, tmp_path: Path) -> None:
+    with closing(open_journal(f"sqlite:///{path}?mode=ro")) as journal:
+        assert journal.names() == [NAME]
+        with pytest.raises(JournalUnavailable, match="can only be read"):
+            journal.create("other", {})
+    with pytest.raises(InvalidInput, match="no file"):
+        open_journal(f"sqlite:///{tmp_path / 'none.db'}?mode=ro")
 
 
 @pytest.mark.parametrize("address", ["", "study.db", "sqlite:///", "postgres://host/db"])

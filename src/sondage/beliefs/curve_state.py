@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sondage.beliefs.base import State
+from sondage.beliefs.base import Nodes, State
 from sondage.beliefs.curve_fit import CurveFit, sums_by
 from sondage.beliefs.ranks import Ranks
 from sondage.beliefs.uninformative import Uninformative, uninformative
@@ -34,6 +35,19 @@ class CurveState(State):
     """(U,) labels."""
     wrong: Floats
     """(U,) wrong predictions among them."""
+
+    def make_nodes_later(self, make: Callable[[Self], Nodes]) -> None:
+        """Work out the label weights when somebody looks: replayed rounds need little but the curves."""
+        object.__delattr__(self, "nodes")
+        object.__setattr__(self, "_make_nodes", make)
+
+    if not TYPE_CHECKING:  # the name of every attribute would pass
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "nodes" or "_make_nodes" not in self.__dict__:
+                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+            object.__setattr__(self, "nodes", self._make_nodes(self))
+            return self.nodes
 
     def first(self) -> Self:
         """The curves before any label."""

@@ -144,12 +144,13 @@ class ErrorCurve(Belief):
 
     def _fitted(self, state: CurveState, n: Floats, wrong: Floats, split: Floats) -> CurveState:
         curve = state.curve.curves.fit(n, wrong, state.curve.theta)
-        moved = replace(state, curve=curve, n=n, wrong=wrong, split=split)
-        labels = np.arange(split.shape[1], dtype=np.float64)
-        weights = moved.weights(moved.rate(self.counts_for(moved)))
-        # Nobody has seen it yet, and a copy would have to work out again what it rests on.
-        object.__setattr__(moved, "nodes", Nodes(labels, at_least(weights, POSSIBLE)))
+        moved = replace(state, nodes=None, curve=curve, n=n, wrong=wrong, split=split)
+        moved.make_nodes_later(self._nodes)
         return moved
+
+    def _nodes(self, state: CurveState) -> Nodes:
+        labels = np.arange(state.split.shape[1], dtype=np.float64)
+        return Nodes(labels, at_least(state.weights(state.rate(self.counts_for(state))), POSSIBLE))
 
     def _curves(self, ranks: Ranks, labels: int) -> Curves:
         """A curve for each predicted class if there are two, otherwise one with a level for each.

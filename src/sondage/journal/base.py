@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -92,22 +93,50 @@ class Event(NamedTuple):
     record: Record
 
 
+def describe(seq: Any, record: Record) -> str:
+    """An event in words, for messages.
+
+    >>> describe(7, Answer("a", 1, annotator="ann"))
+    "event 7 (the answer of 'ann' to id 'a')"
+    """
+    if isinstance(record, Round):
+        what = f"round {record.number}, which asked {sum(map(bool, record.new))} items"
+    elif isinstance(record, Answer):
+        by = "" if record.annotator is None else f" of {record.annotator!r}"
+        what = f"the answer{by} to id {record.id!r}"
+    elif isinstance(record, Look):
+        what = f"a look at the stop rule {record.rule!r}"
+    else:
+        what = f"the lease of id {record.id!r} to {record.annotator!r}"
+    return f"event {seq} ({what})"
+
+
 class Journal(ABC):
     """Where studies are kept.
 
     Contract
     --------
-    * ``append`` is all or nothing, and durable when it returns; events get increasing numbers, and
+    * ``append`` is all or nothing, and durable when it returns; events are numbered 1, 2, 3, ..., and
       every reader sees them in that order;
     * with ``after=k``, ``append`` raises ``Conflict`` and writes nothing unless k is the number of the
-      study's last event: of two processes that ask at once, one draws again;
+      study's last event: of two processes that ask or tell at once, one looks again;
     * nothing is ever changed or removed;
     * ``events(name, after)`` returns exactly what was appended, equal to the last bit of every float.
+      A journal that something outside the process can reach checks that: what was changed or removed
+      is a ``DamagedJournal`` that names the event, never another answer;
+    * where nothing can be written (the disk is full, the file gone or read-only), ``JournalUnavailable``
+      says why, and nothing is;
+    * one journal may be used by many threads at once.
     """
+
+    @property
+    def read_only(self) -> bool:
+        """Whether studies can be looked at, but nothing written."""
+        return False
 
     @abstractmethod
     def create(self, name: str, config: dict[str, Any]) -> None:
-        """Enter a new study; ``InvalidInput`` if the name is taken."""
+        """Enter a new study; ``NameTaken`` if the name is."""
 
     @abstractmethod
     def names(self) -> list[str]:
@@ -132,6 +161,18 @@ class Journal(ABC):
     @abstractmethod
     def table(self, name: str, digest: str) -> Floats | None:
         """A table kept before, or None."""
+
+    def turn(
+        self, name: str | None = None, meanwhile: Callable[[], object] | None = None
+    ) -> AbstractContextManager[None]:
+        """Hold off everyone else who writes to a study until our next ``append``, or the end of the block.
+
+        Who waits longest comes first, and calls ``meanwhile`` just before: what takes long should not be
+        left for the turn itself. Without a name, until our next
+        ``create``. A journal need not do this: then of two that write at once one looks again, and may do so
+        often.
+        """
+        return nullcontext()
 
     @abstractmethod
     def close(self) -> None:

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-from sondage.errors import Conflict, InvalidInput
+from sondage.errors import Conflict, InvalidInput, NameTaken
 from sondage.journal.base import Event, Journal, Record, Round
+from sondage.journal.mutex import Mutex
 from sondage.types import Floats
 
 
 class MemoryJournal(Journal):
-    """Lists."""
+    """Lists, and a lock for the threads that share them."""
 
     def __init__(self) -> None:
+        self._mutex = Mutex()
         self._configs: dict[str, dict[str, Any]] = {}
         self._events: dict[str, list[Event]] = {}
         self._tables: dict[tuple[str, str], Floats] = {}
 
     def create(self, name: str, config: dict[str, Any]) -> None:
         """Enter a new study."""
-        if name in self._configs:
-            raise InvalidInput(f"there is a study named {name!r} already: load it, or take a new name")
-        self._configs[name] = copy.deepcopy(config)
-        self._events[name] = []
+        with self._mutex:
+            if name in self._configs:
+                raise NameTaken(f"there is a study named {name!r} already: load it, or take a new name")
+            self._configs[name] = copy.deepcopy(config)
+            self._events[name] = []
 
     def names(self) -> list[str]:
         """Names of the studies."""
@@ -42,10 +46,11 @@ class MemoryJournal(Journal):
         """Add to the list."""
         self._check(name)
         events = self._events[name]
-        if after is not None and after != len(events):
-            raise Conflict(f"study {name!r} has moved on from event {after} to {len(events)}")
-        new = [Event(len(events) + 1 + k, record) for k, record in enumerate(records)]
-        events.extend(_copied(new))
+        with self._mutex:
+            if after is not None and after != len(events):
+                raise Conflict(f"study {name!r} has moved on from event {after} to {len(events)}")
+            new = [Event(len(events) + 1 + k, record) for k, record in enumerate(records)]
+            events.extend(_copied(new))
         return new
 
     def events(self, name: str, after: int = 0) -> list[Event]:
@@ -56,14 +61,21 @@ class MemoryJournal(Journal):
     def put_table(self, name: str, digest: str, values: Floats) -> None:
         """Keep a copy."""
         self._check(name)
-        if (name, digest) not in self._tables:
-            self._tables[name, digest] = np.array(values, dtype=np.float64)
+        with self._mutex:
+            if (name, digest) not in self._tables:
+                self._tables[name, digest] = np.array(values, dtype=np.float64)
 
     def table(self, name: str, digest: str) -> Floats | None:
         """A copy of the copy kept."""
         self._check(name)
         kept = self._tables.get((name, digest))
         return None if kept is None else kept.copy()
+
+    def turn(
+        self, name: str | None = None, meanwhile: Callable[[], object] | None = None
+    ) -> AbstractContextManager[None]:
+        """Hold the lock to the end of the block."""
+        return self._mutex
 
     def close(self) -> None:
         """Nothing to let go of."""

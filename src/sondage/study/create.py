@@ -5,7 +5,10 @@ from __future__ import annotations
 import difflib
 import json
 import platform
+import warnings
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,14 @@ from numpy.random import Generator
 import sondage.version
 from sondage.designs.auto import AUTO_VERSION, resolve_auto
 from sondage.designs.base import Design, Oracle
-from sondage.errors import InvalidInput, PoolMismatch
+from sondage.errors import (
+    DamagedJournal,
+    InvalidInput,
+    NameTaken,
+    PoolMismatch,
+    SondageError,
+    VersionMismatch,
+)
 from sondage.journal import Journal, open_journal
 from sondage.measures import Measure, resolve
 from sondage.objective import EstimateAll, Objective
@@ -76,26 +86,20 @@ def create_study(
     """
     if not isinstance(pool, Pool):
         raise InvalidInput(f"pool= takes a Pool (see Pool.from_frame), not {type(pool).__name__}")
-    if oracle not in _ORACLES:
-        raise InvalidInput(f"oracle= must be one of {_ORACLES}, not {oracle!r}")
-    if target not in _TARGETS:
-        raise InvalidInput(f"target= must be one of {_TARGETS}, not {target!r}")
+    settings = _checked_settings(oracle, target, budget, confidence_level)
     if objective is not None and not isinstance(objective, Objective):
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
     wanted = resolve(measure)
     bound = wanted.bind(pool)
-    budget = budgets.checked(budget)
-    chosen = resolve_design(design, oracle, pool, bound, budgets.labels_paid_for(budget, pool))
+    labels = budgets.labels_paid_for(settings["budget"], pool)
+    chosen = resolve_design(design, oracle, pool, bound, labels)
     parts = Parts(
         pool=pool,
         measure=bound,
         design=chosen,
         objective=objective or EstimateAll(),
-        budget=budget,
-        oracle=oracle,
-        target=target,
         seed=seed_from(rng),
-        confidence_level=checked_level(confidence_level),
+        **settings,
     )
     config = {
         "measure": wanted.config(),
@@ -120,9 +124,8 @@ def create_study(
         },
     }
     journal = open_journal(storage)
-    name = name or _free_name(journal)
-    study = Study(name, parts, journal)  # parts that do not fit are refused before anything is written
-    journal.create(name, config)
+    study = Study(name or "", parts, journal)  # parts that do not fit are refused before anything is written
+    study.state.name = _enter(journal, name, config)
     return study
 
 
@@ -148,7 +151,39 @@ def load_study(
             raise InvalidInput(f"name= is needed: the storage holds {len(names)} studies: {names}")
         name = names[0]
     config = journal.config(name)
-    pool = pool or _pool_again(config["pool"])
+    try:
+        made_by = _compare_versions(name, config)
+        pool = pool or _pool_again(config["pool"])
+        parts = _parts_again(name, config, pool, measure, design)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, SondageError):
+            raise
+        raise DamagedJournal(
+            f"the configuration of study {name!r} cannot be read ({error!r}): take a copy of the journal "
+            "from before it was changed"
+        ) from error
+    study = Study(name, parts, journal)
+    study.state.pool = pool  # with the systems that were added to the original one
+    try:
+        study.state.catch_up()  # what is damaged is found now, not after a day's work
+    except VersionMismatch as error:
+        raise VersionMismatch(f"study {name!r}, made {made_by}: {error}") from None
+    return study
+
+
+def _parts_again(
+    name: str, config: dict[str, Any], pool: Pool, measure: Measure | None, design: Design | None
+) -> Parts:
+    """What the study was put together from, out of its configuration and what was passed again."""
+    try:
+        settings = _checked_settings(
+            config["oracle"],
+            config["target"],
+            budgets.from_config(config["budget"]),
+            config["confidence_level"],
+        )
+    except InvalidInput as error:  # not the caller's: nobody but create_study wrote it
+        raise TypeError(str(error)) from None
     original = made_with(pool, config["pool"]["fingerprint"])
     if original.fingerprint != config["pool"]["fingerprint"]:
         raise PoolMismatch(
@@ -161,20 +196,46 @@ def load_study(
             "other measures are estimated with study.estimate(measure)"
         )
     wanted = resolve(measure) if measure is not None else _measure_again(name, config["measure"])
-    parts = Parts(
+    return Parts(
         pool=original,
         measure=wanted.bind(original),
         design=_design_again(name, config["design"], design),
         objective=from_config(config["objective"]),
-        budget=budgets.from_config(config["budget"]),
-        oracle=config["oracle"],
-        target=config["target"],
         seed=int(config["seed"]),
-        confidence_level=config["confidence_level"],
+        **settings,
     )
-    study = Study(name, parts, journal)
-    study.state.pool = pool  # with the systems that were added to the original one
-    return study
+
+
+def _checked_settings(oracle: Any, target: Any, budget: Any, level: Any) -> dict[str, Any]:
+    """Settings that make sense, or an error."""
+    if oracle not in _ORACLES:
+        raise InvalidInput(f"oracle= must be one of {_ORACLES}, not {oracle!r}")
+    if target not in _TARGETS:
+        raise InvalidInput(f"target= must be one of {_TARGETS}, not {target!r}")
+    return {
+        "oracle": oracle,
+        "target": target,
+        "budget": budgets.checked(budget),
+        "confidence_level": checked_level(level),
+    }
+
+
+def _compare_versions(name: str, config: dict[str, Any]) -> str:
+    """Who made a study, in words; a warning if that was not this version.
+
+    What was drawn stands, with its chances, and the design is the one that ``auto`` stood for then. But the
+    code that draws and estimates is today's: the same seed may go on with other draws than it would have.
+    """
+    version, auto = config.get("versions", {}).get("sondage", "unknown"), config.get("auto")
+    made_by = f"by sondage {version}" + (f" (auto {auto})" if auto is not None else "")
+    if version != sondage.version.__version__ or auto not in (None, AUTO_VERSION):
+        warnings.warn(
+            f"study {name!r} was made {made_by}, and this is sondage {sondage.version.__version__} (auto "
+            f"{AUTO_VERSION}): it keeps its design and all that was drawn, but further draws and estimates "
+            "come from the present code; to go on exactly as before, use the version that made it",
+            stacklevel=3,
+        )
+    return made_by
 
 
 def resolve_design(
@@ -195,12 +256,17 @@ def resolve_design(
     raise InvalidInput(f"design= takes a name or a design, not {what_it_is(design)}")
 
 
-def _free_name(journal: Journal) -> str:
-    taken = set(journal.names())
-    number = 1
-    while f"study-{number}" in taken:
-        number += 1
-    return f"study-{number}"
+def _enter(journal: Journal, name: str | None, config: dict[str, Any]) -> str:
+    """Enter a study under its name, or under the first that is free; many may do so at once."""
+    if name:
+        journal.create(name, config)
+        return name
+    while True:
+        with journal.turn(), suppress(NameTaken):
+            taken = set(journal.names())
+            free = next(one for number in count(1) if (one := f"study-{number}") not in taken)
+            journal.create(free, config)
+            return free
 
 
 def _measure_again(name: str, config: dict[str, Any]) -> Measure:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,15 +9,15 @@ import numpy as np
 from sondage.beliefs.base import Seen
 from sondage.designs.base import Oracle
 from sondage.designs.draw import History
-from sondage.estimators.sample import ANSWERED, OPEN, REFUSED, RoundInfo, Sample
+from sondage.errors import DamagedJournal, VersionMismatch
+from sondage.estimators.sample import ANSWERED, OPEN, RoundInfo, Sample
 from sondage.journal import Answer, Lease, Look, Record, Round
-from sondage.pool.labels import LabelSpace
+from sondage.journal.base import describe
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
+from sondage.study.slot import Slot
 from sondage.types import Array, Bools, Floats, Id, Ints
-
-ADJUDICATOR = "adjudicator"
-"""The annotator whose answer overrides the majority."""
+from sondage.version import __version__
 
 
 class Growing:
@@ -43,38 +41,6 @@ class Growing:
     def view(self) -> Array:
         """The values so far."""
         return self._array[: self._size]
-
-
-@dataclass
-class Slot:
-    """Answers to one drawn item: by annotator, the label as a number or None for "cannot tell"."""
-
-    answers: dict[Any, float | None] = field(default_factory=dict)
-
-    def resolve(self, space: LabelSpace) -> tuple[int, float]:
-        """Status and label: the adjudicator's answer, else the majority; a tie is open.
-
-        Of labels that are yes or no to many, the majority on each; open where any is tied.
-        """
-        if not self.answers:
-            return OPEN, np.nan
-        if ADJUDICATOR in self.answers:
-            final = self.answers[ADJUDICATOR]
-            return (REFUSED, np.nan) if final is None else (ANSWERED, final)
-        if len(self.answers) == 1:
-            (only,) = self.answers.values()
-            return (REFUSED, np.nan) if only is None else (ANSWERED, only)
-        told = Counter(code for code in self.answers.values() if code is not None)
-        if not told:
-            return REFUSED, np.nan
-        if len(told) > 1 and space.components and space.whole:
-            share = space.vectors(np.array(list(told.elements()))).mean(axis=0)
-            tied = bool((share == 0.5).any())
-            return (OPEN, np.nan) if tied else (ANSWERED, space.code(np.rint(share)))
-        (label, votes), *others = told.most_common()
-        if others and others[0][1] == votes:
-            return OPEN, np.nan
-        return ANSWERED, label
 
 
 class Ledger:
@@ -121,19 +87,26 @@ class Ledger:
         self._seen: Seen | None = None
 
     def apply(self, seq: int, record: Record) -> None:
-        """Take in one event."""
-        self._seen = None
-        if isinstance(record, Round):
-            self._apply_round(record)
-        elif isinstance(record, Answer):
-            self._apply_answer(seq, record)
-        elif isinstance(record, Look):
-            if self.corrections_before is None:
-                self.corrections_before = self.corrections
-            self.stopped_by = self.stopped_by or (record if record.stop else None)
-        else:
-            self.leases[record.id] = record
-        self.seq = seq
+        """Take in one event, or nothing of it if it does not follow from those before."""
+        if seq != self.seq + 1:
+            raise DamagedJournal(f"event {self.seq + 1} is missing, the next one is {describe(seq, record)}")
+        try:
+            if isinstance(record, Round):
+                self._apply_round(record)
+            elif isinstance(record, Answer):
+                self._apply_answer(record)
+            elif isinstance(record, Look):
+                if self.corrections_before is None:
+                    self.corrections_before = self.corrections
+                self.stopped_by = self.stopped_by or (record if record.stop else None)
+            else:
+                self.leases[record.id] = record
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedJournal(
+                f"{describe(seq, record)} does not follow from the events before it ({error}): take a copy "
+                "of the journal from before the damage"
+            ) from error
+        self.seq, self._seen = seq, None
 
     @property
     def sample(self) -> Sample:
@@ -230,10 +203,10 @@ class Ledger:
 
     def _apply_round(self, record: Round) -> None:
         number = len(self.rounds)
+        rows, before = self._checked_rows(record), len(self._slots)
         scale = np.nan if record.scale is None else record.scale
         self.rounds.append(RoundInfo(record.kind, scale, record.expected))  # type: ignore[arg-type]
         self.digests.append(record.table)
-        rows, before = self.pool.rows_of(record.id), len(self._slots)
         new = np.array(record.new, dtype=bool)
         slots = np.empty(len(rows), dtype=np.int64)
         slots[new] = np.arange(before, before + int(new.sum()))
@@ -265,9 +238,32 @@ class Ledger:
         ):
             self._columns[name].extend(values)
 
-    def _apply_answer(self, seq: int, record: Answer) -> None:
+    def _checked_rows(self, record: Round) -> Ints:
+        """The rows that a round drew, if it can be the next one."""
+        if record.number != len(self.rounds):
+            raise ValueError(f"it should be round {len(self.rounds)}")
+        rows = self.pool.rows_of(record.id)
+        here: set[int] = set()
+        for id, row, new in zip(record.id, rows.tolist(), record.new, strict=True):
+            known = row in here or self.is_asked(row)
+            if not new and not known:
+                raise ValueError(f"id {id!r} was never asked before")
+            if new and known and self.oracle == "deterministic":
+                raise ValueError(f"id {id!r} was asked before")
+            here.add(row)
+        if not np.array_equal(self.units.unit_of(rows), record.unit):
+            raise VersionMismatch(
+                f"round {record.number} was drawn from other cells than sondage {__version__} cuts the pool "
+                "into, so its labels cannot be counted: take the version that the study was made with"
+            )
+        return rows
+
+    def _apply_answer(self, record: Answer) -> None:
         row = self.row_of(record.id)
-        slots = self._slots_of[row]
+        slots = self._slots_of.get(row)
+        if slots is None:
+            raise ValueError("the item was never asked")
+        code = None if record.refused or record.label is None else self.pool.labels.code(record.label)
         number = slots[0]
         if len(slots) > 1:
             # With a stochastic oracle the next unanswered draw of the item gets the answer, and a
@@ -284,12 +280,12 @@ class Ledger:
             if record.label is None and not record.refused:  # taken back, nothing in its place
                 self._settle(number)
                 return
-        elif who is None and slot.answers:
-            who = seq  # another nameless opinion
+        elif who in slot.answers or (who is None and slot.answers):
+            return  # the first one stands; written before tell looked and wrote in one
         if slot.answers and who not in slot.answers:
             self.extra_answers += 1
             self.extra_cost += self.pool.cost_of(row)
-        slot.answers[who] = None if record.refused else self.pool.labels.code(record.label)
+        slot.answers[who] = code
         self._settle(number)
         self.leases.pop(record.id, None)
 

@@ -55,7 +55,12 @@ def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | 
 
 
 def remember(state: StudyState, rule: StopRule, decision: Decision, looked_at: Estimate) -> None:
-    """Write down the first look, and the first at which what was seen ended the study."""
+    """Write down the first look, and the first at which what was seen ended the study.
+
+    Not where nothing can be written: no label will follow there because of what was seen.
+    """
+    if state.journal.read_only:
+        return
     stop = decision.stop and rule.peeks
     ledger = state.ledger
     if ledger.corrections_before is None or (stop and ledger.stopped_by is None):

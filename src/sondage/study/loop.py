@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sondage.errors import InvalidInput, NothingLeft
+from sondage.errors import AlreadyAnswered, InvalidInput, NothingLeft
 from sondage.progress import Progress
 from sondage.study.answers import answerer
 from sondage.study.estimate import Estimate
@@ -59,7 +60,7 @@ def run(
                     raise  # the budget does not pay for a single item
                 break
             for item in items:
-                study.tell(item.id, answer(item))
+                _tell(study, item, answer)
             progress.at(ledger.asked)
             if stop is None or ledger.asked - looked < between:
                 continue
@@ -83,4 +84,11 @@ def _answer_open(study: Study, answer: Callable[[Item], Any]) -> None:
     """
     for item in study.open_items():
         if any(not answers for answers in study.state.ledger.answers(study.pool.row_of(item.id))):
-            study.tell(item.id, answer(item))
+            _tell(study, item, answer)
+
+
+def _tell(study: Study, item: Item, answer: Callable[[Item], Any]) -> None:
+    """The oracle's answer, unless somebody else has answered meanwhile: another run takes up what is open."""
+    label = answer(item)
+    with suppress(AlreadyAnswered):
+        study.tell(item.id, label)

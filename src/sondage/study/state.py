@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 from sondage.beliefs.base import Belief, Seen, State
 from sondage.designs.base import Design, Oracle, Problem, Table
 from sondage.designs.draw import Limit
-from sondage.errors import NothingLeft, NotSupported
+from sondage.errors import NothingLeft, NotSupported, VersionMismatch
 from sondage.estimators import Case, estimator_for
 from sondage.estimators.sample import ANSWERED, OPEN
 from sondage.journal import Journal, Record, Round
+from sondage.journal.mutex import Mutex
 from sondage.measures import Measure
 from sondage.objective import Objective
 from sondage.pool.pool import Pool
@@ -42,11 +44,12 @@ class Parts:
 class StudyState:
     """The state of a study: a pure fold of its journal, live and after a reload.
 
-    ``states`` has the belief at the start of every round.
+    ``states`` has the belief at the start of every round. Threads that share it hold ``mutex``.
     """
 
     def __init__(self, name: str, parts: Parts, journal: Journal) -> None:
         self.name, self.parts, self.journal = name, parts, journal
+        self.mutex = Mutex()
         pool, measure, design = parts.pool, parts.measure, parts.design
         self.pool = pool  # what estimates see: systems may be added to it later
         self.units = design.make_units(pool, measure, parts.seed, labels_paid_for(parts.budget, pool))
@@ -65,16 +68,30 @@ class StudyState:
 
     def catch_up(self) -> None:
         """Take in what the journal has and we do not: after loading, or from other processes."""
-        for seq, record in self.journal.events(self.name, self.ledger.seq):
-            self._apply(seq, record)
+        with self.mutex:
+            for seq, record in self.journal.events(self.name, self.ledger.seq):
+                self._apply(seq, record)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Nobody else writes between what we know in the block and what we append.
+
+        Taking in what others wrote is work, most of it done before we queue, or while whoever is before us
+        still writes.
+        """
+        self.catch_up()
+        with self.journal.turn(self.name, self.catch_up):
+            self.catch_up()
+            yield
 
     def append(self, records: Sequence[Record], after: int | None = None) -> None:
         """Write records, durably, and only then take them in."""
-        for seq, record in self.journal.append(self.name, records, after):
-            if seq == self.ledger.seq + 1:
-                self._apply(seq, record)
-            else:
-                self.catch_up()
+        with self.mutex:
+            for seq, record in self.journal.append(self.name, records, after):
+                if seq == self.ledger.seq + 1:
+                    self._apply(seq, record)
+                else:
+                    self.catch_up()
 
     def _apply(self, seq: int, record: Record) -> None:
         if isinstance(record, Round):
@@ -154,7 +171,13 @@ class StudyState:
             return None
         if digest not in self._tables:
             if self.parts.design.static:
-                self._tables[digest] = self.parts.design.table(self.problem(), 1)
+                made = self.parts.design.table(self.problem(), 1)
+                if made.digest != digest:
+                    raise VersionMismatch(
+                        f"study {self.name!r}: this version of sondage gives the items other chances than "
+                        "they were drawn with: take the version that the study was made with"
+                    )
+                self._tables[digest] = made
             else:
                 chance = self.journal.table(self.name, digest)
                 if chance is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.estimators.tangent import tangent_cases
 from sondage.intervals.base import Alternative, Interval
 from sondage.intervals.region import Region, region
-from sondage.journal import Journal
+from sondage.journal import Journal, Record
 from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
 from sondage.pool.index import labels_by_id
 from sondage.pool.pool import Pool
@@ -45,25 +45,38 @@ if TYPE_CHECKING:
     from sondage.report.explain import Explanation
 
 T = TypeVar("T", bound=Named)
+Method = TypeVar("Method", bound=Callable[..., Any])
 _NOTHING: Any = object()
 _FEW_PARTS = 8
 """Measures of a study that another is held against."""
+
+
+def one_at_a_time(method: Method) -> Method:
+    """A method that threads sharing a study run one after the other."""
+
+    @wraps(method)
+    def alone(self: Study, *args: Any, **kwargs: Any) -> Any:
+        with self.state.mutex:
+            return method(self, *args, **kwargs)
+
+    return cast(Method, alone)
 
 
 class Study:
     """One evaluation: which items to label, what they say, and when it is enough.
 
     Make one with ``create_study`` or ``load_study``. The constructor puts the parts together and leaves
-    the journal alone; every method first takes in what the journal has.
+    the journal alone; every method first takes in what the journal has. Threads may share a study.
     """
 
     def __init__(self, name: str, parts: Parts, journal: Journal) -> None:
-        self.name, self.parts, self.journal = name, parts, journal
+        self.parts, self.journal = parts, journal
         self.measure, self.design = parts.measure, parts.design
         self.state = StudyState(name, parts, journal)
         self.units, self.belief = self.state.units, self.state.belief
         self._history: list[Estimate] = []
 
+    @one_at_a_time
     def __repr__(self) -> str:
         self.state.catch_up()
         budget = f" of {self.parts.budget}" if isinstance(self.parts.budget, int) else ""
@@ -72,11 +85,13 @@ class Study:
             f"{self.state.ledger.asked}{budget} asked, {self.n_open} open>"
         )
 
+    @one_at_a_time
     def _repr_html_(self) -> str:
         return study_table(self)
 
     # ---- ask and tell ----------------------------------------------------------------------------
 
+    @one_at_a_time
     def ask(self, n: int = 1, *, annotator: str | None = None) -> Sequence[Item]:
         """Up to ``n`` items never asked before, chosen by the design and written down already.
 
@@ -85,16 +100,9 @@ class Study:
         """
         if not is_whole(n) or n < 1:
             raise InvalidInput(f"ask(n) takes a whole number above 0, not {n!r}")
-        while True:
-            self.state.catch_up()
-            records = next_round(self.state, int(n), annotator)
-            before = self.state.ledger.asked
-            try:
-                self.state.append(records, after=self.state.ledger.seq)
-            except Conflict:
-                continue  # another process asked or told meanwhile: look again, draw again
-            return self._items(np.arange(before, self.state.ledger.asked))
+        return self._items(self._write(lambda: next_round(self.state, int(n), annotator)))
 
+    @one_at_a_time
     def tell(
         self,
         id: Any,
@@ -117,18 +125,32 @@ class Study:
             raise InvalidInput(
                 "tell() takes one id, or a mapping: tell({id: label, ...}) answers many at once"
             )
-        self.state.catch_up()
-        answers = checked_answers(self.state, {id: label} if told is None else told, annotator, replace)
-        if answers:
-            self.state.append(answers)
+        answers = {id: label} if told is None else told
+        self._write(lambda: checked_answers(self.state, answers, annotator, replace))
 
+    @one_at_a_time
     def reopen(self, id: Id) -> None:
         """Take back every answer to an item, so that it is open again (for one that could not be told)."""
-        self.state.catch_up()
-        self.state.append([withdrawal(self.state, id)])
+        self._write(lambda: [withdrawal(self.state, id)])
+
+    def _write(self, records: Callable[[], Sequence[Record]]) -> Ints:
+        """Write records that follow from all that is known, and return the slots that they made.
+
+        Nothing may come between the look and the write: an item would be asked or answered twice.
+        """
+        while True:
+            with self.state.turn():
+                before, made = self.state.ledger.asked, records()
+                try:
+                    if made:
+                        self.state.append(made, after=self.state.ledger.seq)
+                except Conflict:
+                    continue  # a journal without turns, and another process was first: look again
+                return np.arange(before, self.state.ledger.asked)
 
     # ---- estimate --------------------------------------------------------------------------------
 
+    @one_at_a_time
     def estimate(
         self,
         measure: str | Measure | Sequence[str | Measure] | None = None,
@@ -178,6 +200,7 @@ class Study:
         estimate = assess(case, question, self.parts.seed)
         return replace(estimate, warnings=(*estimate.warnings, *after_looks(self, estimate)))
 
+    @one_at_a_time
     def region(
         self,
         measure: str | Measure | Sequence[str | Measure] | None = None,
@@ -220,6 +243,7 @@ class Study:
             return 0.0
         return min(effective_labels(self.case(one)) for one in own[:_FEW_PARTS])
 
+    @one_at_a_time
     def add_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> None:
         """Put one more system on the same items and the same labels, for instance a new model version.
 
@@ -250,6 +274,7 @@ class Study:
         """
         return run(self, oracle, budget, stop, batch, allow_unsafe)
 
+    @one_at_a_time
     def should_stop(
         self, rule: StopRule, *, interval: str | Interval | None = None, allow_unsafe: bool = False
     ) -> Decision:
@@ -268,35 +293,45 @@ class Study:
     # ---- what there is ---------------------------------------------------------------------------
 
     @property
+    def name(self) -> str:
+        """Under which the journal keeps it."""
+        return self.state.name
+
+    @property
     def pool(self) -> Pool:
         """The items, with every system, also those added later."""
         return self.state.pool
 
     @property
+    @one_at_a_time
     def n_labels(self) -> int:
         """Items with a label."""
         self.state.catch_up()
         return int((self.state.ledger.status == ANSWERED).sum())
 
     @property
+    @one_at_a_time
     def n_open(self) -> int:
         """Items asked and not answered."""
         self.state.catch_up()
         return int((self.state.ledger.status == OPEN).sum())
 
     @property
+    @one_at_a_time
     def n_refused(self) -> int:
         """Items that cannot be told."""
         self.state.catch_up()
         return int((self.state.ledger.status == REFUSED).sum())
 
     @property
+    @one_at_a_time
     def spent(self) -> float:
         """Cost of all items asked, open ones included, and of further opinions."""
         self.state.catch_up()
         return self.state.spent
 
     @property
+    @one_at_a_time
     def remaining(self) -> float:
         """What is left of the budget: labels, or cost; infinite without a budget.
 
@@ -307,26 +342,31 @@ class Study:
         return max(self.state.left, 0)
 
     @property
+    @one_at_a_time
     def sample(self) -> Sample:
         """All draws so far, with what came of them."""
         self.state.catch_up()
         return self.state.ledger.sample
 
+    @one_at_a_time
     def problem(self) -> Problem:
         """What the design may look at now."""
         self.state.catch_up()
         return self.state.problem()
 
+    @one_at_a_time
     def case(self, measure: Measure | None = None) -> Case:
         """What estimators see, for a bound measure (the study's own by default)."""
         self.state.catch_up()
         return self.state.case(self.measure if measure is None else measure)
 
+    @one_at_a_time
     def open_items(self) -> list[Item]:
         """Items asked and not yet answered, for instance after a crash."""
         self.state.catch_up()
         return self._items(np.flatnonzero(self.state.ledger.status == OPEN))
 
+    @one_at_a_time
     def belief_report(
         self,
         *,
@@ -343,6 +383,7 @@ class Study:
         level = self.parts.confidence_level if confidence_level is None else confidence_level
         return belief_report(self.state, estimate, n=n, bins=bins, level=checked_level(level))
 
+    @one_at_a_time
     def explain(self, *, n: int | None = None) -> Explanation:
         """In plain words: what is thought of the pool, where the next labels go, what the estimate rests on.
 
@@ -352,6 +393,7 @@ class Study:
 
         return explain(self, n=n)
 
+    @one_at_a_time
     def plan(
         self,
         *,
@@ -380,6 +422,7 @@ class Study:
             seed=int.from_bytes(source.words(2).tobytes(), "little"),
         )
 
+    @one_at_a_time
     def labels(self) -> Any:
         """Frame of id, label, probability and weight; the weight serves as ``sample_weight``.
 
@@ -404,6 +447,11 @@ class Study:
 
 def _reason(state: StudyState, slot: int) -> str:
     """Why a drawn item was asked: what the design says of its unit, and the chance by which it was drawn."""
+    with state.mutex:
+        return _reason_now(state, slot)
+
+
+def _reason_now(state: StudyState, slot: int) -> str:
     columns = ("p", "pi", "left", "round", "unit")
     p, pi, left, number, unit = (state.ledger.drawn(name, np.array([slot])).item() for name in columns)
     if not np.isnan(pi):

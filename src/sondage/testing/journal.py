@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 import random
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 import pytest
 
-from sondage.errors import Conflict, InvalidInput
+from sondage.errors import Conflict, InvalidInput, NameTaken
 from sondage.journal.base import Answer, Event, Journal, Lease, Look, Record, Round
+from sondage.testing.journal_base import CONFIG, NAME, OTHER, answers, assert_same, round_of
+from sondage.testing.journal_sharing import SharingTests
 from sondage.types import Id
 
-NAME = "étude 1"
-OTHER = "a second study"
-CONFIG: dict[str, Any] = {
-    "measure": {"name": "f1", "args": {"pos_label": "oui ✓", "beta": 1 / 3}},
-    "seed": 2**127 + 1,
-    "budget": None,
-    "systems": ["a", "b"],
-    "flags": [True, False, 0, 1, 1.0, -0.0],
-}
 FLOATS = [
     *(0.0, -0.0, 0.1, 0.2, 0.1 + 0.2, 1 / 3, 2 / 3, math.pi, 1.0, 1e22, 1e23, 2.0**53 + 2),
     *(5e-324, 2.2250738585072014e-308, 2.225073858507201e-308, 1e-300, 2.0**-48, 1 - 2.0**-53),
@@ -56,39 +48,6 @@ IDS: list[Id] = [
 ]
 
 
-def round_of(number: int, ids: Sequence[Id] = (1, 2, 3), seen: int = 0) -> Round:
-    """A round that draws the given items, with chances that no short decimal equals."""
-    n = len(ids)
-    return Round(
-        number=number,
-        kind="wr",
-        n=n,
-        seen=seen,
-        table=f"digest-{number}",
-        scale=None,
-        expected=n / 3,
-        units_version=1,
-        id=list(ids),
-        unit=list(range(n)),
-        times=[1 + k % 2 for k in range(n)],
-        p=[1 / (3 + k) for k in range(n)],
-        pi=[None] * n,
-        p_within=[1 / (7 + k) for k in range(n)],
-        left=[n - k for k in range(n)],
-        new=[k % 2 == 0 for k in range(n)],
-    )
-
-
-def answers(*labels: Any) -> list[Record]:
-    """One answer per label, for the items 0, 1, ..."""
-    return [Answer(id=k, label=label, at=k / 3) for k, label in enumerate(labels)]
-
-
-def assert_same(found: object, expected: object) -> None:
-    """Equal in every type and bit: ``==`` takes 1 for True and 0.0 for -0.0, ``repr`` does not."""
-    assert repr(found) == repr(expected)
-
-
 class Broken(Sequence[Record]):
     """Records of which the last cannot be had."""
 
@@ -108,40 +67,11 @@ class Broken(Sequence[Record]):
         raise RuntimeError("the last record cannot be had")
 
 
-class JournalSuite:
-    """Conformance tests of a journal: inherit, and say how one is made and opened again."""
+class JournalSuite(SharingTests):
+    """Conformance tests of a journal: inherit, and say how one is made and opened again.
 
-    def make_journal(self, tmp_path: Path) -> Journal:
-        """A new, empty journal; its files, if any, go under ``tmp_path``."""
-        raise NotImplementedError("override make_journal")
-
-    def reopen(self, journal: Journal, tmp_path: Path) -> Journal | None:
-        """A second handle on the storage of ``journal`` (open or closed); None if not shared."""
-        return None
-
-    @pytest.fixture
-    def journal(self, tmp_path: Path) -> Iterator[Journal]:
-        """An empty journal with the two studies that the tests write to."""
-        made = self.make_journal(tmp_path)
-        assert made.names() == [], "make_journal has to return an empty journal"
-        made.create(NAME, CONFIG)
-        made.create(OTHER, {})
-        yield made
-        made.close()
-
-    @pytest.fixture
-    def second(self, journal: Journal, tmp_path: Path) -> Iterator[Journal]:
-        """A second handle on the same storage; skips if the journal has one handle only."""
-        other = self._reopened(journal, tmp_path)
-        yield other
-        other.close()
-
-    def _reopened(self, journal: Journal, tmp_path: Path) -> Journal:
-        other = self.reopen(journal, tmp_path)
-        if other is None:
-            pytest.skip("the journal is not shared")
-        assert other is not journal, "reopen has to return another handle"
-        return other
+    Where something outside the process can reach the storage, say also how to harm it and to remove it.
+    """
 
     # Studies
 
@@ -159,7 +89,7 @@ class JournalSuite:
     def test_taken_name_is_refused(self, journal: Journal) -> None:
         """A second study of the same name is an error that names it, and changes nothing."""
         journal.append(NAME, answers(1))
-        with pytest.raises(InvalidInput, match=NAME):
+        with pytest.raises(NameTaken, match=NAME):
             journal.create(NAME, {"measure": "other"})
         assert journal.names() == [NAME, OTHER]
         assert_same(journal.config(NAME), CONFIG)
@@ -204,13 +134,11 @@ class JournalSuite:
         """Nothing appended, nothing there."""
         assert journal.events(NAME) == []
 
-    def test_numbers_start_at_one_and_increase(self, journal: Journal) -> None:
-        """The first event of a study is 1, and each later one has a greater number."""
+    def test_numbers_start_at_one_and_leave_none_out(self, journal: Journal) -> None:
+        """Events are numbered 1, 2, 3, ..., so that a missing one is noticed."""
         batches = [journal.append(NAME, answers(*range(size))) for size in (1, 3, 1, 2)]
         numbers = [event.seq for batch in batches for event in batch]
-        assert len(numbers) == 7
-        assert numbers[0] == 1
-        assert all(a < b for a, b in itertools.pairwise(numbers))
+        assert numbers == list(range(1, 8))
         assert [event.seq for event in journal.events(NAME)] == numbers
 
     def test_events_come_in_the_order_appended(self, journal: Journal) -> None:
@@ -475,7 +403,7 @@ class JournalSuite:
         assert len(journal.append(NAME, answers(2), after=1)) == 1
         assert len(journal.events(NAME)) == 2
 
-    # Several handles on one storage
+    # After a close
 
     def test_reopened_sees_everything(self, tmp_path: Path) -> None:
         """After a close, a new handle finds studies, events and tables as they were."""
@@ -500,40 +428,3 @@ class JournalSuite:
             assert_same(other.events(NAME), made + more)
         finally:
             other.close()
-
-    def test_two_handles_write_one_order(self, journal: Journal, second: Journal) -> None:
-        """Events of two handles are numbered in one order that both see at once."""
-        made: list[Event] = []
-        for k in range(6):
-            writer, reader = (journal, second) if k % 2 else (second, journal)
-            new = writer.append(NAME, [round_of(k), Answer(id=k, label=k)])
-            assert_same(reader.events(NAME, after=made[-1].seq if made else 0), new)
-            made += new
-            assert_same(writer.events(NAME), made)
-        numbers = [event.seq for event in made]
-        assert numbers == sorted(set(numbers))
-
-    def test_of_two_handles_one_draws_again(self, journal: Journal, second: Journal) -> None:
-        """The handle that has not seen the news gets a conflict; once it has, it may write."""
-        last = journal.append(NAME, answers("start"))[-1].seq
-        assert second.events(NAME)[-1].seq == last
-        won = journal.append(NAME, [round_of(1, ids=[1])], after=last)
-        with pytest.raises(Conflict):
-            second.append(NAME, [round_of(1, ids=[2])], after=last)
-        assert_same(second.events(NAME, after=last), won)
-        again = second.append(NAME, [round_of(2, ids=[2])], after=won[-1].seq)
-        assert_same(journal.events(NAME, after=last), won + again)
-
-    def test_two_handles_share_studies_and_tables(self, journal: Journal, second: Journal) -> None:
-        """Studies and tables made through one handle are there, and taken, for the other."""
-        second.create("third", {"by": "second"})
-        assert journal.names() == [NAME, OTHER, "third"]
-        assert_same(journal.config("third"), {"by": "second"})
-        with pytest.raises(InvalidInput, match="third"):
-            journal.create("third", {"by": "first"})
-        assert_same(second.config("third"), {"by": "second"})
-        second.put_table(NAME, "d", np.array([0.25]))
-        journal.put_table(NAME, "d", np.array([0.5]))
-        found = journal.table(NAME, "d")
-        assert found is not None
-        assert found.tolist() == [0.25]

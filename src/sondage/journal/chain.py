@@ -1,0 +1,105 @@
+"""The chain: events as rows of text, each with a hash of itself and of the one before it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sondage.errors import DamagedJournal
+from sondage.journal.base import RECORDS, Event, Record, describe
+
+_WAY_OUT = "take a copy of the journal from before the damage"
+
+
+class Row(NamedTuple):
+    """An event as it is stored."""
+
+    seq: int
+    kind: str
+    body: str
+    link: str
+
+
+class End(NamedTuple):
+    """Where a chain ends: the number and the hash of its last event (0 and the seal if it has none)."""
+
+    seq: int
+    link: str
+
+
+def seal(*parts: str | bytes) -> str:
+    """The hash of what is stored beside the chain: a study's name and configuration, a table.
+
+    >>> seal("f1") == seal("f1"), seal("f1") == seal("f", "1")
+    (True, False)
+    """
+    known = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        known.update(b"%d:" % len(data) + data)
+    return known.hexdigest()
+
+
+def link_of(before: str, seq: Any, kind: Any, body: Any) -> str:
+    """The hash of an event and, through the hash before it, of all that went before."""
+    return hashlib.blake2b(f"{before} {seq} {kind} {body}".encode(), digest_size=16).hexdigest()
+
+
+def rows_of(records: Sequence[Record], end: End) -> list[Row]:
+    """Records as the rows that follow the end of a chain."""
+    rows = []
+    seq, link = end
+    for record in records:
+        kind = next(name for name, cls in RECORDS.items() if isinstance(record, cls))
+        fields = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+        body = json.dumps(fields, allow_nan=False)
+        seq, link = seq + 1, link_of(link, seq + 1, kind, body)
+        rows.append(Row(seq, kind, body, link))
+    return rows
+
+
+def events_of(rows: Iterable[Any], start: End, end: End, where: str) -> list[Event]:
+    """Stored rows as events, if they lead from the start of a chain to its end without a break."""
+    events = []
+    seq, before = start
+    for number, kind, body, link in rows:
+        if number != seq + 1:
+            raise DamagedJournal(
+                f"{where}: event {seq + 1} is missing, next is {_shown(number, kind, body)}: {_WAY_OUT}"
+            )
+        if link != link_of(before, number, kind, body):
+            raise DamagedJournal(
+                f"{where}: {_shown(number, kind, body)} was changed after it was written: {_WAY_OUT}"
+            )
+        seq, before = number, link
+        events.append(Event(number, _record(number, kind, body, where)))
+    if seq < end.seq:
+        raise DamagedJournal(
+            f"{where}: {end.seq} events were written, and those after event {seq} are missing: {_WAY_OUT}"
+        )
+    if (seq, before) != end:
+        raise DamagedJournal(
+            f"{where}: its {seq} events do not end as the last one written did, number {end.seq}: {_WAY_OUT}"
+        )
+    return events
+
+
+def _record(seq: int, kind: str, body: str, where: str) -> Record:
+    try:
+        return RECORDS[kind](**json.loads(body))
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedJournal(
+            f"{where}: {_shown(seq, kind, body)} is no event that this version of sondage knows ({error}): "
+            "upgrade the package"
+        ) from error
+
+
+def _shown(seq: Any, kind: Any, body: Any) -> str:
+    """An event in words, as far as it can be read."""
+    try:
+        return describe(seq, RECORDS[kind](**json.loads(body)))
+    except (KeyError, TypeError, ValueError):
+        return f"event {seq} (of kind {kind!r}, not readable)"

@@ -1,0 +1,241 @@
+"""An SQLite file as a journal needs it: transactions that queue fairly, and errors with names."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sondage.errors import DamagedJournal, InvalidInput, JournalUnavailable
+from sondage.journal.mutex import Mutex
+from sondage.journal.queue import Queue
+
+_PATIENCE = 30.0
+"""Seconds after which a file that others hold is given up."""
+_PAUSE = 0.0003
+"""Seconds between two tries of whoever is first in the queue for the write lock."""
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_TOOBIG)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+_inherited: list[sqlite3.Connection] = []
+"""Connections of the process that this one was forked from: to close them here would harm them there."""
+
+
+class SqliteFile:
+    """One file, a connection to it, and one thread at a time.
+
+    The write-ahead log is flushed to disk at every commit. A file that may only be read is opened so.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path, self.mutex = path, Mutex()
+        self.db: sqlite3.Connection
+        self.read_only = read_only or _write_protected(path)
+        self._queue = Queue(path.with_name(path.name + "-queue"))
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            if not self.read_only:
+                self._connect("rwc")
+                try:
+                    self._use_log()
+                except sqlite3.OperationalError as error:
+                    if _code(error) not in _NOT_WRITABLE or not self.path.is_file():
+                        raise
+                    self.db.close()
+                    self.read_only = True  # nothing can be written beside it, such as the log
+            if self.read_only:
+                self._connect_to_read()
+        except sqlite3.DatabaseError as error:
+            if hasattr(self, "db"):
+                self.db.close()
+            kind = DamagedJournal if _code(error) == sqlite3.SQLITE_CORRUPT else InvalidInput
+            raise kind(f"storage: {str(self.path)!r} cannot be opened as a journal ({error})") from error
+        self._pid, self._identity = os.getpid(), _identity(self.path)
+
+    def _connect(self, mode: str) -> None:
+        self.db = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=_PATIENCE,
+            isolation_level=None,
+            check_same_thread=False,  # the mutex sees to it that threads take turns
+        )
+        # Text that is damaged has to get as far as the chain, which knows what it was.
+        self.db.text_factory = lambda data: data.decode(errors="replace")
+
+    def _connect_to_read(self) -> None:
+        """Open without writing; where the log's index cannot be made either, as a file that nobody writes."""
+        try:
+            self._connect("ro")
+            self.db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError as error:
+            log = self.path.with_name(self.path.name + "-wal")
+            if _code(error) not in _NOT_WRITABLE or (log.exists() and log.stat().st_size):
+                raise
+            self.db.close()
+            self._connect("ro&immutable=1")
+
+    def _use_log(self) -> None:
+        """Turn the write-ahead log on; here SQLite does not wait for others who open the file."""
+        started = time.monotonic()
+        while True:
+            try:
+                self.db.execute("PRAGMA journal_mode = WAL")
+                self.db.execute("PRAGMA synchronous = FULL")
+                return
+            except sqlite3.OperationalError as error:
+                if _code(error) not in _BUSY or time.monotonic() - started > _PATIENCE:
+                    raise
+            time.sleep(0.01)
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection on which all that is read is of one moment."""
+        with self.mutex, self._naming_errors():
+            self._own()
+            if self.db.in_transaction:
+                yield self.db
+                return
+            self.db.execute("BEGIN")
+            try:
+                yield self.db
+            finally:
+                self._roll_back()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction with the write lock, committed at the end; it ends the turn, if it was our turn."""
+        with self.mutex, self._naming_errors():
+            self._own()
+            if not self.db.in_transaction:
+                self._begin(None)
+            try:
+                yield self.db
+                self.db.execute("COMMIT")
+            finally:
+                self._roll_back()
+
+    @contextmanager
+    def turn(self, meanwhile: Callable[[], object] | None) -> Iterator[None]:
+        """The write lock up to the end of the first ``writing``; what was not committed then is undone."""
+        with self.mutex:
+            with self._naming_errors():
+                self._own()
+                self._begin(meanwhile)
+            try:
+                yield
+            finally:
+                self._roll_back()
+
+    @property
+    def has_turn(self) -> bool:
+        """Whether a transaction is under way."""
+        return self.db.in_transaction
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self.mutex:
+            if self._pid == os.getpid():
+                self.db.close()
+            self._queue.close()
+
+    def _own(self) -> None:
+        """A connection must not be used by a process that was forked off: it gets one of its own."""
+        if self._pid != os.getpid():
+            _inherited.append(self.db)
+            del self.db
+            self._open()
+
+    def _begin(self, meanwhile: Callable[[], object] | None) -> None:
+        """Wait for the write lock in a queue: SQLite's own waiting serves who comes late first."""
+        if self.read_only:
+            raise JournalUnavailable(
+                f"{str(self.path)!r} can only be read: estimates work, but ask and tell have to write to it"
+            )
+        if _identity(self.path) != self._identity:
+            raise JournalUnavailable(
+                f"{str(self.path)!r} was removed or replaced since it was opened, so nothing can be kept in "
+                "it: put the file back and load the study again"
+            )
+        with self._queue.first():
+            if meanwhile is not None:
+                meanwhile()
+            started = time.monotonic()
+            while not self._try_begin():
+                if time.monotonic() - started > _PATIENCE:
+                    raise JournalUnavailable(
+                        f"{str(self.path)!r} was busy for {_PATIENCE:g} seconds: try again"
+                    )
+                time.sleep(_PAUSE)
+
+    def _try_begin(self) -> bool:
+        self.db.execute("PRAGMA busy_timeout = 0")
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+            return True
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _BUSY:
+                raise
+            return False
+        finally:
+            self.db.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE)}")
+
+    def _roll_back(self) -> None:
+        try:
+            if self.db.in_transaction:  # a full disk ends it by itself
+                self.db.execute("ROLLBACK")
+        except sqlite3.ProgrammingError:
+            pass  # closed inside the block: nothing is under way
+
+    @contextmanager
+    def _naming_errors(self) -> Iterator[None]:
+        """SQLite's errors as ours, which say what to do."""
+        try:
+            yield
+        except sqlite3.ProgrammingError as error:
+            raise JournalUnavailable(f"{str(self.path)!r}: {error}: load the study again") from error
+        except sqlite3.Error as error:
+            code, file = _code(error), repr(str(self.path))
+            if code in _CORRUPT:
+                raise DamagedJournal(
+                    f"{file} is damaged ({error}): take a copy of it from before the damage"
+                ) from error
+            if code == sqlite3.SQLITE_FULL:
+                raise JournalUnavailable(
+                    f"{file}: the disk is full, and nothing was written: make room and try again"
+                ) from error
+            if code in _BUSY:
+                raise JournalUnavailable(f"{file} was busy for {_PATIENCE:g} seconds: try again") from error
+            if code in _NOT_WRITABLE:
+                raise JournalUnavailable(f"{file} cannot be written ({error}), and nothing was") from error
+            raise JournalUnavailable(f"{file} cannot be used now ({error})") from error
+
+
+def _code(error: sqlite3.Error) -> int | None:
+    """SQLite's primary code of an error, None if the error is Python's own."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file a path leads to now."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _write_protected(path: Path) -> bool:
+    """Whether a file may only be read; one that nobody may write is not written by the superuser either."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) and not (mode & 0o222 and os.access(path, os.W_OK))
