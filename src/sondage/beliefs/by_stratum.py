@@ -48,7 +48,10 @@ class ByStratum(Belief):
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
         """Bind the prior."""
         if not pool.labels.finite:
-            raise InvalidInput(f"belief {self.alias!r} needs labels that are classes")
+            raise InvalidInput(
+                f"belief {self.alias!r} needs labels that are classes, and the pool's are not: use belief='scores' "
+                "(design='auto' or 'poisson')"
+            )
         return replace(self, prior=self.prior.bind(pool, systems))
 
     def items(self, rows: Rows) -> Nodes:

@@ -89,7 +89,10 @@ class ErrorCurve(Belief):
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
         """Fit to a pool with predictions."""
         if not pool.labels.finite:
-            raise InvalidInput(f"belief {self.alias!r} needs labels that are classes")
+            raise InvalidInput(
+                f"belief {self.alias!r} needs labels that are classes, and the pool's are not: use belief='scores' "
+                "(design='auto' or 'poisson')"
+            )
         if any(pool.system(name).prediction is None for name in systems):
             raise InvalidInput(
                 f"belief {self.alias!r} is about wrong predictions, and the pool has none: "

@@ -92,8 +92,8 @@ class Neyman(Allocation):
         total = int(asked.sum()) + n
         weight = self.weight(problem, rules)
         budget = horizon(problem) if np.isfinite(problem.left) else 0.0
-        # No cell stays dark, nor without a variance of its own, where half the labels can light them all.
-        least = np.minimum(size, min(_PAIR, max(total, budget) // (2 * len(size)))) * (weight > 0)
+        # No cell stays dark, nor without a variance of its own, where there are labels for that.
+        least = np.minimum(size, min(_PAIR, max(total, budget) // len(size))) * (weight > 0)
         goal = raised(shares(weight, size, total), least, total)
         return top_up(goal, asked, size, n, weight)
 

@@ -18,7 +18,7 @@ from sondage.designs.influence import is_mean_over_pool, unseen_variances
 from sondage.designs.joint import joint
 from sondage.designs.reasons import reason_of
 from sondage.designs.sharing import shares, shortfall
-from sondage.errors import InvalidInput
+from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.strata import LogRank, Strata
@@ -102,6 +102,11 @@ class ErrorCurveDesign(Design):
 
         However many they are: a curve speaks for cells without labels.
         """
+        if not pool.labels.finite:
+            raise NotSupported(
+                f"design {self.alias!r} counts wrong predictions, and numbers are not right or wrong: "
+                "use design='auto', or 'stratified' or 'poisson'"
+            )
         strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
         if pool.labels.size > 2 and isinstance(strata, LogRank):
             strata = replace(strata, across=True)

@@ -210,9 +210,8 @@ def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:
     size = np.bincount(kind, weights=strata.size, minlength=kinds)
     open_ = np.zeros(kinds, dtype=bool)
     open_[kind] = ~strata.determined
-    if too_many(int(open_.sum()), float(held[open_].sum())):
-        least = EACH
-    short = open_ & (held < np.minimum(least, size))
+    enough = EACH if too_many(int(open_.sum()), float(held[open_].sum())) else least
+    short = open_ & (held < np.minimum(enough, size))
     if not short.any():
         return kind
     undecided, unit, mixed = strata.mixed_units

@@ -33,6 +33,8 @@ def cells_to_fill(
     codes = strata.codes(pool, systems, seed)
     if isinstance(strata, LogRank | Consensus):
         codes = joined_bands(pool, codes, signature, labels, systems)
+    elif signature is not None and too_many(_kinds(crossed([codes, signature])), labels):
+        signature = None
     costs = cost_band(pool.cost)
     levels = [one for one in (codes, signature, costs) if one is not None]
     by_cost = costs is None or len(np.unique(crossed(levels))) * EACH <= labels
