@@ -10,7 +10,7 @@ import numpy as np
 from sondage.beliefs import Nodes, Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
-from sondage.estimators.guard import with_doubt
+from sondage.estimators.guard import unseen_draw
 from sondage.estimators.post_strata import PostStrata, by_units, collapse, post_strata
 from sondage.estimators.sample import Sample
 from sondage.pool.rows import Rows
@@ -99,14 +99,15 @@ class Counts(Estimator):
         unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
         parts = unexplained * np.sqrt(factor / np.maximum(freedom, 1.0))[mine][:, None]
-        prior_cov = None
+        prior_cov, unseen = None, None
         if self.guard:
+            stands_for = np.sqrt(unlabelled) * size / N / np.maximum(n, 1)
+            unseen = unseen_draw(case, seen, loss, stands_for[mine], mean[mine])
             largest = np.zeros(groups)
             np.maximum.at(largest, mine, np.abs(deviation).max(axis=1))
             believed = _believed(case, strata, seen, cell, group, factor, largest)
             if _looks_inside(case, strata):
-                stands_for = np.sqrt(unlabelled) * size / N / np.maximum(n, 1)
-                prior_cov = with_doubt(case, seen, stands_for[mine], believed)
+                prior_cov = believed
             elif believed.any():
                 parts = np.concatenate([parts, root(believed)])
         inside = deviation * (size / N / np.maximum(n - 1, 1))[mine][:, None]
@@ -120,6 +121,7 @@ class Counts(Estimator):
             max(float((n[~fixed] - 1).sum()), 1.0),
             pool_cov,
             prior_cov=prior_cov,
+            unseen=unseen,
             counts=_plain_counts(case, strata, loss) if control is None else None,
             labelled=float(len(seen)) / N,
             draws=len(seen),

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
-from sondage.estimators.guard import expected_second_moment
+from sondage.estimators.guard import expected_second_moment, unseen_draw
 from sondage.estimators.predictions import expected_square, predictions
 from sondage.estimators.response import drawn_by_chance, response_factor
 from sondage.estimators.sample import Sample
@@ -76,6 +76,7 @@ class Staged(Estimator):
             max(float(len(seen)) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
             prior_cov=self._expected(case, mine, predicted),
+            unseen=unseen_draw(case, seen, loss, noise / N, loss - surprise),
             exact=len(seen) == N,
         )
 
