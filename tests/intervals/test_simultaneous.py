@@ -12,7 +12,7 @@ from tests.intervals.means import Means, mean_totals, totals_with
 from sondage.errors import InvalidInput
 from sondage.estimators import Totals
 from sondage.estimators.linear import linearise
-from sondage.intervals import Bonferroni, Interval, Beta, Scheffe, Simultaneous, StudentT, region
+from sondage.intervals import Beta, Bonferroni, Interval, Scheffe, Simultaneous, StudentT, region
 from sondage.intervals.simultaneous import correlation_root, uncertain
 from sondage.streams import stream
 from sondage.types import Array

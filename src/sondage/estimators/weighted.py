@@ -84,7 +84,7 @@ class Weighted(Estimator):
             max(float(seen.times.sum()) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
             prior_cov=None if self.variance == "latest" else self._expected(case, seen, T),
-            unseen=unseen_draw(case, seen, loss, noise / (N * seen.p)),
+            unseen=unseen_draw(case, seen, loss, noise / (N * seen.p), by_belief=case.units.itemwise),
         )
 
     def weights(self, case: Case) -> Floats:

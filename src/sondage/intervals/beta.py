@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from sondage.estimators.base import Totals
 from sondage.estimators.linear import linearise
 from sondage.intervals.skewed import skewed

@@ -53,6 +53,10 @@ class Region:
         arms = np.stack([self.centre - self.ends[0], self.ends[1] - self.centre])
         return np.where(half > 0, arms / np.where(half > 0, half, 1.0), 1.0)
 
+    def _sided(self, is_below: Bools) -> Floats:
+        below, above = self._stretch
+        return np.asarray(np.where(is_below, below, above))
+
     @cached_property
     def _axes(self) -> tuple[Floats, Floats, Floats]:
         """Scale of each coordinate, standard deviations along the axes, and the axes as rows."""
@@ -74,7 +78,7 @@ class Region:
             )
         scale, deviation, axes = self._axes
         off = points - self.centre
-        stretch = np.where(off < 0, *self._stretch)
+        stretch = self._sided(off < 0)
         beyond = ((stretch <= 0) & (off != 0)).any(axis=-1)  # there is no room on that side
         off = off / np.where(stretch > 0, stretch, 1.0)
         known = scale == 0
@@ -110,7 +114,7 @@ class Region:
         basis = root(self.covariance)[-r:]
         step = normal(stream(0, "interval").uniform(_DIRECTIONS * r)).reshape(-1, r) @ basis
         signs, count = np.unique(step < 0, axis=0, return_counts=True)
-        stretched = basis * np.where(signs, *self._stretch)[:, None, :]
+        stretched = basis * self._sided(signs)[:, None, :]
         squares = np.linalg.det(stretched @ stretched.transpose(0, 2, 1)) / np.linalg.det(basis @ basis.T)
         return float(count @ np.sqrt(np.maximum(squares, 0.0)) / count.sum())
 
@@ -146,7 +150,8 @@ class Region:
         slope = b / side if side > 0 else 0.0
         root = np.array([[side, 0.0], [slope, np.sqrt(max(c - slope * slope, 0.0))]])
         off = self.radius * circle @ root.T
-        return np.asarray(self.centre[[i, j]] + off * np.where(off < 0, *self._stretch[:, [i, j]]))
+        below, above = self._stretch[:, [i, j]]
+        return np.asarray(self.centre[[i, j]] + off * np.where(off < 0, below, above))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

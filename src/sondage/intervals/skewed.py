@@ -7,7 +7,7 @@ from scipy.special import betaincinv, ndtr
 
 from sondage.estimators.linear import Linear
 from sondage.measures.base import Measure
-from sondage.types import Floats
+from sondage.types import Bools, Floats
 
 
 def skewed(linear: Linear, measure: Measure, quantile: float | Floats) -> tuple[Floats, Floats]:
@@ -55,7 +55,7 @@ def beta_low(v: Floats, s2: Floats, tail: Floats | float) -> Floats:
     return np.where(np.minimum(a, b) >= 1.0, inside, held)
 
 
-def matched(v: Floats, s2: Floats) -> Floats:
+def matched(v: Floats, s2: Floats) -> Bools:
     """Whether a value is further than about a standard error from both ends of [0, 1]."""
     with np.errstate(all="ignore"):
         return np.asarray(np.minimum(v, 1.0 - v) * (v * (1.0 - v) / s2 - 1.0) >= 1.0)
