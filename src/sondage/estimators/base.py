@@ -21,8 +21,8 @@ from sondage.streams import Stream
 from sondage.types import Bools, Floats
 
 if TYPE_CHECKING:
-    from sondage.estimators.guard import Unseen
     from sondage.estimators.increments import Increments
+    from sondage.estimators.unseen import Unseen
 
 T = TypeVar("T")
 

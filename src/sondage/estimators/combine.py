@@ -15,6 +15,7 @@ from sondage.estimators.post_strata import Signatures, signatures
 from sondage.estimators.sample import Sample
 from sondage.estimators.sequential import SequentialEstimator
 from sondage.estimators.staged import Staged
+from sondage.estimators.unseen import all_unseen
 from sondage.estimators.weighted import Weighted
 from sondage.types import Floats
 
@@ -98,6 +99,7 @@ def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:
         sum(one.df for one in totals),
         sum(w * one.pool_cov for w, one in zip(weight, totals, strict=True)),
         prior_cov=None if prior_cov is None else np.asarray(prior_cov),
+        unseen=all_unseen([(w, one.unseen) for w, one in zip(weight.tolist(), totals, strict=True)]),
     )
 
 

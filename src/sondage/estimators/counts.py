@@ -10,9 +10,9 @@ import numpy as np
 from sondage.beliefs import Nodes, Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
-from sondage.estimators.guard import unseen_draw
 from sondage.estimators.post_strata import PostStrata, by_units, collapse, post_strata
 from sondage.estimators.sample import Sample
+from sondage.estimators.unseen import unseen_draw
 from sondage.pool.rows import Rows
 from sondage.pool.units import compressed, crossed, representatives_of
 from sondage.types import Bools, Floats, Ints

@@ -9,10 +9,10 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
-from sondage.estimators.guard import unseen_draw
 from sondage.estimators.predictions import expected_square, nothing_predicted, predictions
 from sondage.estimators.response import drawn_by_chance
 from sondage.estimators.sample import Sample
+from sondage.estimators.unseen import unseen_draw
 from sondage.types import Floats, Ints
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
-from sondage.estimators.guard import expected_second_moment, unseen_draw
+from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.predictions import expected_square, predictions
 from sondage.estimators.response import drawn_by_chance, response_factor
 from sondage.estimators.sample import Sample
+from sondage.estimators.unseen import unseen_draw
 from sondage.types import Floats
 
 

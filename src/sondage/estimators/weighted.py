@@ -10,10 +10,11 @@ import numpy as np
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root, weighted_covariance
-from sondage.estimators.guard import expected_second_moment, unseen_draw
+from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.known_totals import use_known
 from sondage.estimators.response import drawn_by_chance, response_factor
 from sondage.estimators.sample import Sample
+from sondage.estimators.unseen import unseen_draw
 from sondage.types import Floats, Ints
 
 
@@ -84,7 +85,7 @@ class Weighted(Estimator):
             max(float(seen.times.sum()) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
             prior_cov=None if self.variance == "latest" else self._expected(case, seen, T),
-            unseen=unseen_draw(case, seen, loss, noise / (N * seen.p), by_belief=case.units.itemwise),
+            unseen=unseen_draw(case, seen, loss, noise / (N * seen.p)),
         )
 
     def weights(self, case: Case) -> Floats:
