@@ -165,12 +165,16 @@ def _possible(case: Case, totals: Totals) -> Totals:
     if abs(totals.R[0] - weight) > 1e-9 * weight:
         return totals
     low, high = case.measure.range
-    value = case.measure.g(totals.R)
-    if ((value >= low) & (value <= high)).all():
-        return totals
+    with np.errstate(all="ignore"):
+        value = case.measure.g(totals.R)
+        impossible = (value < low) | (value > high)
+        if not impossible.any():
+            return totals
+        # Of a list, only what the impossible ones look at: the others must not depend on their company.
+        matters = (case.measure.jac(totals.R)[impossible] != 0).any(axis=0)
     seen = case.sample.distinct()
     left = found.size - np.bincount(found.code[seen.row].astype(np.int64), minlength=len(found.size))
     told = case.losses(seen).sum(axis=0)
     least = (told + left @ found.loss.min(axis=1)) / N
     most = (told + left @ found.loss.max(axis=1)) / N
-    return replace(totals, R=np.clip(totals.R, least, most))
+    return replace(totals, R=np.where(matters, np.clip(totals.R, least, most), totals.R))

@@ -65,8 +65,8 @@ def unseen_draw(
     But errors seen near the boundary say little about those far from it, where each would weigh much. So one
     more draw counts in full as far as the belief expects more than was seen. Which belief: that before any
     label, at the level that the labels have shown, is right if they have not checked the scores where these
-    are surest; the recalibrated one is right if the scores are wrong in the same way everywhere. What lies
-    halfway (the geometric mean) covers well in either case.
+    are surest; the recalibrated one is right if the scores are wrong in the same way everywhere. Nobody knows
+    which: it is their mean.
 
     ``loss`` is (T, d) of the draws ``seen``, ``weight`` what each counts in the pool's mean, ``centre`` (T,
     d) what the estimator subtracts from the losses. Labels that are numbers know no bounds; there the belief
@@ -98,6 +98,7 @@ def unseen_draw(
             unit = (sums[:, 4].sum(axis=0) + one) / np.maximum(sums[:, 2] + one, 1e-300)
             sums[:, 0] *= np.sqrt(unit)
             sums[:, 1:4] *= unit[:, None]
+            sums[:, 6] = sums[:, 7]
         below, above = (_added(*total) for total in sums)
         found[:] = [(J, Unseen(below, above, *(sums[:, 7] > 0)))]
         return found[0][1]
@@ -148,7 +149,7 @@ def _added(
         variance + np.square(variance) / np.maximum(variance + shown, 1e-300)
         for variance in (np.square(next_one), np.square(size))
     )
-    expected = np.sqrt(before * (pulls + 1.0) / (likely + 1.0) * after)
+    expected = 0.5 * (before * (pulls + 1.0) / (likely + 1.0) + after)
     return np.asarray(np.maximum(one, np.minimum(full, expected - shown)))
 
 
