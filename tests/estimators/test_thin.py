@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sondage as sd
+from sondage.estimators.sequential import SequentialEstimator
 from sondage.measures import Difference, PerGroup, pool_value, resolve
 from sondage.simulate.engine import encoded_labels
 
@@ -102,3 +103,15 @@ def test_an_alias_cannot_be_taken_twice() -> None:
     with pytest.raises(sd.errors.InvalidInput, match=r"'f1'.*is taken"):
         type("Impostor", (sd.measures.Accuracy,), {"alias": "f1"})
     assert resolve("f1").names == ("f1",)
+
+
+def test_an_impossible_group_does_not_move_the_others(grouped: tuple[sd.Pool, np.ndarray]) -> None:
+    """Unbiased totals of three items are often beyond what can be; only theirs are brought back."""
+    pool, y = grouped
+    measure = PerGroup(resolve("accuracy"), "g").bind(pool)
+    for seed in range(8):
+        study = sd.create_study(pool, "f1", design="sequential", budget=300, rng=seed)
+        study.run(dict(enumerate(y.tolist())), batch=100)
+        plain = SequentialEstimator().totals(study.case(measure))
+        found = study.estimate("accuracy", by="g").value
+        np.testing.assert_allclose(found[:2], measure.g(plain.R)[:2], rtol=1e-12)
