@@ -188,14 +188,13 @@ def _sides(
             ends = np.maximum(middle - low, 0.0), np.maximum(high - middle, 0.0)
             return _Side(ends[0], nothing, nothing, nothing), _Side(ends[1], nothing, nothing, nothing)
         labels, before, after = nodes(row)
-        if kind.kind == "real":
-            mean, square = measure.moments(rows, labels, before, J)
-            about = np.maximum(square - 2.0 * mean * middle + np.square(middle), 0.0)
-            side = _Side(np.sqrt(about), about, about, nothing)
-            return side, side
         loss = measure.loss(rows, labels)
         off = through(J, loss.reshape(-1, loss.shape[2]), measure).reshape(*loss.shape[:2], -1)
         off -= middle[:, None, :]
+        if kind.kind == "real":
+            about = np.einsum("ns,nsm->nm", before, np.square(off))
+            side = _Side(np.sqrt(about), about, about, nothing)
+            return side, side
         least = _ROUNDING * np.abs(off).max(initial=0.0)
         below, above = (
             _Side(
