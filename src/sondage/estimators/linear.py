@@ -60,7 +60,7 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
     Of n draws whose squared contributions are very unequal, few carry the variance: their effective
     number is ``(sum x^2)^2 / sum x^4``. Where it is small, the variance expected by the belief counts
     like ``GUARD`` further draws, but only ever to widen: a sample that has shown nothing never gives a
-    narrow interval. What a single draw more could show is added in any case.
+    narrow interval. What a single draw more could show is added to either side of an interval in any case.
     """
     with np.errstate(all="ignore"):
         value = np.asarray(measure.g(totals.R), dtype=np.float64)
@@ -84,7 +84,10 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
         return Linear(value, J, parts, widening, widening, widening, always, always)
     unseen = totals.unseen(J)
     below, above = np.maximum(widening, np.nan_to_num(np.stack([unseen.below, unseen.above])))
-    return Linear(value, J, parts, np.maximum(below, above), below, above, unseen.fallen, unseen.risen)
+    # A standard error is that of the draws, as long as they have shown something on either side.
+    silent = 0.5 * (np.where(unseen.fallen, 0.0, below) + np.where(unseen.risen, 0.0, above))
+    widening = np.maximum(widening, silent)
+    return Linear(value, J, parts, widening, below, above, unseen.fallen, unseen.risen)
 
 
 def _moved(totals: Totals, measure: Measure, value: Floats, sloped: Floats) -> Floats:
