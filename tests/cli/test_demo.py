@@ -31,7 +31,7 @@ def an_estimate(value: float, **changed: object) -> Estimate:
         "ci": ConfidenceInterval(value - 0.1, value + 0.1),
         "confidence_level": 0.95,
         "guarantee": "fixed-n",
-        "interval": "logit",
+        "interval": "beta",
         "n_labels": 500,
         "n_draws": 500,
         "n_open": 0,

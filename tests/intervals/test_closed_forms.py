@@ -12,7 +12,7 @@ import sondage as sd
 from sondage.errors import InvalidInput
 from sondage.estimators import Totals
 from sondage.estimators.linear import linearise
-from sondage.intervals import Bootstrap, Interval, Logit, StudentT, Wald
+from sondage.intervals import Beta, Bootstrap, Interval, Logit, StudentT, Wald
 from sondage.measures import Measure, resolve
 from sondage.streams import stream
 
@@ -86,9 +86,13 @@ def test_logit_on_another_range_is_scaled_to_it() -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
-def test_logit_at_an_end_of_the_range_is_the_t_interval(value: float) -> None:
-    totals = mean_totals(value, 0.02)
-    assert ends(Logit(), totals, 0.95) == ends(StudentT(), totals, 0.95)
+def test_logit_at_an_end_of_the_range_is_the_beta_interval(value: float) -> None:
+    """And within a standard error of it: on the logit scale it would be all of the range."""
+    for off in (0.0, 0.005):
+        totals = mean_totals(abs(value - off), 0.02)
+        low, high = ends(Logit(), totals, 0.95)
+        assert (low, high) == ends(Beta(), totals, 0.95)
+        assert 0.02 < high - low < 0.1
 
 
 def test_logit_without_bounds_is_the_t_interval() -> None:

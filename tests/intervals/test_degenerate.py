@@ -163,14 +163,18 @@ def test_arrays_without_an_error_do_not_give_a_point(measure: str, how: str) -> 
 
 @pytest.mark.parametrize("design", ["importance", "poisson", "fixed"])
 def test_rounding_is_no_information(design: str) -> None:
-    """Where no draw moved the value, the variance is all that the belief expects."""
+    """Where no draw moved the value, the variance is what the belief expects, or that of one more draw."""
     study = study_of(design, "accuracy", "right")
     totals = estimate_totals(study.case(study.measure))
     linear = linearise(totals, study.measure)
     assert np.square(linear.parts).sum() < 1e-30
     assert totals.prior_cov is not None
+    assert totals.unseen is not None
     expected = (linear.J @ totals.prior_cov @ linear.J.T).item()
-    assert np.square(linear.std_error[0]) == pytest.approx(expected, rel=1e-6)
+    unseen = totals.unseen(linear.J)
+    assert unseen.below[0] > 0
+    both = [max(expected, float(side[0])) for side in (unseen.below, unseen.above)]
+    assert np.square(linear.std_error[0]) == pytest.approx(max(expected, np.mean(both)), rel=1e-6)
 
 
 def test_uniform_with_one_label_in_a_class_still_has_its_guard() -> None:

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, f, t
 from tests.intervals.means import Means, mean_totals, totals_with
+from tests.intervals.unseen_pools import labelled, truth
 
+import sondage as sd
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Totals
 from sondage.intervals import Region, region
@@ -222,3 +224,54 @@ def test_a_higher_level_holds_the_lower_ones_region(seed: int, m: int, level: fl
     assert small.contains(small.centre)
     assert large.contains(points[small.contains(points)]).all()  # type: ignore[union-attr]
     assert small.volume < large.volume
+
+
+# ---- inside the range ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("design", ["stratified", "sequential", "importance", "auto"])
+@pytest.mark.parametrize("labels", [20, 60, 300])
+def test_a_region_of_shares_holds_no_share_beyond_one(design: str, labels: int) -> None:
+    pool, answers = sd.datasets.synthetic_pool(5_000, prevalence=0.1, separation=2.5, rng=1)
+    study = sd.create_study(pool, "f1", design=design, budget=labels, rng=1)
+    study.run(answers)
+    found = study.region(["precision", "recall"])
+    low, high = found.limits
+    edge = found.boundary(400)
+    for part in (low, high, edge):
+        assert ((part >= 0) & (part <= 1)).all()
+    np.testing.assert_allclose([edge.min(axis=0), edge.max(axis=0)], found.limits, atol=2e-3)
+    assert found.contains(found.centre)
+    assert not found.contains([1.01, found.centre[1]])
+    assert found.volume <= np.prod(high - low)
+    together = study.estimate(["precision", "recall"], interval="scheffe")
+    # The region is a little larger where the measures bend.
+    assert (low <= together.ci.low + 1e-9).all()
+    assert (high >= together.ci.high - 1e-9).all()
+    if labels == 300 and design != "auto":
+        np.testing.assert_allclose(found.limits, [together.ci.low, together.ci.high], atol=0.02)
+
+
+def test_a_stretched_region_is_longer_where_there_is_room_and_has_its_volume() -> None:
+    cov = np.array([[0.004, 0.001], [0.001, 0.002]])
+    found = region(totals_with(np.array([0.9, 0.1]), cov, 50), Means(2, 0.0, 1.0), 0.95)
+    low, high = found.limits
+    assert found.centre[0] - low[0] > 1.2 * (high[0] - found.centre[0])
+    assert high[1] - found.centre[1] > 1.2 * (found.centre[1] - low[1])
+    points = low + (high - low) * np.random.default_rng(0).random((200_000, 2))
+    share = np.mean(found.contains(points))
+    assert found.volume == pytest.approx(share * np.prod(high - low), rel=0.03)
+    x, y = found.boundary(2000).T
+    area = 0.5 * abs(np.sum(x * np.roll(y, 1) - y * np.roll(x, 1)))
+    assert area == pytest.approx(found.volume, rel=0.03)
+
+
+def test_a_region_of_few_positives_holds_the_truth() -> None:
+    pool, y = labelled("plain")
+    answers, true = dict(zip(pool.ids.tolist(), y.tolist(), strict=True)), truth("plain")
+    held = []
+    for seed in range(60):
+        study = sd.create_study(pool, "f1", design="stratified", budget=200, rng=seed)
+        study.run(answers)
+        held.append(study.region(["precision", "recall"]).contains([true["precision"], true["recall"]]))
+    assert np.mean(held) >= 0.9

@@ -12,7 +12,7 @@ from tests.intervals.means import Means, mean_totals, totals_with
 from sondage.errors import InvalidInput
 from sondage.estimators import Totals
 from sondage.estimators.linear import linearise
-from sondage.intervals import Bonferroni, Interval, Logit, Scheffe, Simultaneous, StudentT, region
+from sondage.intervals import Beta, Bonferroni, Interval, Scheffe, Simultaneous, StudentT, region
 from sondage.intervals.simultaneous import correlation_root, uncertain
 from sondage.streams import stream
 from sondage.types import Array
@@ -103,13 +103,13 @@ def test_scheffe_is_the_shadow_of_the_region(m: int) -> None:
         np.testing.assert_allclose([low, high], [edge.min(axis=0), edge.max(axis=0)], rtol=1e-4)
 
 
-def test_on_a_bounded_range_the_band_is_on_the_logit_scale() -> None:
-    """With the critical value of the band in place of a t quantile, it is the logit interval."""
+def test_on_a_bounded_range_the_band_has_the_shape_of_beta() -> None:
+    """With the critical value of the band in place of a t quantile, it is the beta interval."""
     cov = 1e-4 * equicorrelated(3, 0.5)
     totals, measure = totals_with(np.array([0.9, 0.5, 0.2]), cov, 50), Means(3, 0.0, 1.0)
     value = critical(Simultaneous(), cov, 0.95, 50)
     level = 2 * t.cdf(value, 50) - 1
-    single = Logit()(totals, measure, level, stream(1, "interval"))
+    single = Beta()(totals, measure, level, stream(1, "interval"))
     np.testing.assert_allclose(
         Simultaneous()(totals, measure, 0.95, stream(1, "interval")), single, rtol=1e-9
     )

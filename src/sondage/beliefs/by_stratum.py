@@ -49,7 +49,7 @@ class ByStratum(Belief):
         """Bind the prior."""
         if not pool.labels.finite:
             raise InvalidInput(
-                f"belief {self.alias!r} needs labels that are classes, and the pool's are not: use belief='scores' "
+                f"belief {self.alias!r} needs labels that are classes: for others use belief='scores' "
                 "(design='auto' or 'poisson')"
             )
         return replace(self, prior=self.prior.bind(pool, systems))

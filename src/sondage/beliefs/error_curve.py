@@ -90,7 +90,7 @@ class ErrorCurve(Belief):
         """Fit to a pool with predictions."""
         if not pool.labels.finite:
             raise InvalidInput(
-                f"belief {self.alias!r} needs labels that are classes, and the pool's are not: use belief='scores' "
+                f"belief {self.alias!r} needs labels that are classes: for others use belief='scores' "
                 "(design='auto' or 'poisson')"
             )
         if any(pool.system(name).prediction is None for name in systems):

@@ -22,6 +22,7 @@ from sondage.types import Bools, Floats
 
 if TYPE_CHECKING:
     from sondage.estimators.increments import Increments
+    from sondage.estimators.unseen import Unseen
 
 T = TypeVar("T")
 
@@ -67,7 +68,8 @@ class Totals:
 
     ``parts`` are (T, d) contributions whose squares make up the covariance: ``cov = parts.T @ parts``.
     ``prior_cov`` is the covariance that the belief expects of this design, for the guard of samples
-    that have shown too little. ``pool_cov`` estimates the covariance of the losses over the pool.
+    that have shown too little; ``unseen`` says what one more draw could show, given the slopes of the
+    coordinates. ``pool_cov`` estimates the covariance of the losses over the pool.
     ``draws`` is how many of the first rows of ``parts`` are draws, where further ones stand for what no draw
     has shown (None: all). ``moves`` is how many of the first rows are whole moves of the averages, drawn from
     a belief, over the root of their number. ``counts`` are successes and trials of a plain proportion,
@@ -86,6 +88,7 @@ class Totals:
     df: float
     pool_cov: Floats
     prior_cov: Floats | None = None
+    unseen: Callable[[Floats], Unseen] | None = None
     draws: int | None = None
     moves: int = 0
     counts: tuple[int, int] | None = None

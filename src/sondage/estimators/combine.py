@@ -15,6 +15,7 @@ from sondage.estimators.post_strata import Signatures, signatures
 from sondage.estimators.sample import Sample
 from sondage.estimators.sequential import SequentialEstimator
 from sondage.estimators.staged import Staged
+from sondage.estimators.unseen import all_unseen
 from sondage.estimators.weighted import Weighted
 from sondage.types import Floats
 
@@ -98,6 +99,7 @@ def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:
         sum(one.df for one in totals),
         sum(w * one.pool_cov for w, one in zip(weight, totals, strict=True)),
         prior_cov=None if prior_cov is None else np.asarray(prior_cov),
+        unseen=all_unseen([(w, one.unseen) for w, one in zip(weight.tolist(), totals, strict=True)]),
     )
 
 
@@ -163,12 +165,16 @@ def _possible(case: Case, totals: Totals) -> Totals:
     if abs(totals.R[0] - weight) > 1e-9 * weight:
         return totals
     low, high = case.measure.range
-    value = case.measure.g(totals.R)
-    if ((value >= low) & (value <= high)).all():
-        return totals
+    with np.errstate(all="ignore"):
+        value = case.measure.g(totals.R)
+        impossible = (value < low) | (value > high)
+        if not impossible.any():
+            return totals
+        # Of a list, only what the impossible ones look at: the others must not depend on their company.
+        matters = (case.measure.jac(totals.R)[impossible] != 0).any(axis=0)
     seen = case.sample.distinct()
     left = found.size - np.bincount(found.code[seen.row].astype(np.int64), minlength=len(found.size))
     told = case.losses(seen).sum(axis=0)
     least = (told + left @ found.loss.min(axis=1)) / N
     most = (told + left @ found.loss.max(axis=1)) / N
-    return replace(totals, R=np.clip(totals.R, least, most))
+    return replace(totals, R=np.where(matters, np.clip(totals.R, least, most), totals.R))

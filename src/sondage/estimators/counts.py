@@ -10,9 +10,9 @@ import numpy as np
 from sondage.beliefs import Nodes, Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
-from sondage.estimators.guard import with_doubt
 from sondage.estimators.post_strata import PostStrata, collapse, post_strata
 from sondage.estimators.sample import Sample
+from sondage.estimators.unseen import unseen_draw
 from sondage.pool.rows import Rows
 from sondage.pool.units import compressed, crossed, representatives_of
 from sondage.types import Bools, Floats, Ints
@@ -105,14 +105,15 @@ class Counts(Estimator):
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
         spread = np.sqrt(factor / np.maximum(freedom, 1.0)) * n
         parts = unexplained * (spread[mine] * within)[:, None]
-        prior_cov = None
+        prior_cov, unseen = None, None
         if self.guard:
+            stands_for = (np.sqrt(unlabelled) * size / N)[mine] * within
+            unseen = unseen_draw(case, seen, loss, stands_for, mean[mine])
             largest = np.zeros(groups)
             np.maximum.at(largest, mine, np.abs(deviation).max(axis=1))
             believed = _believed(case, strata, seen, cell, group, factor, largest)
             if _looks_inside(case, strata):
-                stands_for = np.sqrt(unlabelled) * size / N / np.maximum(n, 1)
-                prior_cov = with_doubt(case, seen, stands_for[mine], believed)
+                prior_cov = believed
             elif believed.any():
                 parts = np.concatenate([parts, root(believed)])
         inside = deviation * (size / N / np.maximum(n - 1, 1))[mine][:, None]
@@ -126,6 +127,7 @@ class Counts(Estimator):
             max(float((n[~fixed] - 1).sum()), 1.0),
             pool_cov,
             prior_cov=prior_cov,
+            unseen=unseen,
             counts=_plain_counts(case, strata, loss) if control is None else None,
             labelled=float(len(seen)) / N,
             draws=len(seen),

@@ -11,11 +11,7 @@ import numpy as np
 from sondage.beliefs import Recalibration, at_least
 from sondage.estimators.base import Case
 from sondage.estimators.post_strata import signatures
-from sondage.estimators.sample import Sample
 from sondage.types import Array, Floats
-
-_FEW_LABELS = 30
-"""Labels below which agreement is doubted whatever the belief says."""
 
 
 def expected_second_moment(case: Case, factor: Floats) -> Floats:
@@ -31,7 +27,7 @@ def expected_second_moment(case: Case, factor: Floats) -> Floats:
         scale = _seen_scale(case)
         return total * np.outer(scale, scale) / len(pool) ** 2
     kinds = measure.pattern(pool) if found is None else found.code
-    fitted = _recalibration(case, kinds)
+    fitted = recalibration(case, kinds)
     total = np.zeros((measure.d, measure.d))
     mass: Floats = np.zeros((0, 0) if found is None else found.loss.shape[:2])
     for piece, rows in pool.chunks():
@@ -51,27 +47,6 @@ def expected_second_moment(case: Case, factor: Floats) -> Floats:
     return np.asarray(total / len(pool) ** 2)
 
 
-def with_doubt(case: Case, seen: Sample, weight: Floats, prior_cov: Floats | None) -> Floats | None:
-    """The expected covariance of a tangent, no smaller than a little doubt in every label makes it.
-
-    A coordinate may rest on few labels: precision among the highest scores on those with such a score. If
-    only n labels bear on it, each is doubted with the chance 1 / (n + 2) of Laplace's rule: that is what n
-    agreeing labels leave open, whatever the belief says. ``weight`` is what each draw counts in the pool's
-    mean.
-    """
-    if not case.measure.tangent:
-        return prior_cov
-    d = case.measure.d
-    low, high = case.measure.extremes(case.pool.rows(seen.row), np.eye(d))
-    with np.errstate(invalid="ignore"):
-        jump = np.nan_to_num(high - low, nan=0.0, posinf=0.0) * weight[:, None]
-    bear = (jump != 0).sum(axis=0)
-    doubt = np.where(bear <= _FEW_LABELS, 1.0 / (bear + 2.0), 0.0)
-    least = doubt * (1.0 - doubt) * np.square(jump).sum(axis=0)
-    expected = np.zeros(d) if prior_cov is None else np.diag(prior_cov)
-    return np.diag(np.maximum(expected, least))
-
-
 def _seen_scale(case: Case) -> Floats:
     """(d,) how large the losses seen are beside those expected: a belief may be in the wrong unit."""
     seen = case.sample.distinct()
@@ -84,7 +59,7 @@ def _seen_scale(case: Case) -> Floats:
     return np.asarray(np.sqrt((found + one) / np.maximum(expected + one, 1e-300)))
 
 
-def _recalibration(case: Case, kinds: Array) -> Recalibration:
+def recalibration(case: Case, kinds: Array) -> Recalibration:
     """What the labels seen say about the belief, for each kind of item; those not seen stay as believed."""
     seen = case.sample.distinct()
     seen = seen.where(np.isfinite(seen.y))

@@ -11,7 +11,7 @@ from sondage.beliefs.tail import Tail
 from sondage.estimators.base import Totals, root
 from sondage.measures.base import Measure
 from sondage.streams import Stream
-from sondage.types import Floats
+from sondage.types import Bools, Floats
 
 GUARD = 10.0
 """Pseudo-draws at the variance that the belief expects."""
@@ -23,13 +23,19 @@ class Linear:
     """The measure at the estimated averages: ``Cov(g(R)) = J Cov(R) J'``.
 
     ``parts`` are (T, m) contributions of the draws; ``widening`` is (m,) variance added because too few
-    draws have moved a coordinate for its variance to be trusted.
+    draws have moved a coordinate for its variance to be trusted. ``below`` and ``above`` are what is added in
+    its place where an interval can be longer on one side than on the other; ``fallen`` and ``risen`` say
+    whether some label has pulled a coordinate down, or up.
     """
 
     value: Floats
     J: Floats
     parts: Floats
     widening: Floats
+    below: Floats
+    above: Floats
+    fallen: Bools
+    risen: Bools
 
     @property
     def cov(self) -> Floats:
@@ -41,6 +47,12 @@ class Linear:
         """(m,) standard errors."""
         return np.asarray(np.sqrt(np.square(self.parts).sum(axis=0) + self.widening))
 
+    @property
+    def arms(self) -> tuple[Floats, Floats]:
+        """(m,) twice: standard errors below and above the value."""
+        shown = np.square(self.parts).sum(axis=0)
+        return np.sqrt(shown + self.below), np.sqrt(shown + self.above)
+
 
 def linearise(totals: Totals, measure: Measure) -> Linear:
     """Value and variance of a measure.
@@ -48,7 +60,7 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
     Of n draws whose squared contributions are very unequal, few carry the variance: their effective
     number is ``(sum x^2)^2 / sum x^4``. Where it is small, the variance expected by the belief counts
     like ``GUARD`` further draws, but only ever to widen: a sample that has shown nothing never gives a
-    narrow interval.
+    narrow interval. What a single draw more could show is added to either side of an interval in any case.
     """
     with np.errstate(all="ignore"):
         value = np.asarray(measure.g(totals.R), dtype=np.float64)
@@ -56,16 +68,26 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
     parts = through(J, totals.parts, measure)
     if totals.moves:
         parts[: totals.moves] = _moved(totals, measure, value, parts[: totals.moves])
-    widening = np.zeros(measure.m)
-    if totals.prior_cov is not None and not totals.exact:
+    nothing, always = np.zeros(measure.m), np.ones(measure.m, dtype=bool)
+    if totals.exact:
+        return Linear(value, J, parts, nothing, nothing, nothing, always, always)
+    squares = np.square(parts)
+    expected = nothing
+    if totals.prior_cov is not None:
         expected = quadratic(J, totals.prior_cov, measure)
-        squares = np.square(parts)
         squares[squares < _ROUNDING * expected] = 0.0
-        seen = squares.sum(axis=0)
-        with np.errstate(all="ignore"):
-            informative = np.nan_to_num(np.square(seen) / np.square(squares).sum(axis=0))
-        widening = GUARD / (GUARD + informative) * np.maximum(expected - seen, 0.0)
-    return Linear(value, J, parts, np.nan_to_num(widening))
+    shown = squares.sum(axis=0)
+    with np.errstate(all="ignore"):
+        informative = np.nan_to_num(np.square(shown) / np.square(squares).sum(axis=0))
+    widening = np.nan_to_num(GUARD / (GUARD + informative) * np.maximum(expected - shown, 0.0))
+    if totals.unseen is None:
+        return Linear(value, J, parts, widening, widening, widening, always, always)
+    unseen = totals.unseen(J)
+    below, above = np.maximum(widening, np.nan_to_num(np.stack([unseen.below, unseen.above])))
+    # A standard error is that of the draws, as long as they have shown something on either side.
+    silent = 0.5 * (np.where(unseen.fallen, 0.0, below) + np.where(unseen.risen, 0.0, above))
+    widening = np.maximum(widening, silent)
+    return Linear(value, J, parts, widening, below, above, unseen.fallen, unseen.risen)
 
 
 def _moved(totals: Totals, measure: Measure, value: Floats, sloped: Floats) -> Floats:

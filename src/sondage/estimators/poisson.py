@@ -9,10 +9,11 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
-from sondage.estimators.guard import expected_second_moment, with_doubt
+from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.known_totals import use_known
 from sondage.estimators.response import drawn_by_chance, never_drawn, response_factor
 from sondage.estimators.sample import Sample
+from sondage.estimators.unseen import unseen_draw
 from sondage.types import Floats
 
 
@@ -53,7 +54,8 @@ class PoissonEstimator(Estimator):
             kish(weight * bearing(measure, loss)),
             max(float(len(seen)) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
-            prior_cov=with_doubt(case, seen, noise, self._expected(case, seen, pi)),
+            prior_cov=self._expected(case, seen, pi),
+            unseen=unseen_draw(case, seen, loss, noise),
             exact=bool((noise == 0).all() and len(seen) == N),
         )
 

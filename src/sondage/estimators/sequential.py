@@ -12,6 +12,7 @@ from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weig
 from sondage.estimators.predictions import expected_square, nothing_predicted, predictions
 from sondage.estimators.response import drawn_by_chance
 from sondage.estimators.sample import Sample
+from sondage.estimators.unseen import unseen_draw
 from sondage.types import Floats, Ints
 
 
@@ -59,6 +60,13 @@ class SequentialEstimator(Estimator):
             max(float(seen.sum()) - 1.0, 1.0),
             weighted_covariance(loss[seen], _counts(share, mine)[seen], R),
             prior_cov=self._expected(case, predicted, float(np.square(share).sum())),
+            unseen=unseen_draw(
+                case,
+                mine.where(seen),
+                loss[seen],
+                (scale / (N * mine.p))[seen],
+                predicted[mine.round, mine.unit][seen],
+            ),
             exact=len(mine) == N and bool(seen.all()),
         )
 

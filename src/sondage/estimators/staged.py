@@ -14,6 +14,7 @@ from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.predictions import expected_square, predictions
 from sondage.estimators.response import drawn_by_chance, response_factor
 from sondage.estimators.sample import Sample
+from sondage.estimators.unseen import unseen_draw
 from sondage.types import Floats
 
 
@@ -76,6 +77,7 @@ class Staged(Estimator):
             max(float(len(seen)) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
             prior_cov=self._expected(case, mine, predicted),
+            unseen=unseen_draw(case, seen, loss, noise / N, loss - surprise),
             exact=len(seen) == N,
         )
 

@@ -10,10 +10,11 @@ import numpy as np
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root, weighted_covariance
-from sondage.estimators.guard import expected_second_moment, with_doubt
+from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.known_totals import use_known
 from sondage.estimators.response import drawn_by_chance, never_drawn, response_factor
 from sondage.estimators.sample import Sample
+from sondage.estimators.unseen import unseen_draw
 from sondage.types import Floats, Ints
 
 
@@ -84,9 +85,8 @@ class Weighted(Estimator):
             kish(weight * bearing(measure, loss)),
             max(float(seen.times.sum()) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
-            prior_cov=None
-            if self.variance == "latest"
-            else with_doubt(case, seen, share / (N * seen.p), self._expected(case, seen, T)),
+            prior_cov=None if self.variance == "latest" else self._expected(case, seen, T),
+            unseen=unseen_draw(case, seen, loss, noise / (N * seen.p)),
         )
 
     def weights(self, case: Case) -> Floats:

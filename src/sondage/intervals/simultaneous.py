@@ -11,16 +11,17 @@ from scipy.special import fdtrc
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Totals
 from sondage.estimators.linear import Linear
+from sondage.intervals.beta import Beta
 from sondage.intervals.bootstrap import normal
 from sondage.intervals.region import FLAT, joint_radius, rank_of, spectrum
-from sondage.intervals.wald import Logit, StudentT, student
+from sondage.intervals.wald import student
 from sondage.streams import Stream
 from sondage.types import Bools, Floats
 
 
 @dataclass(frozen=True)
-class Bonferroni(Logit):
-    """The logit interval at a level that leaves each of m coordinates an m-th of the chance to miss."""
+class Bonferroni(Beta):
+    """The beta interval at a level that leaves each of m coordinates an m-th of the chance to miss."""
 
     alias: ClassVar[str] = "bonferroni"
     together: ClassVar[bool] = True
@@ -31,7 +32,7 @@ class Bonferroni(Logit):
 
 
 @dataclass(frozen=True)
-class Scheffe(StudentT):
+class Scheffe(Beta):
     """As many standard errors as the joint region has in every direction: its shadow on each coordinate.
 
     The widest of the three, and the only one that also holds for combinations of coordinates that were
@@ -51,8 +52,8 @@ class Scheffe(StudentT):
 
 
 @dataclass(frozen=True)
-class Simultaneous(Logit):
-    """Logit intervals at the critical value of the largest deviation (sup-t).
+class Simultaneous(Beta):
+    """Beta intervals at the critical value of the largest deviation (sup-t).
 
     With Gaussian multipliers on the contributions of the draws, the deviations of all coordinates are
     jointly normal with the estimated correlation; over the root of a chi-square they are multivariate t.

@@ -11,6 +11,7 @@ from scipy.special import expit, logit, ndtri, stdtrit
 from sondage.estimators.base import Totals
 from sondage.estimators.linear import Linear, linearise
 from sondage.intervals.base import Interval
+from sondage.intervals.skewed import matched, skewed
 from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.types import Floats
@@ -50,7 +51,8 @@ class StudentT(Wald):
 class Logit(StudentT):
     """Student's t on the logit scale of a bounded range: unequal arms, never outside the range.
 
-    Where the value is at an end of the range, or the range is not bounded, the plain t interval.
+    Nearer to an end of the range than about a standard error the logit scale says nothing any more: there it
+    is the ``beta`` interval. Without bounds, the plain t interval.
     """
 
     alias: ClassVar[str] = "logit"
@@ -61,19 +63,18 @@ class Logit(StudentT):
         """The interval mapped back from the logit scale."""
         linear = linearise(totals, measure)
         quantile = self.quantile(totals, linear, level, sides, stream)
-        half = quantile * linear.std_error
         least, most = measure.range
-        with np.errstate(all="ignore"):
-            width = most - least
-            share = (linear.value - least) / width
-            # Nearer to an end than a squared standard error the logit scale says nothing any more.
-            room = share * (1 - share) - np.square(linear.std_error / width)
-            usable = np.isfinite(width) & (room > 0) & (linear.std_error > 0)
-            arm = half / width / (share * (1 - share))
-            centre = logit(share)
-            low = np.where(usable, least + width * expit(centre - arm), linear.value - half)
-            high = np.where(usable, least + width * expit(centre + arm), linear.value + half)
-        return low, high
+        ends = []
+        for sign, error, other in zip(
+            (-1.0, 1.0), linear.arms, skewed(linear, measure, quantile), strict=True
+        ):
+            with np.errstate(all="ignore"):
+                width = most - least
+                share = (linear.value - least) / width
+                usable = np.isfinite(width) & (error > 0) & matched(share, np.square(error / width))
+                arm = quantile * error / width / (share * (1 - share))
+                ends.append(np.where(usable, least + width * expit(logit(share) + sign * arm), other))
+        return ends[0], ends[1]
 
 
 def student(totals: Totals, tail: float) -> float:

@@ -47,7 +47,7 @@ class Question:
 
 
 def default_interval(measure: Measure, totals: Totals) -> Interval:
-    """Posterior where a belief can be drawn from, Wilson for plain counts, logit where a coordinate is
+    """Posterior where a belief can be drawn from, Wilson for plain counts, beta where a coordinate is
     bounded (t for the others), otherwise t."""
     if totals.replicates is not None:
         return Interval.from_alias("posterior")
@@ -55,7 +55,7 @@ def default_interval(measure: Measure, totals: Totals) -> Interval:
         return Interval.from_alias("wilson")
     low, high = measure.range
     bounded = (np.isfinite(low) & np.isfinite(high)).any()
-    return Interval.from_alias("logit" if bounded else "t")
+    return Interval.from_alias("beta" if bounded else "t")
 
 
 def assess(case: Case, question: Question, seed: int) -> Estimate:
@@ -110,7 +110,9 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
     return Estimate(
         names=case.measure.names,
         value=_plain(np.clip(linear.value, *case.measure.range)),
-        std_error=_plain(np.where(undefined, np.nan, linear.std_error)),
+        std_error=_plain(
+            np.where(undefined, np.nan, np.minimum(linear.std_error, _half_range(case.measure)))
+        ),
         ci=ConfidenceInterval(_plain(low), _plain(high)),
         confidence_level=question.level,
         guarantee=_guarantee(interval, totals),
@@ -132,6 +134,12 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
         why=why,
         bounds=bounds,
     )
+
+
+def _half_range(measure: Measure) -> Floats:
+    """The greatest standard deviation that a value inside the range can have."""
+    low, high = measure.range
+    return np.asarray(0.5 * (high - low))
 
 
 def effective_labels(case: Case) -> float:

@@ -1,0 +1,208 @@
+"""The unseen: what one more draw could show, when the labels so far have shown little.
+
+A variance made of the errors seen is zero when none was seen, and too small when those seen weigh little
+beside those that may hide. What is added here follows from the draws that bear on a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from sondage.beliefs import at_least
+from sondage.estimators.base import Case
+from sondage.estimators.guard import recalibration
+from sondage.estimators.linear import through
+from sondage.estimators.post_strata import signatures
+from sondage.estimators.sample import Sample
+from sondage.types import Bools, Floats, Ints
+
+_AT_ONCE = 4_000_000
+_TRIALS = 16
+"""Labels tried of an item whose labels are no classes, about."""
+_ROUNDING = 1e-9
+
+
+class Unseen(NamedTuple):
+    """What labels not seen could do to each coordinate, (m,) each.
+
+    ``below`` and ``above`` are variances to add for it on either side of the value; ``fallen`` and ``risen``
+    say whether some label seen has pulled it that way.
+    """
+
+    below: Floats
+    above: Floats
+    fallen: Bools
+    risen: Bools
+
+
+class _Side(NamedTuple):
+    """What a row's label may do on one side of the centre, (n, m) each; zero where labels are not listed."""
+
+    most: Floats
+    """How far it may take a coordinate."""
+    before: Floats
+    """The mean square of that by the belief before any label."""
+    after: Floats
+    """The same by the belief recalibrated by the labels."""
+    chance: Floats
+    """The chance, before any label, of one that goes there."""
+
+
+def unseen_draw(
+    case: Case, seen: Sample, loss: Floats, weight: Floats, centre: Floats | None = None
+) -> Callable[[Floats], Unseen]:
+    """What labels not seen could do, given the slopes (m, d) of the coordinates.
+
+    A sample never shows every outcome: the next label may come out as none did before. One more draw is
+    taken to be like those made, with the label that moves a coordinate most. Draws that cannot move it do
+    not count: it matters how few labels bear on a coordinate, and not how many there are. Draws that stand
+    for many items count by how many: where few were asked, most may hide. Once draws have pulled the value
+    to a side, the next one there is taken to be like those.
+
+    But errors seen near the boundary say little about those far from it, where each would weigh much. So one
+    more draw counts in full as far as the belief expects more than was seen. Which belief: that before any
+    label, at the level that the labels have shown, is right if they have not checked the scores where these
+    are surest; the recalibrated one is right if the scores are wrong in the same way everywhere. Nobody knows
+    which: it is their mean.
+
+    ``loss`` is (T, d) of the draws ``seen``, ``weight`` what each counts in the pool's mean, ``centre`` (T,
+    d) what the estimator subtracts from the losses. Labels that are numbers know no bounds; there the belief
+    says how far off one may be.
+    """
+    pool, d = case.pool, case.measure.d
+    step = max(1, _AT_ONCE // (d * (pool.labels.size if pool.labels.finite else _TRIALS)))
+    found: list[tuple[Floats, Unseen]] = []
+
+    def both_sides(J: Floats) -> Unseen:
+        if found and np.array_equal(found[0][0], J, equal_nan=True):
+            return found[0][1]
+        sums = np.zeros((2, 8, len(J)))
+        nodes = _nodes(case)
+        for start in range(0, len(seen), step):
+            piece = slice(start, start + step)
+            count, pull = weight[piece, None], through(J, loss[piece], case.measure)
+            middle = np.zeros_like(pull) if centre is None else through(J, centre[piece], case.measure)
+            least = _ROUNDING * np.abs(pull).max(axis=0, initial=0.0)
+            sides = _sides(case, seen.row[piece], nodes, J, middle)
+            for total, side, pulled in zip(sums, sides, (pull < -least, pull > least), strict=True):
+                far = np.nan_to_num(side.most * count, nan=0.0, posinf=0.0)
+                went = np.square(pulled * (pull - middle) * count)
+                before, after = (one * np.square(count) for one in (side.before, side.after))
+                each = far, np.square(far), before, after, went, np.square(went), side.chance, pulled
+                total += [one.sum(axis=0) for one in each]
+        if pool.labels.kind == "real":  # a belief may be in the wrong unit
+            one = sums[:, 2] / max(len(seen), 1)
+            unit = (sums[:, 4].sum(axis=0) + one) / np.maximum(sums[:, 2] + one, 1e-300)
+            sums[:, 0] *= np.sqrt(unit)
+            sums[:, 1:4] *= unit[:, None]
+            sums[:, 6] = sums[:, 7]
+        below, above = (_added(*total) for total in sums)
+        found[:] = [(J, Unseen(below, above, *(sums[:, 7] > 0)))]
+        return found[0][1]
+
+    return both_sides
+
+
+def all_unseen(
+    parts: list[tuple[float, Callable[[Floats], Unseen] | None]],
+) -> Callable[[Floats], Unseen] | None:
+    """The same of several samples that count with weights; None if one of them does not say."""
+    given = [(weight, unseen) for weight, unseen in parts if unseen is not None]
+    if len(given) < len(parts):
+        return None
+
+    def both_sides(J: Floats) -> Unseen:
+        each = [(weight**2, unseen(J)) for weight, unseen in given]
+        return Unseen(
+            np.asarray(sum(square * one.below for square, one in each)),
+            np.asarray(sum(square * one.above for square, one in each)),
+            np.any([one.fallen for _, one in each], axis=0),
+            np.any([one.risen for _, one in each], axis=0),
+        )
+
+    return both_sides
+
+
+def _added(
+    far: Floats,
+    square: Floats,
+    before: Floats,
+    after: Floats,
+    shown: Floats,
+    fourth: Floats,
+    likely: Floats,
+    pulls: Floats,
+) -> Floats:
+    """(m,) variance to add on a side, from sums over the draws.
+
+    After k errors of size s the variance becomes ``(k + 1) s^2``, and ``2 s^2`` after none: the mean square
+    of what may remain is then that of the exact binomial limits.
+    """
+    size = square / np.maximum(far, 1e-300)
+    alike = np.square(shown) / np.maximum(fourth, 1e-300)  # effective number of draws that pulled
+    doubt = 1.0 / np.square(alike + 1.0)  # that the next one will be like those
+    next_one = (1.0 - doubt) * np.sqrt(shown / np.maximum(alike, 1.0)) + doubt * size
+    one, full = (
+        variance + np.square(variance) / np.maximum(variance + shown, 1e-300)
+        for variance in (np.square(next_one), np.square(size))
+    )
+    expected = 0.5 * (before * (pulls + 1.0) / (likely + 1.0) + after)
+    return np.asarray(np.maximum(one, np.minimum(full, expected - shown)))
+
+
+def _nodes(case: Case) -> Callable[[Ints], tuple[Floats, Floats, Floats]]:
+    """Makes the labels of some rows, and their chances before any label and recalibrated by the labels."""
+    pool = case.pool
+    if not pool.labels.finite:
+
+        def as_believed(row: Ints) -> tuple[Floats, Floats, Floats]:
+            labels, chance = case.belief.items(pool.rows(row))
+            return labels, chance, chance
+
+        return as_believed
+    found = signatures(case)
+    kinds = case.measure.pattern(pool) if found is None else found.code
+    fitted = recalibration(case, kinds)
+
+    def nodes(row: Ints) -> tuple[Floats, Floats, Floats]:
+        labels, chance = case.belief.items(pool.rows(row))
+        after = fitted.apply(chance, kinds[row].astype(np.int64))
+        # At least one dissenting label is always thought to hide somewhere in the pool.
+        return labels, at_least(chance, 1.0 / len(pool)), at_least(after, 1.0 / len(pool))
+
+    return nodes
+
+
+def _sides(
+    case: Case, row: Ints, nodes: Callable[[Ints], tuple[Floats, Floats, Floats]], J: Floats, middle: Floats
+) -> tuple[_Side, _Side]:
+    """What the labels of some rows may do below and above ``middle``, (n, m)."""
+    measure, kind, rows = case.measure, case.pool.labels, case.pool.rows(row)
+    nothing = np.zeros_like(middle)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if kind.kind != "real" and not kind.finite:
+            low, high = measure.extremes(rows, J)
+            ends = np.maximum(middle - low, 0.0), np.maximum(high - middle, 0.0)
+            return _Side(ends[0], nothing, nothing, nothing), _Side(ends[1], nothing, nothing, nothing)
+        labels, before, after = nodes(row)
+        loss = measure.loss(rows, labels)
+        off = through(J, loss.reshape(-1, loss.shape[2]), measure).reshape(*loss.shape[:2], -1)
+        off -= middle[:, None, :]
+        if kind.kind == "real":
+            about = np.einsum("ns,nsm->nm", before, np.square(off))
+            side = _Side(np.sqrt(about), about, about, nothing)
+            return side, side
+        least = _ROUNDING * np.abs(off).max(initial=0.0)
+        below, above = (
+            _Side(
+                one.max(axis=1),
+                np.einsum("ns,nsm->nm", before, np.square(one)),
+                np.einsum("ns,nsm->nm", after, np.square(one)),
+                np.einsum("ns,nsm->nm", before, (one > least).astype(np.float64)),
+            )
+            for one in (np.maximum(-off, 0.0), np.maximum(off, 0.0))
+        )
+        return below, above
