@@ -113,9 +113,8 @@ def test_a_joined_cell_counts_by_its_size_and_not_by_its_labels() -> None:
     """
     pool, labels = sd.datasets.synthetic_multiclass(n=4000, classes=20, rng=0)
     measure = sd.measures.FBeta(average="macro")
-    design = sd.designs.Stratified(strata=sd.pool.EqualSize(10))  # finer than the labels can fill
-    study = sd.create_study(pool, measure, design=design, rng=0)
-    study.run(labels, budget=220)
+    study = sd.create_study(pool, measure, design="stratified", budget=2000, rng=0)
+    study.run(labels, budget=90, batch=90)
     unit = study.units.codes[study.sample.row]
     count = np.bincount(unit, minlength=study.units.count)
     assert (count == 1).any()
