@@ -164,7 +164,7 @@ def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
             thin[mine] = not strata.determined[mine[0]] and seen < min(least, int(strata.size[mine].sum()))
             number += 1
         else:
-            joined = _joined(count[mine], least)
+            joined = join_neighbours(count[mine], least)
             group[mine] = number + joined
             number += int(joined[-1]) + 1
     return group, thin
@@ -185,12 +185,12 @@ def by_units(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     for one in np.unique(family):
         mine = np.flatnonzero(family == one)
         thin[mine] = held[mine].sum() < least
-        joined[mine] = number + _joined(held[mine], least)
+        joined[mine] = number + join_neighbours(held[mine], least)
         number = int(joined[mine].max()) + 1
     return joined[unit], thin[unit]
 
 
-def _joined(count: Ints, least: int) -> Ints:
+def join_neighbours(count: Ints, least: int) -> Ints:
     """Numbers 0, 1, 2, ... for runs of neighbours that have ``least`` each; the last run may be longer."""
     group = np.empty(len(count), dtype=np.int64)
     number, held = 0, 0

@@ -12,7 +12,8 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root, weighted_covariance
 from sondage.estimators.guard import expected_second_moment, with_doubt
 from sondage.estimators.known_totals import use_known
-from sondage.estimators.response import drawn_by_chance, response_factor
+from sondage.estimators.missing import Response
+from sondage.estimators.response import drawn_by_chance
 from sondage.estimators.sample import Sample
 from sondage.types import Floats, Ints
 
@@ -56,43 +57,54 @@ class Weighted(Estimator):
         mine, seen, why = drawn_by_chance(case, self.kinds)
         if why:
             return Totals.undefined(measure.d, why)
-        loss = case.losses(seen)
-        draws = seen.times * response_factor(case, mine)
+        draws = mine.times.astype(np.float64)
         T = float(draws.sum())
-        z = loss / (N * seen.p)[:, None]
-        share = draws / T if self.stages == "draws" else _by_rounds(seen.round, draws)
+        share = draws / T if self.stages == "draws" else _by_rounds(mine.round, draws)
+        inverse = 1.0 / (N * mine.p)
+        response = Response(case, mine, share * inverse)
         # Of one draw among draws made alike, share^2 / times; the mean taken costs one draw in T.
-        noise = share / np.sqrt(draws) * np.sqrt(T / (T - 1))
+        noise = share * np.sqrt(response.factor * T / (draws * (T - 1)))
 
-        def averages(each: Floats) -> tuple[Floats, Floats]:
+        def averages(own: Floats, second: Floats) -> tuple[Floats, Floats]:
+            each = own * inverse[:, None]
             mean = share @ each
-            return mean, noise[:, None] * (each - mean)
+            return mean, np.concatenate([noise[:, None] * (each - mean), second])
 
-        R, parts = averages(z)
+        R, parts = averages(response.loss, response.parts)
         if self.variance == "latest":
-            parts = _by_latest(case, seen, z, share, draws)
+            parts = _by_latest(case, mine, response.loss * inverse[:, None], share, draws)
         if self.known:
-            inverse = 1.0 / (N * seen.p)[:, None]
+            nothing = np.zeros((len(response.parts), 1))  # a signature needs no label
             R, parts = use_known(
-                case, seen, R, parts, np.ones(len(seen), dtype=bool), lambda own: averages(own * inverse)
+                case,
+                mine,
+                R,
+                parts,
+                response.answered,
+                lambda own: averages(own, np.repeat(nothing, own.shape[1], axis=1)),
             )
-        weight = draws / seen.p
+        told = response.answered
+        loss, weight = response.loss[told], (draws / mine.p * response.factor)[told]
+        prior_cov = None
+        if self.variance != "latest":
+            expected = self._expected(case, seen, T / response.overall)
+            prior_cov = with_doubt(case, seen, (share * inverse * response.factor)[told], expected)
         return Totals(
-            R,
+            np.where(response.dark, np.nan, R),
             parts,
             kish(weight * bearing(measure, loss)),
             max(float(seen.times.sum()) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
-            prior_cov=None
-            if self.variance == "latest"
-            else with_doubt(case, seen, share / (N * seen.p), self._expected(case, seen, T)),
+            prior_cov=prior_cov,
+            draws=len(mine) if self.variance != "latest" else None,
+            why=response.why,
         )
 
     def weights(self, case: Case) -> Floats:
-        """Inverse chances over the number of draws."""
+        """Inverse chances over the number of draws, shared out over those with a label."""
         sample = case.sample
-        draws = np.where(sample.answered, sample.times, 0)
-        return draws / sample.p / max(float(draws.sum()), 1.0)
+        weight = sample.times / sample.p / max(float(sample.times.sum()), 1.0)
+        return weight * Response(case, sample, weight).factor
 
     def _expected(self, case: Case, seen: Sample, T: float) -> Floats | None:
         table = case.tables(int(seen.round.max()))
