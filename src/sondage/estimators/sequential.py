@@ -9,6 +9,7 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.foresight import paid_for, stepwise
 from sondage.estimators.missing import Response
 from sondage.estimators.predictions import expected_square, nothing_predicted, predictions
 from sondage.estimators.response import drawn_by_chance
@@ -44,7 +45,7 @@ class SequentialEstimator(Estimator):
         if why:
             return Totals.undefined(measure.d, why)
         predicted = predictions(case) if self.control else nothing_predicted(case)
-        share = _shares(len(mine), N, self.weighting)
+        share = _shares(case, mine, self.weighting)
         count = _counts(share, mine)
         response = Response(case, mine, count / N)
         z = increments(mine, response.loss, predicted, case.units.size)
@@ -71,7 +72,7 @@ class SequentialEstimator(Estimator):
     def weights(self, case: Case) -> Floats:
         """What each label counts in the plain form, for itself and those that are missing."""
         sample = case.sample
-        count = _counts(_shares(len(sample), len(case.pool), self.weighting), sample)
+        count = _counts(_shares(case, sample, self.weighting), sample)
         return count * Response(case, sample, count).factor
 
     def _expected(self, case: Case, predicted: Floats, squared_shares: float) -> Floats | None:
@@ -108,12 +109,19 @@ def _counts(share: Floats, sample: Sample) -> Floats:
     return np.asarray(share / sample.p + np.cumsum(share[::-1])[::-1] - share)
 
 
-def _shares(T: int, N: int, weights: str) -> Floats:
+def _shares(case: Case, sample: Sample, weighting: str) -> Floats:
     """Weights of the increments, adding up to 1."""
+    T, N = len(sample), len(case.pool)
     t = np.arange(1, T + 1, dtype=np.float64)
-    if weights == "root":
+    if weighting == "root":
         share = np.sqrt(t)
         return np.asarray(share / share.sum())
     if T == N:  # the last increment is the exact total
         return np.concatenate([np.zeros(T - 1), [1.0]])
-    return N * (N - T) / (T * (N - t) * (N - t + 1))
+    share = 1.0 / ((N - t) * (N - t + 1))
+    if not np.isnan(case.budget):
+        left = paid_for(case, case.units.cost_of(sample.row), np.ones(T))
+        # Sums of the above up to t - 1, and up to the last draw that is foreseen at t.
+        end = np.minimum(t - 1 + np.maximum(left, 1.5), N - 0.5)
+        share = stepwise(share / (1.0 / (N - end) - 1.0 / (N - t + 1)))
+    return np.asarray(share / share.sum())

@@ -10,6 +10,7 @@ import numpy as np
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.foresight import paid_for, stepwise
 from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.missing import Response
 from sondage.estimators.predictions import expected_square, predictions
@@ -52,7 +53,8 @@ class Staged(Estimator):
         mine, seen, why = drawn_by_chance(case, self.kinds)
         if why:
             return Totals.undefined(measure.d, why)
-        weight, noise = self._weights(mine)
+        share = self._shares(case, mine)
+        weight, noise = _weights(mine, share)
         response = Response(case, mine, weight / N)
         loss = surprise = response.loss
         R, predicted = weight @ loss / N, None
@@ -60,8 +62,8 @@ class Staged(Estimator):
             predicted = predictions(case)
             expected = predicted[mine.round, mine.unit]
             surprise = loss - expected
-            own_round = self._shares(mine)[mine.round] / mine.pi
-            R = R + (self._predicted_rest(case, mine, predicted) - own_round @ expected) / N
+            own_round = share[mine.round] / mine.pi
+            R = R + (_predicted_rest(case, mine, share, predicted) - own_round @ expected) / N
         told, factor = response.answered, response.factor
         parts = (noise[told] / N)[:, None] * surprise[told]
         fixed = np.array([mine.rounds[k].kind != "online" for k in seen.round.tolist()])
@@ -81,35 +83,21 @@ class Staged(Estimator):
 
     def weights(self, case: Case) -> Floats:
         """How many items of the pool each draw stands for."""
-        weight = self._weights(case.sample)[0]
+        weight = _weights(case.sample, self._shares(case, case.sample))[0]
         return weight * Response(case, case.sample, weight).factor
 
-    def _shares(self, sample: Sample) -> Floats:
-        """(rounds,) weight of each round, fixed by what was asked for."""
+    def _shares(self, case: Case, sample: Sample) -> Floats:
+        """(rounds,) weight of each round, fixed by what was asked for, or by what the budget had left."""
         so_far = np.array([0.0, *(one.expected for one in sample.rounds)])
-        asked = np.diff(so_far) * [one.kind in self.kinds for one in sample.rounds]
+        mine = np.array([one.kind in self.kinds for one in sample.rounds])
+        asked = np.diff(so_far) * mine
+        if not np.isnan(case.budget):
+            asked = _foreseen(case, sample) * mine
         if self.weighting == "even":
             asked = (asked > 0).astype(np.float64)
         elif self.weighting == "root":
             asked = asked * np.sqrt(np.arange(1, len(asked) + 1))
         return np.asarray(asked / asked.sum())
-
-    def _weights(self, mine: Sample) -> tuple[Floats, Floats]:
-        """Weight of each draw over all rounds, and the root of its part in the variance.
-
-        In its own round a draw counts by its inverse chance, in later rounds it is known and counts once.
-        """
-        share = self._shares(mine)
-        later = np.concatenate([np.cumsum(share[::-1])[::-1][1:], [0.0]])[mine.round]
-        own = share[mine.round] / mine.pi
-        return own + later, own * np.sqrt(np.maximum(1.0 - mine.pi, 0.0))
-
-    def _predicted_rest(self, case: Case, mine: Sample, predicted: Floats) -> Floats:
-        """(d,) what was predicted of the items not asked before each round, over all rounds."""
-        asked = np.zeros((len(mine.rounds), case.units.count))
-        np.add.at(asked, (mine.round[mine.new], mine.unit[mine.new]), 1.0)
-        left = case.units.size - (np.cumsum(asked, axis=0) - asked)
-        return np.asarray(np.einsum("r,ru,rud->d", self._shares(mine), left, predicted))
 
     def _expected(self, case: Case, mine: Sample, predicted: Floats | None) -> Floats | None:
         """The variance that the belief expects of the last round, as if all labels were asked in it."""
@@ -137,6 +125,34 @@ class StagedDifference(Staged):
 
     alias: ClassVar[str] = "staged-difference"
     control: bool = True
+
+
+def _foreseen(case: Case, sample: Sample) -> Floats:
+    """(rounds,) part of all labels that each round was to be, when it was drawn."""
+    new, rounds = sample.new, len(sample.rounds)
+    made = np.bincount(sample.round[new], minlength=rounds).astype(np.float64)
+    cost = np.bincount(sample.round[new], case.units.cost_of(sample.row[new]), minlength=rounds)
+    varies = np.array([one.scale for one in sample.rounds])  # the number expected; nan if it was fixed
+    planned = np.where(np.isnan(varies), made, varies)
+    return stepwise(planned / np.maximum(paid_for(case, 1.0 * cost, made), planned + 0.5))
+
+
+def _weights(mine: Sample, share: Floats) -> tuple[Floats, Floats]:
+    """Weight of each draw over all rounds, and the root of its part in the variance.
+
+    In its own round a draw counts by its inverse chance, in later rounds it is known and counts once.
+    """
+    later = np.concatenate([np.cumsum(share[::-1])[::-1][1:], [0.0]])[mine.round]
+    own = share[mine.round] / mine.pi
+    return own + later, own * np.sqrt(np.maximum(1.0 - mine.pi, 0.0))
+
+
+def _predicted_rest(case: Case, mine: Sample, share: Floats, predicted: Floats) -> Floats:
+    """(d,) what was predicted of the items not asked before each round, over all rounds."""
+    asked = np.zeros((len(mine.rounds), case.units.count))
+    np.add.at(asked, (mine.round[mine.new], mine.unit[mine.new]), 1.0)
+    left = case.units.size - (np.cumsum(asked, axis=0) - asked)
+    return np.asarray(np.einsum("r,ru,rud->d", share, left, predicted))
 
 
 def _first_phase(parts: Floats, number: Ints, fixed: Bools, factor: Floats) -> Floats:

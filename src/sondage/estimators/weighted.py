@@ -57,13 +57,14 @@ class Weighted(Estimator):
         mine, seen, why = drawn_by_chance(case, self.kinds)
         if why:
             return Totals.undefined(measure.d, why)
-        draws = mine.times.astype(np.float64)
+        draws = _without_the_last(case, mine)
         T = float(draws.sum())
         share = draws / T if self.stages == "draws" else _by_rounds(mine.round, draws)
         inverse = 1.0 / (N * mine.p)
         response = Response(case, mine, share * inverse)
         # Of one draw among draws made alike, share^2 / times; the mean taken costs one draw in T.
-        noise = share * np.sqrt(response.factor * T / (draws * (T - 1)))
+        made = float(mine.times.sum())
+        noise = share * np.sqrt(response.factor * made / (mine.times * (made - 1)))
 
         def averages(own: Floats, second: Floats) -> tuple[Floats, Floats]:
             each = own * inverse[:, None]
@@ -103,7 +104,8 @@ class Weighted(Estimator):
     def weights(self, case: Case) -> Floats:
         """Inverse chances over the number of draws, shared out over those with a label."""
         sample = case.sample
-        weight = sample.times / sample.p / max(float(sample.times.sum()), 1.0)
+        draws = _without_the_last(case, sample)
+        weight = draws / sample.p / max(float(draws.sum()), 1.0)
         return weight * Response(case, sample, weight).factor
 
     def _expected(self, case: Case, seen: Sample, T: float) -> Floats | None:
@@ -113,6 +115,33 @@ class Weighted(Estimator):
         if case.units.itemwise:
             return expected_second_moment(case, 1.0 / np.maximum(table.chance, 1e-300)) / T
         return _expected_of_cells(case, seen, table.chance) / T
+
+
+def _without_the_last(case: Case, sample: Sample) -> Floats:
+    """(T,) draws of each row, less the one at which the last round stopped, as far as chance decides which.
+
+    A round stops at its last new item, which tends to be one of small chance and large weight: to count it
+    would make weights too large. Of the draws before it any order is as likely, so that their mean is
+    unbiased; and so is its mean over the items that may have been the last, all that were drawn once and
+    were new. (Compare m - 1 over n - 1 in inverse sampling: Haldane 1945.) That is exact as long as chances
+    stay what they are; where they change from round to round, the last round alone is considered. A round
+    that ended before an item too dear for the budget has no such draw.
+    """
+    draws = sample.times.astype(np.float64)
+    if case.oracle != "deterministic" or not len(sample):
+        return draws
+    last = int(sample.round.max())
+    if sample.rounds[last].scale == 0:
+        return draws
+    alike = np.array([case.tables(number) is case.tables(last) for number in range(last + 1)])
+    recent = alike[sample.round]
+    _, item = np.unique(sample.row, return_inverse=True)
+    often = np.bincount(item, weights=draws * recent)
+    single = recent & sample.new & (often[item] == 1)
+    number = int(single.sum())
+    if number < (1 if alike.all() and len(sample) > 1 else 2):
+        return draws
+    return np.asarray(draws - single / number)
 
 
 def _by_rounds(number: Ints, draws: Floats) -> Floats:
@@ -136,7 +165,7 @@ def _by_latest(case: Case, seen: Sample, z: Floats, share: Floats, draws: Floats
         chance = np.where(known, table.asked[order][np.minimum(place, len(asked) - 1)], chance)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(chance > 0, np.sqrt(seen.p / chance), 0.0)
-    scaled = (share / np.sqrt(draws) * ratio)[:, None] * z
+    scaled = (share / np.sqrt(np.maximum(draws, 1e-300)) * ratio)[:, None] * z
     # sum share^2/draws ratio^2 z z' - R R' / T, as contributions: the mean is taken off in quadrature.
     cov = scaled.T @ scaled - np.outer(share @ z, share @ z) / draws.sum()
     return root(cov)
