@@ -18,6 +18,8 @@ from sondage.pool.units import compressed, crossed, representatives_of
 from sondage.types import Bools, Floats, Ints
 
 _LEAST = 2
+_PER_SIGNATURE = 2
+"""Labels for each signature, on average, from which on their known sizes are worth using."""
 _SAME = 1e-12
 
 
@@ -62,9 +64,10 @@ class Counts(Estimator):
         answered = sample.answered
         cell = strata.code[sample.row].astype(np.int64)
         count = np.bincount(cell[answered], minlength=len(strata.size))
-        _, group, _ = _grouped(strata, count)
-        size, n = np.bincount(group, weights=strata.size), np.bincount(group, weights=count)
-        return np.where(answered, (size / np.maximum(n, 1))[group[cell]], 0.0)
+        strata, group, _ = _grouped(strata, count)
+        weight = np.zeros(len(sample))
+        weight[answered] = _stand_for(strata, cell[answered], group)
+        return weight
 
     def _control(
         self, case: Case, seen: Sample, strata: PostStrata, group: Ints, mine: Ints, loss: Floats
@@ -95,28 +98,36 @@ class Counts(Estimator):
             unexplained = deviation - (control.drawn - shown[mine]) * ~fixed[mine][:, None]
             freedom = freedom - control.fitted
         R = size @ mean / N
+        stands_for = _stand_for(strata, cell, group)
+        unknown, block = np.zeros(case.measure.d, dtype=bool), _blocks(strata, group, len(seen))
+        if block is not None:
+            R, unknown = _by_signature(strata, block, cell, loss, mean[0])
         # cov = sum_g (N_g / N)^2 (1 - n_g / N_g) S_g^2 / n_g   (Cochran 1977, 5.6)
         unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
         parts = unexplained * np.sqrt(factor / np.maximum(freedom, 1.0))[mine][:, None]
+        parts *= (stands_for * n[mine] / size[mine])[:, None]
         prior_cov = None
         if self.guard:
             largest = np.zeros(groups)
             np.maximum.at(largest, mine, np.abs(deviation).max(axis=1))
             believed = _believed(case, strata, seen, cell, group, factor, largest)
             if _looks_inside(case, strata):
-                stands_for = np.sqrt(unlabelled) * size / N / np.maximum(n, 1)
-                prior_cov = with_doubt(case, seen, stands_for[mine], believed)
+                counts_for = np.sqrt(unlabelled) * size / N / np.maximum(n, 1)
+                prior_cov = with_doubt(case, seen, counts_for[mine], believed)
             elif believed.any():
                 parts = np.concatenate([parts, root(believed)])
         inside = deviation * (size / N / np.maximum(n - 1, 1))[mine][:, None]
         between = (mean - R) * (size / N)[:, None]
         pool_cov = inside.T @ deviation + between.T @ (mean - R)
-        R = np.where(_depends_on(strata, thin, case.measure.d), np.nan, R)
+        R = np.where(_depends_on(strata, thin, case.measure.d) | unknown, np.nan, R)
+        why = _too_few(strata, thin, N) if thin.any() else None
+        if unknown.any():
+            why = "none of the items that it depends on has a label: label more items"
         return Totals(
             R,
             parts,
-            kish(size[mine] / n[mine] * bearing(case.measure, loss)),
+            kish(stands_for * bearing(case.measure, loss)),
             max(float((n[~fixed] - 1).sum()), 1.0),
             pool_cov,
             prior_cov=prior_cov,
@@ -124,7 +135,7 @@ class Counts(Estimator):
             labelled=float(len(seen)) / N,
             draws=len(seen),
             exact=bool((unlabelled <= 0).all()),
-            why=_too_few(strata, thin, N) if thin.any() else None,
+            why=why,
         )
 
 
@@ -137,6 +148,46 @@ def _grouped(strata: PostStrata, count: Ints) -> tuple[PostStrata, Ints, Bools]:
     if dark.any():  # each signature by itself then says the most that can be said
         return strata, *collapse(strata, count, _LEAST)
     return replace(strata, determined=np.zeros(len(strata.size), dtype=bool)), group, dark
+
+
+def _blocks(strata: PostStrata, group: Ints, labels: int) -> Ints | None:
+    """(K,) signatures of a plain random sample that are taken together, if there are few; else None.
+
+    The size of each is known. Where one has a single label by chance, a mean that forgets this does not
+    even reproduce the number of predicted positives. With many signatures weights would vary too much.
+    """
+    block = compressed(strata.signature).astype(np.int64)
+    few = int(block.max()) > 0 and _PER_SIGNATURE * (int(block.max()) + 1) <= labels
+    return block if few and not group.any() and strata.loss is not None else None
+
+
+def _by_signature(
+    strata: PostStrata, block: Ints, cell: Ints, loss: Floats, mean: Floats
+) -> tuple[Floats, Bools]:
+    """(d,) averages with every signature counted by its size, and (d,) those of which nothing was seen.
+
+    For a signature without a label all others stand, but for losses that need none; and where no other
+    depends on its label, nothing does.
+    """
+    assert strata.loss is not None
+    blocks, of = int(block.max()) + 1, block[cell]
+    size, n = np.bincount(block, weights=strata.size), np.bincount(of, minlength=blocks)
+    own = by_group(loss, of, blocks) / np.maximum(n, 1)[:, None]
+    under = strata.loss[np.unique(block, return_index=True)[1]]
+    open_ = np.ptp(under, axis=1) > 0
+    own = np.where((n > 0)[:, None], own, np.where(open_, mean, under[:, 0]))
+    unknown = open_.any(axis=0) & ~open_[n > 0].any(axis=0)
+    return size @ own / size.sum(), unknown
+
+
+def _stand_for(strata: PostStrata, cell: Ints, group: Ints) -> Floats:
+    """(T,) items that each label stands for: those of its group, or of its signature in a plain sample."""
+    block = _blocks(strata, group, len(cell))
+    code = group if block is None else block
+    of = code[cell]
+    size, n = np.bincount(code, weights=strata.size), np.bincount(of, minlength=int(code.max()) + 1)
+    lost = float(strata.size.sum()) / float(size[n > 0].sum()) if block is not None else 1.0
+    return np.asarray(lost * size[of] / n[of])
 
 
 def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:

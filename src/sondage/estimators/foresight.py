@@ -3,7 +3,7 @@
 Every draw, or every round, gives an unbiased estimate given the past, and so does their mean with weights
 fixed in advance. Weights over a number that dear items make small are not: where the budget is a cost, dear
 items and their labels would decide how much the others count. So the weight of each is settled before it is
-drawn, from what is left then. What is not given out in the end, less than a few draws' worth, is shared by all.
+drawn, from what is left then. What is not given out in the end, a few draws' worth, is shared by all.
 """
 
 from __future__ import annotations

@@ -131,10 +131,11 @@ def _foreseen(case: Case, sample: Sample) -> Floats:
     """(rounds,) part of all labels that each round was to be, when it was drawn."""
     new, rounds = sample.new, len(sample.rounds)
     made = np.bincount(sample.round[new], minlength=rounds).astype(np.float64)
-    cost = np.bincount(sample.round[new], case.units.cost_of(sample.row[new]), minlength=rounds)
+    cost = np.zeros(rounds)
+    np.add.at(cost, sample.round[new], case.units.cost_of(sample.row[new]))
     varies = np.array([one.scale for one in sample.rounds])  # the number expected; nan if it was fixed
     planned = np.where(np.isnan(varies), made, varies)
-    return stepwise(planned / np.maximum(paid_for(case, 1.0 * cost, made), planned + 0.5))
+    return stepwise(planned / np.maximum(paid_for(case, cost, made), planned + 0.5))
 
 
 def _weights(mine: Sample, share: Floats) -> tuple[Floats, Floats]:

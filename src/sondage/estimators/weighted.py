@@ -57,7 +57,8 @@ class Weighted(Estimator):
         mine, seen, why = drawn_by_chance(case, self.kinds)
         if why:
             return Totals.undefined(measure.d, why)
-        draws = _without_the_last(case, mine)
+        plain = self.variance == "latest"
+        draws = mine.times.astype(np.float64) if plain else _without_the_last(case, mine)
         T = float(draws.sum())
         share = draws / T if self.stages == "draws" else _by_rounds(mine.round, draws)
         inverse = 1.0 / (N * mine.p)
@@ -72,7 +73,7 @@ class Weighted(Estimator):
             return mean, np.concatenate([noise[:, None] * (each - mean), second])
 
         R, parts = averages(response.loss, response.parts)
-        if self.variance == "latest":
+        if plain:
             parts = _by_latest(case, mine, response.loss * inverse[:, None], share, draws)
         if self.known:
             nothing = np.zeros((len(response.parts), 1))  # a signature needs no label
@@ -87,7 +88,7 @@ class Weighted(Estimator):
         told = response.answered
         loss, weight = response.loss[told], (draws / mine.p * response.factor)[told]
         prior_cov = None
-        if self.variance != "latest":
+        if not plain:
             expected = self._expected(case, seen, T / response.overall)
             prior_cov = with_doubt(case, seen, (share * inverse * response.factor)[told], expected)
         return Totals(
@@ -97,7 +98,7 @@ class Weighted(Estimator):
             max(float(seen.times.sum()) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
             prior_cov=prior_cov,
-            draws=len(mine) if self.variance != "latest" else None,
+            draws=None if plain else len(mine),
             why=response.why,
         )
 
@@ -131,7 +132,7 @@ def _without_the_last(case: Case, sample: Sample) -> Floats:
     if case.oracle != "deterministic" or not len(sample):
         return draws
     last = int(sample.round.max())
-    if sample.rounds[last].scale == 0:
+    if not np.isnan(sample.rounds[last].scale):
         return draws
     alike = np.array([case.tables(number) is case.tables(last) for number in range(last + 1)])
     recent = alike[sample.round]
@@ -165,7 +166,7 @@ def _by_latest(case: Case, seen: Sample, z: Floats, share: Floats, draws: Floats
         chance = np.where(known, table.asked[order][np.minimum(place, len(asked) - 1)], chance)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(chance > 0, np.sqrt(seen.p / chance), 0.0)
-    scaled = (share / np.sqrt(np.maximum(draws, 1e-300)) * ratio)[:, None] * z
+    scaled = (share / np.sqrt(draws) * ratio)[:, None] * z
     # sum share^2/draws ratio^2 z z' - R R' / T, as contributions: the mean is taken off in quadrature.
     cov = scaled.T @ scaled - np.outer(share @ z, share @ z) / draws.sum()
     return root(cov)
