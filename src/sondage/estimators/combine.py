@@ -70,7 +70,7 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
     deterministic = case.oracle == "deterministic"
     census = _census(case) if deterministic and not case.measure.wide else None
     if census is not None:
-        return census
+        return census if census.exact else replace(census, increments=increments_of(case))
     if not sample.answered.any():
         return Totals.undefined(case.measure.d, "no item has a label yet")
     parts = estimators_of(case, estimator)
