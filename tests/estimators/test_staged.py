@@ -15,7 +15,7 @@ from tests.estimators.enumeration import Outcome, case_of, moments, pool_losses,
 from sondage.beliefs import CountBelief, Seen
 from sondage.errors import InvalidInput
 from sondage.estimators import Case, RoundInfo, Sample
-from sondage.estimators.staged import Staged, StagedDifference
+from sondage.estimators.staged import Staged, StagedDifference, _weights
 from sondage.measures import resolve
 from sondage.pool.units import CellUnits
 
@@ -226,7 +226,7 @@ def standard_deviations() -> dict[str, tuple[float, float]]:
         pi = np.where(number == 0, half / N, b[rows])
         rounds = (RoundInfo("online", np.nan, half), RoundInfo("online", np.nan, 2 * half))
         sample: Sample = sample_of(rows, f, rows, kind="online", round=number, pi=pi, rounds=rounds)
-        weights = Staged()._weights(sample, sample, np.ones(len(rows)))[0]
+        weights = _weights(sample, np.array([0.5, 0.5]))[0]
         found["two rounds"].append(float(weights @ f[rows]))
     first = float((f * (N / half - 1)).sum())
     left = 1 - half / N

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -32,7 +33,7 @@ def second(rows: tuple[int, ...], y: np.ndarray) -> np.ndarray:
 
 def two_stages(y: np.ndarray, draws: tuple[int, int] = (2, 2)) -> list[Outcome]:
     """Every sequence of draws, with its probability."""
-    rounds = (RoundInfo("wr", np.nan, float(draws[0])), RoundInfo("wr", np.nan, float(sum(draws))))
+    rounds = (RoundInfo("wr", 1.0, float(draws[0])), RoundInfo("wr", 1.0, float(sum(draws))))
     number = np.repeat([0, 1], draws)
     found: list[Outcome] = []
     for early in product(range(4), repeat=draws[0]):
@@ -178,7 +179,8 @@ def test_what_the_pool_knows_comes_out_exactly() -> None:
 def test_known_totals_are_a_regression() -> None:
     """Against least squares written out: residuals of the contributions, and the shift of the averages."""
     study, _ = running(Importance(mix=0.2), 150, 50)
-    case, drawn = study.case(), study.sample
+    drawn = replace(study.sample, rounds=tuple(one._replace(scale=1.0) for one in study.sample.rounds))
+    case = replace(study.case(), sample=drawn)  # of a fixed number: all draws count alike
     plain, known = Weighted().totals(case), Weighted(known=True).totals(case)
     member = np.asarray(study.pool.system().prediction)[drawn.row] == 1
     N, T = len(study.pool), float(drawn.times.sum())

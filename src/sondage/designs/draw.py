@@ -96,7 +96,7 @@ def _without_replacement(
 def _with_replacement(
     table: Table, units: ItemUnits, history: History, n: int, limit: Limit, stream: Stream
 ) -> Draws:
-    """Independent draws until the n-th new item; that draw counts (a stopping time)."""
+    """Independent draws until the n-th new item, or before one that the limit does not pay for."""
     n = min(n, limit.labels)
     weights, cumulative = table.weights, table.cumulative
     if not history.repeats_count:
@@ -115,7 +115,8 @@ def _with_replacement(
     fresh = fresh[:n]
     fits = limit.cut(units.cost_of(sequence[fresh]))
     # Stop at the last item that fits; where the next would cost too much, free re-draws before it stay.
-    end = (fresh[fits] if fits < len(fresh) else fresh[-1] + 1) if len(fresh) else 0
+    paid = fits == len(fresh)
+    end = (fresh[-1] + 1 if paid else fresh[fits]) if len(fresh) else 0
     sequence = sequence[:end]
     if history.repeats_count:
         row, times = sequence, np.ones(len(sequence), dtype=np.int64)
@@ -134,6 +135,7 @@ def _with_replacement(
         np.ones(len(row)),
         new.astype(np.int64),
         new,
+        np.nan if paid else 0.0,
     )
 
 
@@ -154,9 +156,11 @@ def _poisson(table: Table, units: ItemUnits, history: History, n: int, limit: Li
     most = before + (min(limit.labels, n) if table.kind == "fixed" else limit.labels)
     arrived = reachable if table.kind == "fixed" else order.count_up_to(table.scale)
     end = max(before, min(arrived, most, reachable))
-    rows = order.first(end)[0][before:]
-    fits = limit.cut(units.cost_of(rows))
-    cut_short = table.kind == "fixed" or fits < len(rows) or end == most
+    # Whether the budget pays for the first item left out is settled now: if not, nothing more is ever asked.
+    rows = order.first(min(end + 1, reachable))[0][before:]
+    fits = min(limit.cut(units.cost_of(rows)), end - before)
+    dear = bool(units.cost_of(rows[: fits + 1]).sum() > limit.cost * (1 + 1e-12))
+    cut_short = table.kind == "fixed" or dear or end == most
     end = before + fits
     scale = table.scale
     if cut_short:

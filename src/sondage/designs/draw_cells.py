@@ -17,7 +17,7 @@ _SHIFT = 32
 def draw_from_cells(
     table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
 ) -> Draws:
-    """Independent draws until the n-th new item; that draw counts (a stopping time).
+    """Independent draws until the n-th new item, or before one that the limit does not pay for.
 
     A draw falls on a cell, and there on any of its items not asked before the round, or on one item that
     was. Which of a cell's items the first, second, ... different place stands for is settled by their keyed
@@ -50,7 +50,8 @@ def draw_from_cells(
     row_of_fresh = _rows(units, history, group[fresh], place[fresh], repeats)
     fits = limit.cut(units.cost_of(row_of_fresh))
     # Stop at the last item that fits; where the next would cost too much, free re-draws before it stay.
-    end = (int(fresh[fits]) if fits < len(fresh) else int(fresh[-1]) + 1) if len(fresh) else 0
+    paid = fits == len(fresh)
+    end = (int(fresh[-1]) + 1 if paid else int(fresh[fits])) if len(fresh) else 0
     group, place, fresh, row_of_fresh = group[:end], place[:end], fresh[:fits], row_of_fresh[:fits]
     if repeats:
         first, times = fresh, np.ones(len(fresh), dtype=np.int64)
@@ -74,6 +75,7 @@ def draw_from_cells(
         1.0 / room,
         left[unit],
         new,
+        np.nan if paid else 0.0,
     )
 
 

@@ -27,15 +27,15 @@ def draw_once(table: Table, units: Units, history: History, limit: Limit, stream
     chance = np.where(left > 0, np.clip(table.chance, 0.0, 1.0), 0.0)
     order = table.cached("order", lambda: np.arange(units.count))
     pick = {"online": _independent, "systematic": _systematic, "pivotal": _pivotal}[table.kind]
-    if table.kind != "online" or not _surely_paid(chance, left, units.cost, limit):
-        chance = _affordable(chance, left, units.cost, limit)
+    if table.kind != "online" or not _surely_paid(chance, left, units.dearest, limit):
+        chance = _affordable(chance, left, units.dearest, limit)
         pick = _systematic if table.kind == "systematic" else _pivotal
     expected = float(chance @ left) if pick is _independent else np.nan
     count = np.zeros(units.count, dtype=np.int64)
     count[order] = pick(chance[order], left[order], stream)
     row, unit = _rows(units, history, count, order)
-    fits = limit.cut(units.cost_of(row))
-    row, unit = row[:fits], unit[:fits]  # cells hold items of like cost: hardly ever is one too dear
+    fits = limit.cut(units.cost_of(row))  # all, but for six standard deviations
+    row, unit = row[:fits], unit[:fits]
     nothing = np.full(fits, np.nan)
     return Draws(
         row,

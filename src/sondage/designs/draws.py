@@ -20,7 +20,7 @@ class Draws:
     its unit was chosen by rule. ``pi``: chance of being included in the round's sample, nan if there
     is none. ``p_within``: chance given the unit. ``left``: items of the unit not asked before this
     draw. ``new``: whether it costs a label. ``scale``: of a Poisson sample (kind ``online``: the number
-    expected, nan if it was fixed).
+    expected, nan if it was fixed; kind ``wr``: 0 if the round ended before an item that was too dear).
     """
 
     row: Ints

@@ -47,6 +47,8 @@ class Case:
     """The target is the items that can be told: one that cannot counts for nothing, weight included."""
     estimator: str = ""
     """Name of the estimator that the design's rounds belong to; empty for the usual one of their kind."""
+    budget: float = np.nan
+    """What all labels may cost, where that decides how many there will be."""
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Something that depends on pool, units and measure alone, made once."""

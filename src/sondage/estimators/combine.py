@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from sondage.errors import NotSupported
-from sondage.estimators.base import Case, Estimator, Totals
+from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.counts import Counts
 from sondage.estimators.increments import increments_of
+from sondage.estimators.missing import Response
 from sondage.estimators.poisson import PoissonEstimator
-from sondage.estimators.post_strata import Signatures, signatures
+from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
 from sondage.estimators.sequential import SequentialEstimator
 from sondage.estimators.staged import Staged
 from sondage.estimators.unseen import all_unseen
 from sondage.estimators.weighted import Weighted
-from sondage.types import Floats
 
 _DEFAULTS: tuple[type[Estimator], ...] = (
     Counts,
@@ -68,10 +68,10 @@ def estimators_of(case: Case, estimator: Estimator | None = None) -> list[tuple[
 def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
     """Totals of a sample of any kinds; exact where every label that matters is known."""
     sample = case.sample
-    plain = case.oracle == "deterministic" and not case.tellable
-    complete = _complete(case) if plain and not case.measure.wide else None
-    if complete is not None:
-        return complete
+    deterministic = case.oracle == "deterministic"
+    census = _census(case) if deterministic and not case.measure.wide else None
+    if census is not None:
+        return census if census.exact else replace(census, increments=increments_of(case))
     if not sample.answered.any():
         return Totals.undefined(case.measure.d, "no item has a label yet")
     parts = estimators_of(case, estimator)
@@ -110,42 +110,40 @@ def _asked_for(sample: Sample, kinds: frozenset[str]) -> float:
     return float(np.diff(so_far)[mine].sum())
 
 
-def _complete(case: Case) -> Totals | None:
-    """The exact averages, if every item whose label could matter has one."""
-    seen = case.sample.distinct()
-    found = signatures(case)
+def _census(case: Case) -> Totals | None:
+    """The averages, if every item whose label could matter was asked: how it was drawn plays no part then.
+
+    They are exact if all these have a label. Otherwise the labels stand for what is missing, and nothing
+    but that is uncertain. Where cells were drawn from evenly, their own estimator comes to the same.
+    """
+    items, found = case.sample.items(), signatures(case)
     N, d = len(case.pool), case.measure.d
-    if found is None:
-        if len(seen) < N:
-            return None
-        total: Floats = case.losses(seen).sum(axis=0)
+    total, square = np.zeros(d), np.zeros((d, d))
+    if found is not None:
+        fixed = found.determined
+        items = items.where(~fixed[found.code[items.row]])
+        known, size = found.loss[fixed, 0], found.size[fixed]
+        total, square = size @ known, (known * size[:, None]).T @ known
+        N_open = int(found.size[~fixed].sum())
     else:
-        open_ = ~found.determined
-        matters = open_[found.code[seen.row]]
-        if int(matters.sum()) < int(found.size[open_].sum()):
-            return None
-        total = found.size[~open_] @ found.loss[~open_, 0]
-        if matters.any():
-            total = total + case.losses(seen.where(matters)).sum(axis=0)
-    R = total / N
-    square = _square_sum(case, seen, found) / N
-    df = max(float(len(seen)) - 1.0, 1.0)
-    return Totals(R, np.zeros((0, d)), float(len(seen)), df, square - np.outer(R, R), exact=True)
-
-
-def _square_sum(case: Case, seen: Sample, found: Signatures | None) -> Floats:
-    """(d, d) sum of ``l l'`` over a pool that is known all over."""
-    if found is None:
-        loss = case.losses(seen)
-        return np.asarray(loss.T @ loss)
-    fixed = found.determined
-    known = found.loss[fixed, 0]
-    square = (known * found.size[fixed][:, None]).T @ known
-    matters = seen.where(~fixed[found.code[seen.row]])
-    if len(matters):
-        loss = case.losses(matters)
-        square = square + loss.T @ loss
-    return np.asarray(square)
+        N_open = N
+    told = items.answered
+    if len(items) < N_open or (not told.all() and (not told.any() or case.sample.kinds == ("strata",))):
+        return None
+    response = Response(case, items, np.full(len(items), 1.0 / N))
+    loss, factor = response.loss, response.factor
+    R = (total + loss.sum(axis=0)) / N
+    square = (square + (factor[:, None] * loss).T @ loss) / N
+    labels = float(len(case.sample.distinct()))
+    return Totals(
+        np.where(response.dark, np.nan, R),
+        response.parts,
+        labels if response.complete else kish(factor * bearing(case.measure, loss)),
+        max(labels - 1.0, 1.0),
+        square - np.outer(R, R),
+        exact=response.complete,
+        why=response.why,
+    )
 
 
 def _possible(case: Case, totals: Totals) -> Totals:

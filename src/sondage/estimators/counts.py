@@ -18,6 +18,8 @@ from sondage.pool.units import compressed, crossed, representatives_of
 from sondage.types import Bools, Floats, Ints
 
 _LEAST = 2
+_PER_SIGNATURE = 2
+"""Labels for each signature, on average, from which on their known sizes are worth using."""
 _SAME = 1e-12
 
 
@@ -100,6 +102,9 @@ class Counts(Estimator):
             unexplained = deviation - (control.drawn - shown[mine]) * ~fixed[mine][:, None]
             freedom = freedom - control.fitted
         R = size @ mean / N
+        unknown, block = np.zeros(case.measure.d, dtype=bool), _blocks(strata, group, len(seen))
+        if block is not None:
+            R, unknown = _by_signature(strata, block, cell, loss, mean[0])
         # cov = sum_g (N_g / N)^2 (1 - n_g / N_g) S_g^2 / n_g   (Cochran 1977, 5.6)
         unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
@@ -119,11 +124,14 @@ class Counts(Estimator):
         inside = deviation * (size / N / np.maximum(n - 1, 1))[mine][:, None]
         between = (mean - R) * (size / N)[:, None]
         pool_cov = inside.T @ deviation + between.T @ (mean - R)
-        R = np.where(_depends_on(strata, thin, case.measure.d), np.nan, R)
+        R = np.where(_depends_on(strata, thin, case.measure.d) | unknown, np.nan, R)
+        why = _too_few(strata, thin, N) if thin.any() else None
+        if unknown.any():
+            why = "none of the items that it depends on has a label: label more items"
         return Totals(
             R,
             parts,
-            kish(size[mine] / n[mine] * bearing(case.measure, loss)),
+            kish(size[mine] * within * bearing(case.measure, loss)),
             max(float((n[~fixed] - 1).sum()), 1.0),
             pool_cov,
             prior_cov=prior_cov,
@@ -132,7 +140,7 @@ class Counts(Estimator):
             labelled=float(len(seen)) / N,
             draws=len(seen),
             exact=bool((unlabelled <= 0).all()),
-            why=_too_few(strata, thin, N) if thin.any() else None,
+            why=why,
             notes=_stood_for(case, seen, strata),
         )
 
@@ -141,12 +149,45 @@ def _within(strata: PostStrata, group: Ints, cell: Ints) -> Floats:
     """(T,) share of each draw in the mean of its group: each unit that has labels there counts by its size.
 
     Units that were joined had labels at different rates: counted alike, one of many labels and few items
-    would pull the mean its own way. Inside a unit items were drawn evenly, whatever their signature.
+    would pull the mean its own way. Inside a unit items were drawn evenly, whatever their signature; only
+    in a plain sample with few signatures these count by their sizes, too.
     """
-    block = compressed(crossed([group, strata.unit])).astype(np.int64)
+    block = _blocks(strata, group, len(cell))
+    if block is None:
+        block = compressed(crossed([group, strata.unit])).astype(np.int64)
     labels = np.bincount(block[cell], minlength=int(block.max()) + 1)
     pull = (np.bincount(block, weights=strata.size) / np.maximum(labels, 1))[block[cell]]
     return np.asarray(pull / np.bincount(group[cell], weights=pull)[group[cell]])
+
+
+def _blocks(strata: PostStrata, group: Ints, labels: int) -> Ints | None:
+    """(K,) signatures of a plain random sample that are taken together, if there are few; else None.
+
+    The size of each is known. Where one has a single label by chance, a mean that forgets this does not
+    even reproduce the number of predicted positives. With many signatures weights would vary too much.
+    """
+    block = compressed(strata.signature).astype(np.int64)
+    few = int(block.max()) > 0 and _PER_SIGNATURE * (int(block.max()) + 1) <= labels
+    return block if few and not group.any() and strata.loss is not None else None
+
+
+def _by_signature(
+    strata: PostStrata, block: Ints, cell: Ints, loss: Floats, mean: Floats
+) -> tuple[Floats, Bools]:
+    """(d,) averages with every signature counted by its size, and (d,) those of which nothing was seen.
+
+    For a signature without a label all others stand, but for losses that need none; and where no other
+    depends on its label, nothing does.
+    """
+    assert strata.loss is not None
+    blocks, of = int(block.max()) + 1, block[cell]
+    size, n = np.bincount(block, weights=strata.size), np.bincount(of, minlength=blocks)
+    own = by_group(loss, of, blocks) / np.maximum(n, 1)[:, None]
+    under = strata.loss[np.unique(block, return_index=True)[1]]
+    open_ = np.ptp(under, axis=1) > 0
+    own = np.where((n > 0)[:, None], own, np.where(open_, mean, under[:, 0]))
+    unknown = open_.any(axis=0) & ~open_[n > 0].any(axis=0)
+    return size @ own / size.sum(), unknown
 
 
 def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:

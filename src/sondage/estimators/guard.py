@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from sondage.beliefs import Recalibration, at_least
-from sondage.estimators.base import Case
+from sondage.estimators.base import Case, root
 from sondage.estimators.post_strata import signatures
-from sondage.types import Array, Floats
+from sondage.types import Array, Floats, Ints
 
 
 def expected_second_moment(case: Case, factor: Floats) -> Floats:
@@ -45,6 +45,25 @@ def expected_second_moment(case: Case, factor: Floats) -> Floats:
         flat = found.loss.reshape(-1, measure.d)
         total = (flat * mass.reshape(-1, 1)).T @ flat
     return np.asarray(total / len(pool) ** 2)
+
+
+def believed_parts(case: Case, row: Ints, factor: Floats) -> Floats:
+    """(k, d) rows whose squares add up to ``sum factor Cov(l)`` of some items, by the recalibrated belief."""
+    measure, pool, found = case.measure, case.pool, signatures(case)
+    rows = pool.rows(row)
+    labels, weights = case.belief.items(rows)
+    if pool.labels.finite:
+        kinds = measure.pattern(pool) if found is None else found.code
+        fitted = recalibration(case, kinds)
+        weights = at_least(fitted.apply(weights, kinds[row].astype(np.int64)), 1.0 / len(pool))
+    mean = measure.expected(rows, labels, weights)
+    cov = measure.second_moment(rows, labels, weights, factor) - (mean * factor[:, None]).T @ mean
+    if not pool.labels.finite:
+        scale = _seen_scale(case)
+        cov = cov * np.outer(scale, scale)
+    if measure.tangent:  # of a tangent only each coordinate by itself is wanted
+        return np.sqrt(np.maximum(np.diag(cov), 0.0))[None]
+    return root(cov)
 
 
 def _seen_scale(case: Case) -> Floats:

@@ -11,7 +11,8 @@ from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
 from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.known_totals import use_known
-from sondage.estimators.response import drawn_by_chance, never_drawn, response_factor
+from sondage.estimators.missing import Response
+from sondage.estimators.response import drawn_by_chance, never_drawn
 from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import unseen_draw
 from sondage.types import Floats
@@ -37,31 +38,41 @@ class PoissonEstimator(Estimator):
         mine, seen, why = drawn_by_chance(case, self.kinds)
         if why:
             return Totals.undefined(measure.d, why)
-        pi = inclusion(seen)
-        loss = case.losses(seen)
-        weight = response_factor(case, mine) / pi
-        R = weight @ loss / N + never_drawn(case)
-        # Var = sum (1 - pi) / pi^2 l l'  (eq. 27); refused items make their stand-ins uncertain too.
-        noise = np.sqrt(np.maximum(1.0 - pi, 0.0) + (weight * pi - 1.0)) / pi / N
-        parts = noise[:, None] * loss
+        pi = inclusion(mine)
+        weight = 1.0 / pi
+        response = Response(case, mine, weight / N)
+        R = weight @ response.loss / N + never_drawn(case)
+        # Var = sum (1 - pi) / pi^2 l l'  (eq. 27)
+        noise = np.sqrt(np.maximum(1.0 - pi, 0.0) * response.factor) / pi / N
+        parts = np.concatenate([noise[:, None] * response.loss, response.parts])
         if self.known:
-            R, parts = use_known(
-                case, seen, R, parts, noise > 0, lambda own: (weight @ own / N, noise[:, None] * own)
-            )
+
+            def averages(own: Floats) -> tuple[Floats, Floats]:
+                none = np.zeros((len(response.parts), own.shape[1]))  # a signature needs no label
+                return weight @ own / N, np.concatenate([noise[:, None] * own, none])
+
+            R, parts = use_known(case, mine, R, parts, noise > 0, averages)
+        told = response.answered
+        loss, stands_for = response.loss[told], (weight * response.factor)[told]
+        expected = self._expected(case, seen, pi[told])
+        unseen = (np.sqrt(np.maximum(response.factor - pi, 0.0)) / pi / N)[told]
         return Totals(
-            R,
+            np.where(response.dark, np.nan, R),
             parts,
-            kish(weight * bearing(measure, loss)),
+            kish(stands_for * bearing(measure, loss)),
             max(float(len(seen)) - 1.0, 1.0),
-            weighted_covariance(loss, weight, R),
-            prior_cov=self._expected(case, seen, pi),
-            unseen=unseen_draw(case, seen, loss, noise),
-            exact=bool((noise == 0).all() and len(seen) == N),
+            weighted_covariance(loss, stands_for, R),
+            prior_cov=response.overall * expected,
+            unseen=unseen_draw(case, seen, loss, unseen),
+            draws=len(mine),
+            exact=response.complete and len(seen) == N and not noise.any(),
+            why=response.why,
         )
 
     def weights(self, case: Case) -> Floats:
-        """Inverse inclusion chances."""
-        return np.where(case.sample.answered, 1.0 / inclusion(case.sample), 0.0)
+        """Inverse inclusion chances, shared out over the labels."""
+        weight = 1.0 / inclusion(case.sample)
+        return weight * Response(case, case.sample, weight).factor
 
     def _expected(self, case: Case, seen: Sample, pi: Floats) -> Floats:
         number = len(case.sample.rounds) - 1

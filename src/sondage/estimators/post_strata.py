@@ -192,7 +192,7 @@ def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
             number += 1
         else:
             unit = np.cumsum(np.diff(strata.unit[mine], prepend=strata.unit[mine[0]]) != 0)
-            joined = _joined(np.bincount(unit, weights=count[mine]).astype(np.int64), least)
+            joined = join_neighbours(np.bincount(unit, weights=count[mine]).astype(np.int64), least)
             group[mine] = number + joined[unit]
             number += int(joined[-1]) + 1
     return group, thin
@@ -231,7 +231,7 @@ def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:
     return becomes[kind]
 
 
-def _joined(count: Ints, least: int) -> Ints:
+def join_neighbours(count: Ints, least: int) -> Ints:
     """Numbers 0, 1, 2, ... for runs of neighbours that have ``least`` each; the last run may be longer."""
     group = np.empty(len(count), dtype=np.int64)
     number, held = 0, 0

@@ -1,11 +1,10 @@
-"""Draws without a label, and items without a chance: what stands in for them, and what does not."""
+"""Support: whether there are draws, and whether every item that matters had a chance to be one."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sondage.estimators.base import Case
-from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
 from sondage.pool.pool import CHUNK
 from sondage.types import Floats, Ints
@@ -20,33 +19,6 @@ def drawn_by_chance(case: Case, kinds: frozenset[str]) -> tuple[Sample, Sample, 
     if int(seen.times.sum()) < _LEAST:
         return mine, seen, "fewer than two draws have a label"
     return mine, seen, dark_share(case)
-
-
-def response_factor(case: Case, sample: Sample) -> Floats:
-    """(answered,) by how much each answered draw counts for the unanswered ones of its kind.
-
-    Labels are taken to be missing at random among items that the measure treats alike; where a
-    signature has no answer at all, among all draws.
-    """
-    answered = sample.answered
-    if answered.all():
-        return np.ones(len(sample))
-    kind = _kind(case, sample)
-    drawn = np.bincount(kind, weights=sample.times)
-    got = np.bincount(kind[answered], weights=sample.times[answered], minlength=len(drawn))
-    unmatched = float(drawn[got == 0].sum())
-    factor = np.where(got > 0, drawn / np.maximum(got, 1), 0.0)
-    overall = 1.0 + unmatched / max(float(drawn[got > 0].sum()), 1.0)
-    return factor[kind[answered]] * overall
-
-
-def _kind(case: Case, sample: Sample) -> Ints:
-    if not case.units.itemwise:
-        return sample.unit
-    found = signatures(case)
-    if found is None:
-        return np.zeros(len(sample), dtype=np.int64)
-    return found.code[sample.row].astype(np.int64)
 
 
 def dark_share(case: Case) -> str | None:

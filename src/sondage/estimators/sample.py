@@ -89,8 +89,11 @@ class Sample:
         is_open = np.flatnonzero(self.status == OPEN)
         return self if not len(is_open) else self.where(np.arange(len(self)) < is_open[0])
 
+    def items(self) -> Sample:
+        """Every item once: its first draw, whatever came of it."""
+        _, first = np.unique(self.row, return_index=True)
+        return self.where(np.isin(np.arange(len(self)), first))
+
     def distinct(self) -> Sample:
         """The answered draws, each item once (its first)."""
-        mine = self.where(self.answered)
-        _, first = np.unique(mine.row, return_index=True)
-        return mine.where(np.isin(np.arange(len(mine)), first))
+        return self.where(self.answered).items()

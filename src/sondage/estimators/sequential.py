@@ -9,6 +9,8 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.foresight import paid_for, stepwise
+from sondage.estimators.missing import Response
 from sondage.estimators.predictions import expected_square, nothing_predicted, predictions
 from sondage.estimators.response import drawn_by_chance
 from sondage.estimators.sample import Sample
@@ -40,51 +42,46 @@ class SequentialEstimator(Estimator):
     def totals(self, case: Case) -> Totals:
         """Estimated averages of the losses."""
         measure, N = case.measure, len(case.pool)
-        mine, _, why = drawn_by_chance(case, self.kinds)
+        mine, seen, why = drawn_by_chance(case, self.kinds)
         if why:
             return Totals.undefined(measure.d, why)
         predicted = predictions(case) if self.control else nothing_predicted(case)
-        loss = self._losses(case, mine, predicted)
-        z = increments(mine, loss, predicted, case.units.size)
-        share = _shares(len(mine), N, self.weighting)
+        share = _shares(case, mine, self.weighting)
+        count = _counts(share, mine)
+        response = Response(case, mine, count / N)
+        z = increments(mine, response.loss, predicted, case.units.size)
         R = share @ z / N
         # Increments are uncorrelated: Var = sum c_t^2 Var(Z_t), with a factor for the mean taken.
-        slack = 1.0 - float(np.square(share).sum())
-        scale = share / np.sqrt(slack) if slack > 1e-12 else 0.0 * share
-        seen = mine.answered
-        weight = 1.0 / (mine.p * mine.left.sum() / max(len(mine), 1))
+        squared = float(np.square(share).sum())
+        slack = 1.0 - squared
+        scale = share * np.sqrt(response.factor / slack) if slack > 1e-12 else 0.0 * share
+        told = response.answered
+        weight = response.factor / (mine.p * mine.left.sum() / max(len(mine), 1))
+        expected = self._expected(case, predicted, squared * response.overall)
         return Totals(
-            R,
-            scale[:, None] * (z / N - R),
-            kish((weight * bearing(measure, loss))[seen]),
-            max(float(seen.sum()) - 1.0, 1.0),
-            weighted_covariance(loss[seen], _counts(share, mine)[seen], R),
-            prior_cov=self._expected(case, predicted, float(np.square(share).sum())),
+            np.where(response.dark, np.nan, R),
+            np.concatenate([scale[:, None] * (z / N - R), response.parts]),
+            kish((weight * bearing(measure, response.loss))[told]),
+            max(float(len(seen)) - 1.0, 1.0),
+            weighted_covariance(response.loss[told], (count * response.factor)[told], R),
+            prior_cov=expected,
             unseen=unseen_draw(
                 case,
-                mine.where(seen),
-                loss[seen],
-                (scale / (N * mine.p))[seen],
-                predicted[mine.round, mine.unit][seen],
+                seen,
+                response.loss[told],
+                (scale / (N * mine.p))[told],
+                predicted[mine.round, mine.unit][told],
             ),
-            exact=len(mine) == N and bool(seen.all()),
+            draws=len(mine),
+            exact=response.complete and len(mine) == N,
+            why=response.why,
         )
 
     def weights(self, case: Case) -> Floats:
-        """What each label counts in the plain form."""
+        """What each label counts in the plain form, for itself and those that are missing."""
         sample = case.sample
-        share = _shares(len(sample), len(case.pool), self.weighting)
-        return np.where(sample.answered, _counts(share, sample), 0.0)
-
-    def _losses(self, case: Case, mine: Sample, predicted: Floats) -> Floats:
-        """(T, d) losses; where there is no label, the mean of the unit's labels or the prediction."""
-        answered = mine.answered
-        loss = np.empty((len(mine), case.measure.d))
-        loss[answered] = case.losses(mine.where(answered))
-        for t in np.flatnonzero(~answered):
-            same = answered & (mine.unit == mine.unit[t])
-            loss[t] = loss[same].mean(axis=0) if same.any() else predicted[-1, mine.unit[t]]
-        return loss
+        count = _counts(_shares(case, sample, self.weighting), sample)
+        return count * Response(case, sample, count).factor
 
     def _expected(self, case: Case, predicted: Floats, squared_shares: float) -> Floats | None:
         """Covariance of the mean if every round drew like the last and the belief were right."""
@@ -120,12 +117,19 @@ def _counts(share: Floats, sample: Sample) -> Floats:
     return np.asarray(share / sample.p + np.cumsum(share[::-1])[::-1] - share)
 
 
-def _shares(T: int, N: int, weights: str) -> Floats:
+def _shares(case: Case, sample: Sample, weighting: str) -> Floats:
     """Weights of the increments, adding up to 1."""
+    T, N = len(sample), len(case.pool)
     t = np.arange(1, T + 1, dtype=np.float64)
-    if weights == "root":
+    if weighting == "root":
         share = np.sqrt(t)
         return np.asarray(share / share.sum())
     if T == N:  # the last increment is the exact total
         return np.concatenate([np.zeros(T - 1), [1.0]])
-    return N * (N - T) / (T * (N - t) * (N - t + 1))
+    share = 1.0 / ((N - t) * (N - t + 1))
+    if not np.isnan(case.budget):
+        left = paid_for(case, case.units.cost_of(sample.row), np.ones(T))
+        # Sums of the above up to t - 1, and up to the last draw that is foreseen at t.
+        end = np.minimum(t - 1 + np.maximum(left, 1.5), N - 0.5)
+        share = stepwise(share / (1.0 / (N - end) - 1.0 / (N - t + 1)))
+    return np.asarray(share / share.sum())

@@ -10,12 +10,14 @@ import numpy as np
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.foresight import paid_for, stepwise
 from sondage.estimators.guard import expected_second_moment
+from sondage.estimators.missing import Response
 from sondage.estimators.predictions import expected_square, predictions
-from sondage.estimators.response import drawn_by_chance, response_factor
+from sondage.estimators.response import drawn_by_chance
 from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import unseen_draw
-from sondage.types import Floats
+from sondage.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -52,74 +54,54 @@ class Staged(Estimator):
         mine, seen, why = drawn_by_chance(case, self.kinds)
         if why:
             return Totals.undefined(measure.d, why)
-        loss = case.losses(seen)
-        factor = response_factor(case, mine)
-        weight, noise = self._weights(mine, seen, factor)
-        R = weight @ loss / N
-        surprise, predicted = loss, None
+        share = self._shares(case, mine)
+        weight, noise = _weights(mine, share)
+        response = Response(case, mine, weight / N)
+        loss = surprise = response.loss
+        R, predicted = weight @ loss / N, None
         if self.control:
             predicted = predictions(case)
-            expected = predicted[seen.round, seen.unit]
+            expected = predicted[mine.round, mine.unit]
             surprise = loss - expected
-            R = (
-                R
-                + self._predicted_rest(case, mine, predicted) / N
-                - self._inverse(mine, seen, factor) @ expected / N
-            )
-        parts = (noise / N)[:, None] * surprise
+            own_round = share[mine.round] / mine.pi
+            R = R + (_predicted_rest(case, mine, share, predicted) - own_round @ expected) / N
+        told, factor = response.answered, response.factor
+        parts = (noise[told] / N)[:, None] * surprise[told]
         fixed = np.array([mine.rounds[k].kind != "online" for k in seen.round.tolist()])
-        if fixed.any():
-            parts = _successive(parts, seen.round, fixed)
+        parts = _first_phase(parts, seen.round, fixed, factor[told])
+        stands_for = (weight * factor)[told]
+        prior_cov = self._expected(case, mine, predicted)
         return Totals(
-            R,
-            parts,
-            kish(weight * bearing(measure, loss)),
+            np.where(response.dark, np.nan, R),
+            np.concatenate([parts, response.parts]),
+            kish(stands_for * bearing(measure, loss[told])),
             max(float(len(seen)) - 1.0, 1.0),
-            weighted_covariance(loss, weight, R),
-            prior_cov=self._expected(case, mine, predicted),
-            unseen=unseen_draw(case, seen, loss, noise / N, loss - surprise),
-            exact=len(seen) == N,
+            weighted_covariance(loss[told], stands_for, R),
+            prior_cov=None if prior_cov is None else response.overall * prior_cov,
+            unseen=unseen_draw(
+                case, seen, loss[told], (noise * np.sqrt(factor))[told] / N, (loss - surprise)[told]
+            ),
+            draws=len(parts),
+            why=response.why,
         )
 
     def weights(self, case: Case) -> Floats:
         """How many items of the pool each draw stands for."""
-        sample = case.sample
-        seen = sample.where(sample.answered)
-        out = np.zeros(len(sample))
-        out[sample.answered] = self._weights(sample, seen, np.ones(len(seen)))[0]
-        return out
+        weight = _weights(case.sample, self._shares(case, case.sample))[0]
+        return weight * Response(case, case.sample, weight).factor
 
-    def _shares(self, sample: Sample) -> Floats:
-        """(rounds,) weight of each round, fixed by what was asked for."""
+    def _shares(self, case: Case, sample: Sample) -> Floats:
+        """(rounds,) weight of each round, fixed by what was asked for, or by what the budget had left."""
         so_far = np.array([0.0, *(one.expected for one in sample.rounds)])
-        asked = np.diff(so_far) * [one.kind in self.kinds for one in sample.rounds]
+        mine = np.array([one.kind in self.kinds for one in sample.rounds])
+        asked = np.diff(so_far) * mine
+        if not np.isnan(case.budget):
+            asked = _foreseen(case, sample) * mine
         if self.weighting == "even":
             asked = (asked > 0).astype(np.float64)
         elif self.weighting == "root":
             asked = asked * np.sqrt(np.arange(1, len(asked) + 1))
         return np.asarray(asked / asked.sum())
-
-    def _weights(self, mine: Sample, seen: Sample, factor: Floats) -> tuple[Floats, Floats]:
-        """Weight of each draw over all rounds, and the root of its part in the variance.
-
-        In its own round a draw counts by its inverse chance, in later rounds it is known and counts once.
-        """
-        share = self._shares(mine)
-        later = np.concatenate([np.cumsum(share[::-1])[::-1][1:], [0.0]])
-        chance = np.maximum(1.0 - seen.pi, 0.0) + (factor - 1.0)
-        weight = self._inverse(mine, seen, factor) + later[seen.round] * factor
-        return weight, share[seen.round] * np.sqrt(chance) / seen.pi
-
-    def _inverse(self, mine: Sample, seen: Sample, factor: Floats) -> Floats:
-        """Weight of each draw in its own round."""
-        return np.asarray(self._shares(mine)[seen.round] * factor / seen.pi)
-
-    def _predicted_rest(self, case: Case, mine: Sample, predicted: Floats) -> Floats:
-        """(d,) what was predicted of the items not asked before each round, over all rounds."""
-        asked = np.zeros((len(mine.rounds), case.units.count))
-        np.add.at(asked, (mine.round[mine.new], mine.unit[mine.new]), 1.0)
-        left = case.units.size - (np.cumsum(asked, axis=0) - asked)
-        return np.asarray(np.einsum("r,ru,rud->d", self._shares(mine), left, predicted))
 
     def _expected(self, case: Case, mine: Sample, predicted: Floats | None) -> Floats | None:
         """The variance that the belief expects of the last round, as if all labels were asked in it."""
@@ -149,14 +131,42 @@ class StagedDifference(Staged):
     control: bool = True
 
 
-def _successive(parts: Floats, number: np.ndarray, fixed: np.ndarray) -> Floats:
-    """Contributions of rounds of a fixed size as differences of neighbours: n/(2(n-1)) sum (z_i - z_j)^2."""
-    pieces = [parts[~fixed]]
+def _foreseen(case: Case, sample: Sample) -> Floats:
+    """(rounds,) part of all labels that each round was to be, when it was drawn."""
+    new, rounds = sample.new, len(sample.rounds)
+    made = np.bincount(sample.round[new], minlength=rounds).astype(np.float64)
+    cost = np.zeros(rounds)
+    np.add.at(cost, sample.round[new], case.units.cost_of(sample.row[new]))
+    varies = np.array([one.scale for one in sample.rounds])  # the number expected; nan if it was fixed
+    planned = np.where(np.isnan(varies), made, varies)
+    return stepwise(planned / np.maximum(paid_for(case, cost, made), planned + 0.5))
+
+
+def _weights(mine: Sample, share: Floats) -> tuple[Floats, Floats]:
+    """Weight of each draw over all rounds, and the root of its part in the variance.
+
+    In its own round a draw counts by its inverse chance, in later rounds it is known and counts once.
+    """
+    later = np.concatenate([np.cumsum(share[::-1])[::-1][1:], [0.0]])[mine.round]
+    own = share[mine.round] / mine.pi
+    return own + later, own * np.sqrt(np.maximum(1.0 - mine.pi, 0.0))
+
+
+def _predicted_rest(case: Case, mine: Sample, share: Floats, predicted: Floats) -> Floats:
+    """(d,) what was predicted of the items not asked before each round, over all rounds."""
+    asked = np.zeros((len(mine.rounds), case.units.count))
+    np.add.at(asked, (mine.round[mine.new], mine.unit[mine.new]), 1.0)
+    left = case.units.size - (np.cumsum(asked, axis=0) - asked)
+    return np.asarray(np.einsum("r,ru,rud->d", share, left, predicted))
+
+
+def _first_phase(parts: Floats, number: Ints, fixed: Bools, factor: Floats) -> Floats:
+    """Contributions by draws; in rounds of a fixed size by neighbours: n/(2(n-1)) sum (z_i - z_j)^2."""
+    pieces = [parts[~fixed] * np.sqrt(factor[~fixed])[:, None]]
     for one in np.unique(number[fixed]):
-        z = parts[fixed & (number == one)]
-        if len(z) < 2:
-            pieces.append(z)
-            continue
-        scale = np.sqrt(len(z) / (2.0 * (len(z) - 1.0)))
-        pieces.append(scale * np.diff(z, axis=0))
+        mine = fixed & (number == one)
+        z, times = parts[mine], factor[mine]
+        if len(z) > 1:
+            z, times = np.diff(z, axis=0), 0.5 * (times[1:] + times[:-1]) * len(z) / (2.0 * (len(z) - 1.0))
+        pieces.append(z * np.sqrt(times)[:, None])
     return np.concatenate(pieces)

@@ -20,6 +20,7 @@ import numpy as np
 from sondage.errors import NotSupported
 from sondage.estimators.base import Case, Estimator
 from sondage.estimators.combine import estimators_of
+from sondage.estimators.missing import Response
 from sondage.measures.base import ALL, Input, Measure, affine_extremes
 from sondage.measures.vector import VectorMeasure
 from sondage.pool.pool import Pool
@@ -169,16 +170,15 @@ def weighted_averages(case: Case, estimator: Estimator | None = None) -> Floats:
     Totals that need no label are left to the Newton step. Put in here they would stand beside estimates of
     their own parts, and the errors of both sides of a ratio would no longer cancel.
     """
-    measure, pool, seen = case.measure, case.pool, case.sample.distinct()
-    whole = case.oracle == "deterministic" and not case.tellable
-    if whole and len(seen) == len(pool):
-        return measure.total(pool.rows(seen.row), seen.y[:, None], np.ones((len(seen), 1))) / len(pool)
+    measure, pool, items = case.measure, case.pool, case.sample.items()
+    parts = [(one.weights(mine), share, mine.sample) for one, share, mine in estimators_of(case, estimator)]
+    if case.oracle == "deterministic" and len(items) == len(pool):  # how they were drawn plays no part
+        parts = [(Response(case, items, np.ones(len(items))).factor, 1.0, items)]
     R = np.zeros(measure.d)
-    for one, share, mine in estimators_of(case, estimator):
-        weight = one.weights(mine)
-        told = np.flatnonzero((weight > 0) & ~np.isnan(mine.sample.y))
-        rows = pool.rows(mine.sample.row[told])
-        total = measure.total(rows, mine.sample.y[told, None], weight[told, None])
+    for weight, share, sample in parts:
+        told = np.flatnonzero((weight > 0) & ~np.isnan(sample.y))
+        rows = pool.rows(sample.row[told])
+        total = measure.total(rows, sample.y[told, None], weight[told, None])
         # The pool's own weight is known, so that weights need to be right up to a factor only.
         R += share * total * (len(pool) / max(float(weight.sum()), 1e-300)) / len(pool)
     return R

@@ -12,7 +12,8 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root, weighted_covariance
 from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.known_totals import use_known
-from sondage.estimators.response import drawn_by_chance, never_drawn, response_factor
+from sondage.estimators.missing import Response
+from sondage.estimators.response import drawn_by_chance, never_drawn
 from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import unseen_draw
 from sondage.types import Floats, Ints
@@ -57,43 +58,55 @@ class Weighted(Estimator):
         mine, seen, why = drawn_by_chance(case, self.kinds)
         if why:
             return Totals.undefined(measure.d, why)
-        loss = case.losses(seen)
-        draws = seen.times * response_factor(case, mine)
+        plain = self.variance == "latest"
+        draws = mine.times.astype(np.float64) if plain else _without_the_last(case, mine)
         T = float(draws.sum())
-        z = loss / (N * seen.p)[:, None]
-        share = draws / T if self.stages == "draws" else _by_rounds(seen.round, draws)
+        share = draws / T if self.stages == "draws" else _by_rounds(mine.round, draws)
+        inverse = 1.0 / (N * mine.p)
+        response = Response(case, mine, share * inverse)
         # Of one draw among draws made alike, share^2 / times; the mean taken costs one draw in T.
-        noise = share / np.sqrt(draws) * np.sqrt(T / (T - 1))
+        made = float(mine.times.sum())
+        noise = share * np.sqrt(response.factor * made / (mine.times * (made - 1)))
 
-        def averages(each: Floats) -> tuple[Floats, Floats]:
+        def averages(own: Floats, second: Floats) -> tuple[Floats, Floats]:
+            each = own * inverse[:, None]
             mean = share @ each
-            return mean, noise[:, None] * (each - mean)
+            return mean, np.concatenate([noise[:, None] * (each - mean), second])
 
-        R, parts = averages(z)
+        R, parts = averages(response.loss, response.parts)
         R = R + never_drawn(case)
-        if self.variance == "latest":
-            parts = _by_latest(case, seen, z, share, draws)
+        if plain:
+            parts = _by_latest(case, mine, response.loss * inverse[:, None], share, draws)
         if self.known:
-            inverse = 1.0 / (N * seen.p)[:, None]
+            nothing = np.zeros((len(response.parts), 1))  # a signature needs no label
             R, parts = use_known(
-                case, seen, R, parts, np.ones(len(seen), dtype=bool), lambda own: averages(own * inverse)
+                case,
+                mine,
+                R,
+                parts,
+                response.answered,
+                lambda own: averages(own, np.repeat(nothing, own.shape[1], axis=1)),
             )
-        weight = draws / seen.p
+        told = response.answered
+        loss, weight = response.loss[told], (draws / mine.p * response.factor)[told]
         return Totals(
-            R,
+            np.where(response.dark, np.nan, R),
             parts,
             kish(weight * bearing(measure, loss)),
             max(float(seen.times.sum()) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
-            prior_cov=None if self.variance == "latest" else self._expected(case, seen, T),
-            unseen=unseen_draw(case, seen, loss, noise / (N * seen.p)),
+            prior_cov=None if plain else self._expected(case, seen, T / response.overall),
+            unseen=unseen_draw(case, seen, loss, (noise * inverse)[told]),
+            draws=None if plain else len(mine),
+            why=response.why,
         )
 
     def weights(self, case: Case) -> Floats:
-        """Inverse chances over the number of draws."""
+        """Inverse chances over the number of draws, shared out over those with a label."""
         sample = case.sample
-        draws = np.where(sample.answered, sample.times, 0)
-        return draws / sample.p / max(float(draws.sum()), 1.0)
+        draws = _without_the_last(case, sample)
+        weight = draws / sample.p / max(float(draws.sum()), 1.0)
+        return weight * Response(case, sample, weight).factor
 
     def _expected(self, case: Case, seen: Sample, T: float) -> Floats | None:
         table = case.tables(int(seen.round.max()))
@@ -103,6 +116,33 @@ class Weighted(Estimator):
             inverse = np.where(table.chance > 0, 1.0 / np.maximum(table.chance, 1e-300), 0.0)
             return expected_second_moment(case, inverse) / T
         return _expected_of_cells(case, seen, table.chance) / T
+
+
+def _without_the_last(case: Case, sample: Sample) -> Floats:
+    """(T,) draws of each row, less the one at which the last round stopped, as far as chance decides which.
+
+    A round stops at its last new item, which tends to be one of small chance and large weight: to count it
+    would make weights too large. Of the draws before it any order is as likely, so that their mean is
+    unbiased; and so is its mean over the items that may have been the last, all that were drawn once and
+    were new. (Compare m - 1 over n - 1 in inverse sampling: Haldane 1945.) That is exact as long as chances
+    stay what they are; where they change from round to round, the last round alone is considered. A round
+    that ended before an item too dear for the budget has no such draw.
+    """
+    draws = sample.times.astype(np.float64)
+    if case.oracle != "deterministic" or not len(sample):
+        return draws
+    last = int(sample.round.max())
+    if not np.isnan(sample.rounds[last].scale):
+        return draws
+    alike = np.array([case.tables(number) is case.tables(last) for number in range(last + 1)])
+    recent = alike[sample.round]
+    _, item = np.unique(sample.row, return_inverse=True)
+    often = np.bincount(item, weights=draws * recent)
+    single = recent & sample.new & (often[item] == 1)
+    number = int(single.sum())
+    if number < (1 if alike.all() and len(sample) > 1 else 2):
+        return draws
+    return np.asarray(draws - single / number)
 
 
 def _by_rounds(number: Ints, draws: Floats) -> Floats:

@@ -91,6 +91,9 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
     linear = linearise(totals, case.measure)
     undefined = np.isnan(linear.value)
     why = totals.why
+    if question.n_labels and not case.sample.answered.any():
+        which = "the first draw is" if _by_draws(question) else "every round with labels has items"
+        why = f"none of the {question.n_labels:,} labels counts, because {which} still open"
     low = high = np.full(case.measure.m, np.nan)
     if totals.given:
         # The same random numbers at every look and for every measure: intervals differ by labels alone.
@@ -150,9 +153,12 @@ def effective_labels(case: Case) -> float:
 
 
 def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
-    """The draws that count: all, or those of closed rounds where the formulas need whole rounds.
+    """The draws that count: all, or those of closed rounds where later draws build on whole rounds.
 
-    What holds at all times holds at the last draw before the first open one, whatever is open and why.
+    So they do where single items are drawn: the large ones come first, and in a half-answered round those
+    drawn again have their labels long since. Where no closed round has labels enough, as in the middle of the
+    first, the labels there are stand for the open ones, which the estimate says. What holds at all times
+    holds at the last draw before the first open one, whatever is open and why.
     """
     sample, rounds = case.sample, question.rounds
     if not (sample.status == OPEN).any():
@@ -160,7 +166,7 @@ def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
     if _by_draws(question):
         return replace(case, sample=sample.prefix()), ("draws from the first open one on are left out",)
     closed = sample.closed()
-    builds = any(kind in _BUILDS_ON_ROUNDS for kind in sample.kinds)
+    builds = case.units.itemwise or any(kind in _BUILDS_ON_ROUNDS for kind in sample.kinds)
     if rounds == "closed" or (builds and closed.answered.sum() >= 2):
         return replace(case, sample=closed), ("rounds with open items are left out",)
     return case, ("when an item is answered does not depend on its label (some are still open)",)

@@ -162,6 +162,7 @@ class StudyState:
             self.parts.oracle,
             self._memo,
             estimator=self.parts.design.estimator,
+            budget=self.parts.budget.amount if isinstance(self.parts.budget, Cost) else np.nan,
         )
 
     def table(self, number: int) -> Table | None:
@@ -214,7 +215,10 @@ class StudyState:
         items = _NO_END
         if self.parts.oracle == "deterministic":
             items = len(self.parts.pool) - self.ledger.asked
-        if self.left <= 0 or items <= 0:
+        last = self.ledger.rounds[-1] if self.ledger.rounds else None
+        # To draw again after an item that was too dear would favour the cheap ones beyond their chances.
+        too_dear = last is not None and last.kind == "wr" and last.scale == 0
+        if self.left <= 0 or items <= 0 or too_dear:
             raise NothingLeft(self.why_nothing())
         if isinstance(self.parts.budget, Cost):
             return Limit(items, self.left)
@@ -231,6 +235,8 @@ class StudyState:
             item = "another item"
             if self.parts.design.kind == "wor":  # decided before the draw: afterwards it would bias
                 item = "whichever item the next draw takes"
+            elif self.parts.design.kind == "wr":
+                item = "the item drawn next"
             return (
                 f"what is left of the cost budget ({max(self.left, 0):g} of {budget.amount:g}) does not "
                 f"pay for {item}{open_}"
