@@ -98,13 +98,15 @@ class Belief(Named, family="sondage.beliefs"):
         nodes = Nodes(labels, mass / units.size[:, None])
         return State(nodes, start=nodes)
 
-    def mass(self, pool: Pool, code: Array, count: int, factor: Floats | None = None) -> Floats:
+    def mass(
+        self, pool: Pool, code: Array, count: int, factor: Floats | None = None, of: Rows | None = None
+    ) -> Floats:
         """(K, S) expected number of items of each class in each of ``count`` cells, before any label.
 
-        ``factor`` weights the items.
+        ``factor`` weights the items; ``of`` are those that count, and that ``code`` is of (default: all).
         """
         total = np.zeros((count, pool.labels.size))
-        for piece, rows in pool.chunks():
+        for piece, rows in pool.chunks(of):
             weights = self.items(rows).weights
             if factor is not None:
                 weights = weights * factor[piece, None]

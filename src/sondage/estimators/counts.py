@@ -80,11 +80,10 @@ class Counts(Estimator):
         size = np.bincount(group, weights=strata.size, minlength=groups)
         mine = group[cell]
         n = np.bincount(mine, minlength=groups)
-        fixed = np.ones(groups, dtype=bool)
-        np.logical_and.at(fixed, group, strata.determined)
+        fixed = np.bincount(group, weights=~strata.determined, minlength=groups) == 0
         mean = by_group(loss, mine, groups) / np.maximum(n, 1)[:, None]
-        if strata.fixed is not None:
-            known = by_group(strata.fixed * strata.size[:, None], group, groups)
+        known = strata.fixed_sums(group, groups)
+        if known is not None:
             mean = np.where(fixed[:, None], known / size[:, None], mean)
         deviation = unexplained = (loss - mean[mine]) * ~fixed[mine][:, None]
         freedom = n - 1.0
@@ -141,9 +140,11 @@ def _grouped(strata: PostStrata, count: Ints) -> tuple[PostStrata, Ints, Bools]:
 
 def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:
     """(d,) losses whose average cannot be known without labels of the thin post-strata."""
-    if not thin.any() or strata.loss is None:
+    if not thin.any() or strata.alike is None:
         return np.full(d, bool(thin.any()))
-    return np.asarray((np.ptp(strata.loss[thin], axis=1) > 0).any(axis=0))
+    dark = np.zeros(len(strata.alike.size), dtype=bool)
+    dark[strata.signature[thin]] = True
+    return np.asarray((np.ptp(strata.alike.loss[dark], axis=1) > 0).any(axis=0))
 
 
 def _looks_inside(case: Case, strata: PostStrata) -> bool:
@@ -151,7 +152,7 @@ def _looks_inside(case: Case, strata: PostStrata) -> bool:
 
     Precision among the highest scores rests on the labels there, whatever the others of the stratum are.
     """
-    return case.measure.tangent or (strata.loss is None and case.pool.labels.finite)
+    return case.measure.tangent or (strata.alike is None and case.pool.labels.finite)
 
 
 def _believed(
@@ -163,26 +164,26 @@ def _believed(
     for in each signature; for labels that are numbers, in the losses. Of all strata where coordinates look
     inside them: how much of it counts is then decided for each coordinate, by the draws that moved it.
     """
-    share, tangent = strata.share, case.measure.tangent
+    tangent, cells = case.measure.tangent, np.flatnonzero(~strata.determined)
+    share = strata.share_of(cells)
+    kind, matters = strata.signature[cells], factor[group[cells]] > 0
     if share is None:
-        silent = (largest[group] <= _SAME) & (factor[group] > 0)
-    else:
-        labels = share.shape[1]
-        told = np.isfinite(seen.y)
-        flat = cell[told] * labels + seen.y[told].astype(np.int64)
-        counts = np.bincount(flat, minlength=share.size).astype(np.float64).reshape(-1, labels)
-        fitted = Recalibration.fit(share, counts, strata.signature)
-        block = compressed(crossed([group, strata.signature])).astype(np.int64)
-        kinds = (by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
-        silent = (kinds[block] <= 1) & (factor[group] > 0) & ~strata.determined
-    if _looks_inside(case, strata):
-        silent = (factor[group] > 0) & ~strata.determined
-    if not silent.any():
+        matters &= largest[group[cells]] <= _SAME
+    elif len(cells):
+        counts = _counts(strata, seen, cell, cells, share.shape[1])
+        fitted = Recalibration.fit(share, counts, kind, groups=int(strata.signature.max()) + 1)
+        if not _looks_inside(case, strata):
+            block = compressed(crossed([group[cells], kind])).astype(np.int64)
+            kinds = (by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
+            matters &= kinds[block] <= 1
+    if not matters.any():
         return np.zeros((case.measure.d, case.measure.d))
+    silent = np.zeros(len(strata.size), dtype=bool)
+    silent[cells[matters]] = True
     size = np.bincount(group, weights=strata.size, minlength=len(factor))
     weight = (factor[group] * strata.size / size[group])[silent]
-    if share is not None and strata.loss is not None:
-        quiet, loss = fitted.apply(share[silent], strata.signature[silent]), strata.loss[silent]
+    if share is not None and strata.alike is not None:
+        quiet, loss = fitted.apply(share[matters], kind[matters]), strata.losses_of(silent)
         # At least one dissenting label is always thought to hide somewhere in the pool.
         quiet = at_least(quiet, 1.0 / float(strata.size.sum()))
         first = np.einsum("ks,ksd->kd", quiet, loss)
@@ -213,19 +214,29 @@ def _believed(
     return np.asarray(second - (first * weight[:, None]).T @ first)
 
 
+def _counts(strata: PostStrata, seen: Sample, cell: Ints, cells: Ints, labels: int) -> Floats:
+    """(some, S) labels seen of each class in some cells."""
+    place = np.full(len(strata.size), -1)
+    place[cells] = np.arange(len(cells))
+    told = np.isfinite(seen.y) & (place[cell] >= 0)
+    flat = place[cell[told]] * labels + seen.y[told].astype(np.int64)
+    return np.bincount(flat, minlength=len(cells) * labels).astype(np.float64).reshape(-1, labels)
+
+
 def by_group(values: Floats, group: Ints, count: int) -> Floats:
     """Sums of rows by the group that each belongs to."""
-    out = np.zeros((count, *values.shape[1:]))
-    np.add.at(out, group, values)
-    return out
+    from scipy.sparse import csr_array
+
+    n = len(values)
+    return np.asarray(csr_array((np.ones(n), (group, np.arange(n))), shape=(count, n)) @ values)
 
 
 def _plain_counts(case: Case, strata: PostStrata, loss: Floats) -> tuple[int, int] | None:
     """Successes and trials, where the sample is one plain random sample and the measure a share."""
     ratio = case.measure.ratio
-    if case.units.count > 1 or ratio is None or strata.loss is None or case.pool.weight is not None:
+    if case.units.count > 1 or ratio is None or strata.alike is None or case.pool.weight is not None:
         return None
-    success, trial = strata.loss @ ratio[0], strata.loss @ ratio[1]
+    success, trial = (strata.alike.loss @ one for one in ratio)
     if not (np.isin(success, (0, 1)).all() and np.isin(trial, (0, 1)).all()):
         return None
     if (success > trial).any():

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from sondage.estimators.base import Case
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
-from sondage.pool.units import compressed, crossed, representatives_of
+from sondage.pool.units import compressed, crossed, first_and_size, representatives_of
 from sondage.types import Array, Bools, Floats, Ints
 
 
@@ -27,8 +28,14 @@ class Signatures:
     size: Ints
     row: Ints
     determined: Bools
-    loss: Floats
-    """(K, S, d) losses of every signature under every class."""
+    pool: Pool
+    measure: Measure
+
+    @cached_property
+    def loss(self) -> Floats:
+        """(K, S, d) losses of every signature under every class: not made for those who do not ask."""
+        labels = np.arange(self.pool.labels.size, dtype=np.float64)
+        return self.measure.loss(self.pool.rows(self.row), labels)
 
 
 def signatures(case: Case) -> Signatures | None:
@@ -40,12 +47,11 @@ def _signatures(pool: Pool, measure: Measure, tellable: bool) -> Signatures | No
     code = measure.signature(pool) if pool.labels.finite else None
     if code is None:
         return None
-    _, row, size = np.unique(code, return_index=True, return_counts=True)
-    labels = np.arange(pool.labels.size, dtype=np.float64)
-    loss = measure.loss(pool.rows(row), labels)
+    row, size = first_and_size(code)
     # Nothing is known without a label where the item may turn out not to be in the target.
-    determined = (np.ptp(loss, axis=1) == 0).all(axis=1) & (not tellable) & (not measure.tangent)
-    return Signatures(code, size, row, determined, loss)
+    nothing = tellable or measure.tangent
+    determined = np.zeros(len(row), dtype=bool) if nothing else measure.settled(pool.rows(row))
+    return Signatures(code, size, row, determined, pool, measure)
 
 
 @dataclass(frozen=True)
@@ -64,21 +70,54 @@ class PostStrata:
     """(K,) cells of different families never stand for each other: the design drew their units apart."""
     determined: Bools
     fixed: Floats | None
-    """(K, d) mean losses of the cells that need no label; None if there are none."""
-    loss: Floats | None
-    """(K, S, d) losses under every class; None where they differ inside a cell."""
-    mass: Callable[[], Floats] | None
+    """(K, d) mean losses of the cells that need no label, where losses differ inside a cell."""
+    alike: Signatures | None
+    """What the items of a cell have in common; None where losses differ inside a cell."""
+    mass: Callable[..., Floats] | None
     """Makes (K, S) the number of items of each class by the belief before any label; None for real labels."""
+    pool: Pool
 
     @cached_property
     def share(self) -> Floats | None:
         """(K, S) chance of each class by the belief before any label; None for real labels."""
-        return None if self.mass is None else self.mass() / self.size[:, None]
+        return None if self.mass is None else self.mass(self.code, len(self.size)) / self.size[:, None]
+
+    def share_of(self, cells: Ints) -> Floats | None:
+        """(some, S) the same of some cells: no other items are looked at."""
+        if self.mass is None or len(cells) == len(self.size):
+            return self.share
+        place = np.full(len(self.size), -1)
+        place[cells] = np.arange(len(cells))
+        code = place[self.code]
+        mine = np.flatnonzero(code >= 0)
+        return self.mass(code[mine], len(cells), of=self.pool.rows(mine)) / self.size[cells, None]
+
+    @cached_property
+    def loss(self) -> Floats | None:
+        """(K, S, d) losses under every class; None where they differ inside a cell."""
+        return None if self.alike is None else self.losses_of(np.ones(len(self.size), dtype=bool))
+
+    def losses_of(self, cells: Bools) -> Floats:
+        """(some, S, d) losses of some cells under every class."""
+        assert self.alike is not None
+        return self.alike.loss[self.signature[cells]]
+
+    def fixed_sums(self, group: Ints, groups: int) -> Floats | None:
+        """(groups, d) sums of the losses of the cells that need no label; None if there are none."""
+        if not self.determined.any():
+            return None
+        size = np.where(self.determined, self.size, 0).astype(np.float64)
+        if self.alike is None:
+            assert self.fixed is not None
+            member = _membership(group, np.arange(len(size)), size, (groups, len(size)))
+            return np.asarray(member @ self.fixed)
+        kinds = len(self.alike.size)
+        return np.asarray(_membership(group, self.signature, size, (groups, kinds)) @ self.alike.loss[:, 0])
 
     @property
     def spans_signatures(self) -> bool:
         """Whether some unit holds several signatures."""
-        return len(self.unit) > len(np.unique(self.unit))
+        return bool((np.bincount(self.unit) > 1).any())
 
 
 def post_strata(case: Case) -> PostStrata:
@@ -92,13 +131,13 @@ def _post_strata(case: Case) -> PostStrata:
     found = signatures(case)
     kinds = case.measure.pattern(pool) if found is None else found.code
     code = compressed(crossed([kinds, unit]))
-    _, first, size = np.unique(code, return_index=True, return_counts=True)
+    first, size = first_and_size(code)
     kind = kinds[first].astype(np.int64)
     if found is None:
         determined, fixed = _fixed_by_pattern(case, kinds, code, size)
         determined = determined[kind]
     else:
-        determined, fixed = found.determined[kind], found.loss[kind, 0]
+        determined, fixed = found.determined[kind], None
     return PostStrata(
         code,
         size,
@@ -107,9 +146,17 @@ def _post_strata(case: Case) -> PostStrata:
         _families(case)[unit[first].astype(np.int64)],
         determined,
         fixed if determined.any() else None,
-        None if found is None else found.loss[kind],
-        partial(case.belief.mass, pool, code, len(size)) if pool.labels.finite else None,
+        found,
+        partial(case.belief.mass, pool) if pool.labels.finite else None,
+        pool,
     )
+
+
+def _membership(group: Ints, kind: Ints, size: Floats, shape: tuple[int, int]) -> Any:
+    """How much of each kind is in each group, as a sparse matrix."""
+    from scipy.sparse import csr_array
+
+    return csr_array((size, (group, kind)), shape=shape)
 
 
 def _fixed_by_pattern(case: Case, pattern: Array, code: Array, size: Ints) -> tuple[Bools, Floats | None]:
@@ -156,8 +203,8 @@ def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     thin = np.zeros(len(strata.size), dtype=bool)
     number = 0
     kind = compressed(crossed([strata.signature, strata.family])).astype(np.int64)
-    for one in np.unique(kind):
-        mine = np.flatnonzero(kind == one)
+    order = np.argsort(kind, kind="stable")
+    for mine in np.split(order, np.cumsum(np.bincount(kind))[:-1]):
         seen = int(count[mine].sum())
         if strata.determined[mine[0]] or seen < least:
             group[mine] = number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.special import fdtrc
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Totals
 from sondage.estimators.linear import Linear
+from sondage.intervals.base import Interval
 from sondage.intervals.bootstrap import normal
 from sondage.intervals.region import FLAT, joint_radius, rank_of, spectrum
 from sondage.intervals.wald import Logit, StudentT, student
@@ -23,10 +24,18 @@ class Bonferroni(Logit):
     """The logit interval at a level that leaves each of m coordinates an m-th of the chance to miss."""
 
     alias: ClassVar[str] = "bonferroni"
+    joint: ClassVar[bool] = True
+    coordinates: int | None = None
+    """How many there are, where they are estimated some at a time; None: those at hand that are not known."""
+
+    def among(self, m: int) -> Interval:
+        """Each has an m-th of the chance."""
+        return replace(self, coordinates=m)
 
     def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
         """The t quantile of the divided tail."""
-        return student(totals, (1 - level) / sides / max(int(uncertain(linear).sum()), 1))
+        number = int(uncertain(linear).sum()) if self.coordinates is None else self.coordinates
+        return student(totals, (1 - level) / sides / max(number, 1))
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,7 @@ class Scheffe(StudentT):
     """
 
     alias: ClassVar[str] = "scheffe"
+    joint: ClassVar[bool] = True
 
     def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
         """The radius of the region."""
@@ -60,6 +70,7 @@ class Simultaneous(Logit):
     """
 
     alias: ClassVar[str] = "simultaneous"
+    joint: ClassVar[bool] = True
     replicates: int = 2000
 
     def __post_init__(self) -> None:

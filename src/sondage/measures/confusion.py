@@ -241,6 +241,16 @@ class ConfusionMatrix(Measure):
         square = (inside * (1.0 - 2.0 * value) + np.square(value) * below) * np.square(scale * weight)
         return mean, np.maximum(square, 0.0)
 
+    def ends(self, rows: Rows, slope: Any, which: slice = ALL) -> tuple[Floats, Floats]:
+        """The label is that of the entry, or another."""
+        decision = rows.prediction(self.system).astype(np.int64)[:, None] == self.cells[1][which]
+        value, scale = slope.value[which], slope.scale[which]
+        either = []
+        for label in (True, False)[: min(len(self.classes), 2)]:
+            below = {"true": label, "pred": decision}.get(str(self.normalize), True)
+            either.append(((decision & label) * scale - below * (value * scale)) * rows.weight[:, None])
+        return np.minimum(either[0], either[-1]), np.maximum(either[0], either[-1])
+
     def _mass(self, codes: Ints, weights: Floats) -> Floats:
         """(n, C) chance of each class."""
         end = len(self.classes) + 1

@@ -214,13 +214,14 @@ class Pool:
         """What may be seen of some items."""
         return Rows(self, index)
 
-    def chunks(self) -> Iterator[tuple[slice, Rows]]:
-        """The whole pool, piece by piece; smaller pieces where there are many classes to think of."""
+    def chunks(self, of: Rows | None = None) -> Iterator[tuple[slice, Rows]]:
+        """The whole pool (or some rows), piece by piece; smaller pieces where there are many classes."""
         wide = self.labels.size if self.labels.finite else len(self.labels.components)
         step = max(CHUNK * _FEW_CLASSES // max(wide, _FEW_CLASSES), 1)
-        for start in range(0, len(self), step):
-            piece = slice(start, min(start + step, len(self)))
-            yield piece, Rows(self, piece)
+        size = len(self) if of is None else len(of)
+        for start in range(0, size, step):
+            piece = slice(start, min(start + step, size))
+            yield piece, Rows(self, piece) if of is None else of.take(np.arange(piece.start, piece.stop))
 
     def row_of(self, id: Id) -> int:
         """The row of an id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -21,6 +22,8 @@ from sondage.types import Floats
 _MANY_REFUSED = 0.02
 _FEW_EFFECTIVE = 10
 _ONE_DRAW = 0.5
+_BLOCK, TOGETHER = 256, 2048
+"""Losses estimated at a time: usually, and where their covariances are wanted all together."""
 _BUILDS_ON_ROUNDS = ("wor", "poisson", "fixed", "online", "systematic", "pivotal")
 
 
@@ -62,10 +65,43 @@ def assess(case: Case, question: Question, stream: Stream) -> Estimate:
     case, notes = _usable(case, question)
     if question.exclude:
         case = _without_refused(case)
-    if not case.measure.wide or not case.sample.answered.any():
-        return _assess(case, question, stream, notes)
-    pieces = [_assess(one, question, stream, notes) for one in tangent_cases(case, question.estimator)]
+    joint = question.interval is not None and question.interval.joint
+    cases = in_blocks(case, question.estimator, TOGETHER if joint else _BLOCK)
+    pieces: list[Estimate] = []
+    for one in cases:
+        if joint and one.measure.m < case.measure.m and question.interval is not None:
+            question = replace(question, interval=question.interval.among(case.measure.m))
+        pieces.append(_assess(one, question, stream, notes))
     return joined(pieces)
+
+
+def in_blocks(case: Case, estimator: Estimator | None, most: int = _BLOCK) -> Iterator[Case]:
+    """The case for some coordinates at a time, where covariances of all at once would be too large.
+
+    Measures with very many losses are replaced by their tangent, others cut into ``Measure.blocks`` of at
+    most so many losses.
+    """
+    if case.measure.wide:
+        yield from tangent_cases(case, estimator)
+        return
+    blocks = case.measure.blocks(most)
+    if len(blocks) == 1:
+        yield case
+        return
+    for block in blocks:
+        yield replace(case, measure=block, memo={})
+
+
+def together(case: Case) -> Case:
+    """The case for all coordinates at once, whose covariances are wanted."""
+    blocks = in_blocks(case, None, TOGETHER)
+    whole = next(blocks)
+    if whole.measure.m < case.measure.m:
+        raise NotSupported(
+            f"a joint region of {case.measure.m:,} coordinates is too large to be held: name fewer of them, "
+            "or use estimate(), with interval='bonferroni' for intervals that hold together"
+        )
+    return whole
 
 
 def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ...]) -> Estimate:
@@ -84,7 +120,7 @@ def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ..
     if totals.given:
         low, high = interval(totals, case.measure, question.level, stream, question.alternative)
         if undefined.any() and why is None:
-            names = ", ".join(np.array(case.measure.names)[undefined])
+            names = _some([name for name, none in zip(case.measure.names, undefined, strict=True) if none])
             why = (
                 f"{names} is 0/0 with the labels so far: nothing that it divides by has been seen, or all of "
                 "it is the same"
@@ -123,9 +159,7 @@ def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ..
 
 def effective_labels(case: Case) -> float:
     """Equally weighted draws that would carry the same weight for a case's measure."""
-    if case.measure.wide and case.sample.answered.any():
-        case = next(tangent_cases(case, None))
-    return estimate_totals(case).n_eff
+    return estimate_totals(next(in_blocks(case, None))).n_eff
 
 
 def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
@@ -266,17 +300,28 @@ def _refusal_bounds(
         ]
         return ConfidenceInterval(*(_plain(np.clip(end, *case.measure.range)) for end in open_ended))
     labels = np.arange(case.pool.labels.size, dtype=np.float64)
-    influence = case.measure.loss(case.pool.rows(sample.row[refused]), labels) @ linear.J.T
+    rows = case.pool.rows(sample.row[refused])
+    influence = case.measure.loss(rows, labels) @ linear.J.T
+    # Coordinates that no item moves together find their worst labels together.
+    own, fold, item = case.measure.folded.m, case.measure.fold(rows), np.arange(len(rows))
+    layer = np.zeros(len(rows), dtype=np.int64) if fold is None else fold
     ends = []
     for best in (influence.argmin(axis=1), influence.argmax(axis=1)):
         values = np.full(case.measure.m, np.nan)
-        for j in range(case.measure.m):
+        for j in range(own):
             y = sample.y.copy()
-            y[refused] = best[:, j]
+            y[refused] = best[item, np.minimum(layer * own + j, case.measure.m - 1)]
             told = replace(case, sample=_with(sample, y, _all_told(sample)))
-            values[j] = linearise(estimate_totals(told, question.estimator), case.measure).value[j]
+            found = linearise(estimate_totals(told, question.estimator), case.measure).value
+            values[j::own] = found[j::own]
         ends.append(values)
     return ConfidenceInterval(_plain(ends[0]), _plain(ends[1]))
+
+
+def _some(names: list[str], most: int = 20) -> str:
+    """Names, or the first of very many."""
+    more = f", ... ({len(names):,} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _all_told(sample: Sample) -> Any:
