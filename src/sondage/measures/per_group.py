@@ -255,12 +255,15 @@ class PerGroup(Measure):
         blocks = self._split(R)
         weights = [None] * len(blocks) if weight is None else np.split(weight, len(blocks))
         return tuple(
-            self.inside(k).slope(block, mine) for k, (block, mine) in enumerate(zip(blocks, weights, strict=True))
+            self.inside(k).slope(block, mine)
+            for k, (block, mine) in enumerate(zip(blocks, weights, strict=True))
         )
 
     # ---- what an item moves ------------------------------------------------------------------------
 
-    def own_influence(self, rows: Rows, y: Floats, slope: Any, which: tuple[int, int] | None = None) -> Floats:
+    def own_influence(
+        self, rows: Rows, y: Floats, slope: Any, which: tuple[int, int] | None = None
+    ) -> Floats:
         """(n, S, m of the measure) influence on the item's own level; zero if that is none (of some)."""
         out = np.zeros((len(rows), np.shape(y)[-1], self.measure.m))
         if self._plain(rows):
