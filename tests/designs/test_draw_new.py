@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sondage.designs import draw_new
+import sondage.designs.draw_new as draw_new
 from sondage.designs.base import Table
 from sondage.designs.draw import draw
 from sondage.designs.draws import Draws, History, Limit

@@ -37,9 +37,9 @@ def draw_from_cells(
         n = min(n, int(left[weights[:cells] > 0].sum()))
     group = place = fresh = first = begin = which = np.empty(0, dtype=np.int64)
     while len(fresh) < n and len(group) < patience(n):
-        more = max(64, 2 * n, len(group))
-        hit = stream.pick(cumulative, more)
-        inside = np.floor(stream.uniform(more) * np.where(hit < cells, left[np.minimum(hit, cells - 1)], 1))
+        size = max(64, 2 * n, len(group))
+        hit = stream.pick(cumulative, size)
+        inside = np.floor(stream.uniform(size) * np.where(hit < cells, left[np.minimum(hit, cells - 1)], 1))
         group, place = np.concatenate([group, hit]), np.concatenate([place, inside.astype(np.int64)])
         if every:
             fresh = np.arange(len(group))
@@ -105,7 +105,7 @@ def _with_more(
 ) -> tuple[Ints, Ints]:
     """What was drawn one by one, further new items in the cells ``more``, and the repeats until they came.
 
-    ``each`` is the weight of one item left in each cell, and of each item asked before; ``total`` that of all.
+    ``each`` is the weight of an item left in each cell, and of each item asked; ``total`` that of all.
     """
     asked = np.setdiff1d(np.arange(cells, len(each)), hit)
     known = np.concatenate([hit, asked])

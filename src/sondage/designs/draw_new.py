@@ -19,7 +19,7 @@ _FOR_EACH = 16
 
 
 def patience(n: int) -> int:
-    """Draws that are made one by one for ``n`` new items: where that is not enough, the rest come directly."""
+    """Draws made one by one for ``n`` new items; where that is not enough, the rest come directly."""
     return max(_PATIENCE, _FOR_EACH * n)
 
 

@@ -1,9 +1,9 @@
 """Means over the rows of each unit, where a row may move one of several layers of coordinates.
 
-A measure of many groups has a layer of coordinates for each (``Measure.folded``): an item moves that of its own
-group, and in all the others its influence is zero. What is needed of a unit are sums over all coordinates
-of squared means, and these have a term for every pair of unit and layer that occurs, not for every pair
-that there could be.
+A measure of many groups has a layer of coordinates for each (``Measure.folded``): an item moves that of
+its own group, and in all the others its influence is zero. What is needed of a unit are sums over all
+coordinates of squared means. These have a term for every pair of unit and layer that occurs, not for every
+pair that there could be.
 """
 
 from __future__ import annotations
@@ -60,4 +60,4 @@ class UnitMeans:
     def variance(self, squares: Floats) -> Floats:
         """(U,) mean squares less squared means, over all coordinates; ``squares`` are (n, m) mean squares."""
         left = np.maximum(self.mean_of(squares) - np.square(self._means), 0.0).sum(axis=1)
-        return np.bincount(self._unit, weights=left, minlength=self._count)
+        return np.bincount(self._unit, weights=left, minlength=self._count).astype(np.float64, copy=False)

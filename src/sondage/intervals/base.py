@@ -69,8 +69,8 @@ class Interval(Named, family="sondage.intervals"):
         if not self.joint:
             return self
         raise NotSupported(
-            f"interval {self.alias!r} needs the covariances of all {m:,} coordinates, which are too many to be "
-            "held: use interval='bonferroni', which holds for all of them too, or name fewer coordinates"
+            f"interval {self.alias!r} needs the covariances of all {m:,} coordinates at once, which are too "
+            "many: use interval='bonferroni', which holds for all of them too, or name fewer coordinates"
         )
 
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:

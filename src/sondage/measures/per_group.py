@@ -280,7 +280,7 @@ class PerGroup(Measure):
     def own_moments(
         self, rows: Rows, y: Floats, weights: Floats, slope: Any, which: tuple[int, int] | None = None
     ) -> tuple[Floats, Floats]:
-        """(n, m of the measure) twice: the moments on the item's own level; zero if that is none (of some)."""
+        """(n, m of the measure) twice: moments on the item's own level; zero if that is none (of some)."""
         if self._plain(rows):
             return weighted_moments(self.own_influence(rows, y, slope, which), weights)
         mean, square = np.zeros((2, len(rows), self.measure.m))

@@ -312,8 +312,8 @@ def _refusal_bounds(
             y = sample.y.copy()
             y[refused] = best[item, np.minimum(layer * own + j, case.measure.m - 1)]
             told = replace(case, sample=_with(sample, y, _all_told(sample)))
-            found = linearise(estimate_totals(told, question.estimator), case.measure).value
-            values[j::own] = found[j::own]
+            value = linearise(estimate_totals(told, question.estimator), case.measure).value
+            values[j::own] = value[j::own]
         ends.append(values)
     return ConfidenceInterval(_plain(ends[0]), _plain(ends[1]))
 
