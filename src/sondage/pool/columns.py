@@ -14,6 +14,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput, MissingExtra
 from sondage.pool.plain import is_gap, plain
+from sondage.pool.text import as_text, lengths_of, one_by_one
 from sondage.types import Array, Bools, Ints
 
 _BATCH, _BUFFER = 1 << 16, 1 << 20
@@ -85,7 +86,7 @@ class Columns:
                 column = column.cast(nw.String)
             if column.null_count():
                 self._refuse(name, column.is_null().to_numpy(), "is missing", sourced=True)
-            values = column.to_numpy()
+            values = _values(column)
         else:
             values = column
         if values.ndim != 1:
@@ -99,7 +100,7 @@ class Columns:
         # nan and NaT spread to the least value: no mask is made for a good column.
         if values.dtype.kind in "fmM" and len(values) and np.isnan(values.min()):
             self._refuse(name, np.isnan(values), "is missing", sourced=True)
-        return _trimmed(values) if values.dtype.kind in "UT" else values
+        return as_text(values) if values.dtype.kind in "UT" else values
 
     def numbers(self, name: str) -> Array:
         """The column as finite floats (of the width it came in)."""
@@ -135,8 +136,17 @@ class Columns:
             )
 
 
+def _values(column: nw.Series[Any]) -> Array:
+    """A column as numpy; text entry by entry where one width for all would blow it up."""
+    if column.dtype == nw.String and one_by_one(column.str.len_chars().to_numpy()):
+        return np.array(column.to_list(), dtype=object)
+    return column.to_numpy()
+
+
 def _as_array(name: str, values: Any) -> Array:
     """An array of any type with an entry per item; unlike numpy, never numbers or gaps made into text."""
+    if isinstance(values, (list, tuple)) and values and all(isinstance(value, str) for value in values):
+        return np.array(values, dtype=object if one_by_one(lengths_of(values)) else np.str_)
     try:
         array = np.asarray(values)
     except ValueError:  # lists of different lengths
@@ -152,18 +162,12 @@ def _as_array(name: str, values: Any) -> Array:
 def _of_one_type(name: str, values: Array) -> Array:
     """An object array as text or as numbers; refused where it is neither throughout."""
     if all(isinstance(value, str) for value in values):
-        return values.astype(np.str_)
+        return as_text(values)
     if all(isinstance(value, (Real, Decimal, np.bool_)) for value in values):
         numbers = np.array(values.tolist())
         # Decimals (and whole numbers beyond 64 bits) are objects to numpy.
         return numbers.astype(np.float64) if numbers.dtype == object else numbers
     raise InvalidInput(f"column {name!r} mixes types: use numbers throughout, or text")
-
-
-def _trimmed(text: Array) -> Array:
-    """Text in an array as wide as its longest entry, so that equal text is equal bytes."""
-    width = int(np.strings.str_len(text).max(initial=1))
-    return text.astype(f"U{width}", copy=False)
 
 
 class ParquetColumns(Mapping[str, Any]):

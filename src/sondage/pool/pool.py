@@ -22,6 +22,7 @@ from sondage.pool.plain import is_gap, plain
 from sondage.pool.roles import Roles, read_group, read_positive, read_systems
 from sondage.pool.rows import PARTS, Group, Rows, System
 from sondage.pool.sources import flattened, mapping_of, sorted_ids
+from sondage.pool.text import lengths_of
 from sondage.types import Array, Id, Ints
 
 CHUNK = 1 << 16
@@ -246,7 +247,7 @@ class Pool:
 
     def id_of(self, row: int) -> Id:
         """The id of a row, as a plain int or str."""
-        id: Id = self.ids[row].item()
+        id: Id = plain(self.ids[row])
         return id
 
     def ids_of(self, rows: Ints) -> list[Id]:
@@ -269,9 +270,15 @@ class Pool:
         digest = hashlib.blake2b(digest_size=16)
 
         def feed(name: str, array: Array | None) -> None:
-            if array is not None:
-                digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+            if array is None:
+                return
+            digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+            if array.dtype.kind != "O":
                 digest.update(np.ascontiguousarray(array).data.cast("B"))
+                return
+            digest.update(lengths_of(array).tobytes())
+            for text in array:
+                digest.update(text.encode("utf-8", "surrogatepass"))
 
         digest.update(repr(self.labels).encode())
         feed("id", self.ids)
@@ -292,6 +299,8 @@ class Pool:
 
 
 def _same_kind(id: Id, ids: Array) -> bool:
+    if ids.dtype.kind == "O":
+        return isinstance(id, str)
     if ids.dtype.kind == "U":
         # A text longer than the column's width would be cut, and then found.
         return isinstance(id, str) and len(id) <= ids.dtype.itemsize // 4
