@@ -11,7 +11,7 @@ from sondage.beliefs import Nodes, Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
 from sondage.estimators.guard import with_doubt
-from sondage.estimators.post_strata import PostStrata, by_units, collapse, post_strata
+from sondage.estimators.post_strata import PostStrata, by_units, collapse, post_strata, touched
 from sondage.estimators.sample import Sample
 from sondage.pool.rows import Rows
 from sondage.pool.units import compressed, crossed, representatives_of
@@ -75,12 +75,25 @@ class Counts(Estimator):
     def _combine(
         self, case: Case, seen: Sample, strata: PostStrata, cell: Ints, group: Ints, thin: Bools
     ) -> Totals:
-        N, loss = len(case.pool), case.losses(seen)
-        groups = int(group.max()) + 1
+        N, groups = len(case.pool), int(group.max()) + 1
         size = np.bincount(group, weights=strata.size, minlength=groups)
         mine = group[cell]
         n = np.bincount(mine, minlength=groups)
         fixed = np.bincount(group, weights=~strata.determined, minlength=groups) == 0
+        unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
+        loss = case.losses(seen)
+        bears = kish(size[mine] / n[mine] * bearing(case.measure, loss))
+        df = max(float((n[~fixed] - 1).sum()), 1.0)
+        exact = bool((unlabelled <= 0).all())
+        # Groups that count for other coordinates only have nothing but their weight here: they go together.
+        matters = np.bincount(group, weights=touched(strata, case), minlength=groups) > 0
+        if not matters.all():
+            together = np.where(matters, np.cumsum(matters) - 1, matters.sum())
+            group, mine, groups = together[group], together[mine], int(matters.sum()) + 1
+            size, n = (np.bincount(together, weights=one, minlength=groups) for one in (size, n))
+            fixed, unlabelled = (
+                np.append(one[matters], end) for one, end in ((fixed, False), (unlabelled, 0))
+            )
         mean = by_group(loss, mine, groups) / np.maximum(n, 1)[:, None]
         known = strata.fixed_sums(group, groups)
         if known is not None:
@@ -95,7 +108,6 @@ class Counts(Estimator):
             freedom = freedom - control.fitted
         R = size @ mean / N
         # cov = sum_g (N_g / N)^2 (1 - n_g / N_g) S_g^2 / n_g   (Cochran 1977, 5.6)
-        unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
         parts = unexplained * np.sqrt(factor / np.maximum(freedom, 1.0))[mine][:, None]
         prior_cov = None
@@ -115,14 +127,14 @@ class Counts(Estimator):
         return Totals(
             R,
             parts,
-            kish(size[mine] / n[mine] * bearing(case.measure, loss)),
-            max(float((n[~fixed] - 1).sum()), 1.0),
+            bears,
+            df,
             pool_cov,
             prior_cov=prior_cov,
             counts=_plain_counts(case, strata, loss) if control is None else None,
             labelled=float(len(seen)) / N,
             draws=len(seen),
-            exact=bool((unlabelled <= 0).all()),
+            exact=exact,
             why=_too_few(strata, thin, N) if thin.any() else None,
         )
 
@@ -142,9 +154,9 @@ def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:
     """(d,) losses whose average cannot be known without labels of the thin post-strata."""
     if not thin.any() or strata.alike is None:
         return np.full(d, bool(thin.any()))
-    dark = np.zeros(len(strata.alike.size), dtype=bool)
-    dark[strata.signature[thin]] = True
-    return np.asarray((np.ptp(strata.alike.loss[dark], axis=1) > 0).any(axis=0))
+    dark = np.unique(strata.signature[thin])
+    loss = strata.alike.losses_of(dark[strata.alike.touched[dark]])
+    return np.asarray((np.ptp(loss, axis=1) > 0).any(axis=0))
 
 
 def _looks_inside(case: Case, strata: PostStrata) -> bool:
@@ -164,7 +176,7 @@ def _believed(
     for in each signature; for labels that are numbers, in the losses. Of all strata where coordinates look
     inside them: how much of it counts is then decided for each coordinate, by the draws that moved it.
     """
-    tangent, cells = case.measure.tangent, np.flatnonzero(~strata.determined)
+    tangent, cells = case.measure.tangent, np.flatnonzero(~strata.determined & touched(strata, case))
     share = strata.share_of(cells)
     kind, matters = strata.signature[cells], factor[group[cells]] > 0
     if share is None:
@@ -183,18 +195,19 @@ def _believed(
     size = np.bincount(group, weights=strata.size, minlength=len(factor))
     weight = (factor[group] * strata.size / size[group])[silent]
     if share is not None and strata.alike is not None:
-        quiet, loss = fitted.apply(share[matters], kind[matters]), strata.losses_of(silent)
+        quiet, rows = fitted.apply(share[matters], kind[matters]), strata.alike.row[kind[matters]]
         # At least one dissenting label is always thought to hide somewhere in the pool.
         quiet = at_least(quiet, 1.0 / float(strata.size.sum()))
-        first = np.einsum("ks,ksd->kd", quiet, loss)
-        chances, both = (weight[:, None] * quiet).reshape(-1, 1), loss.reshape(-1, case.measure.d)
-        # Of a tangent only each coordinate by itself is wanted.
-        second = np.diag((np.square(both) * chances).sum(axis=0)) if tangent else (both * chances).T @ both
+        some, labels = case.pool.rows(rows), np.arange(quiet.shape[1], dtype=np.float64)
+        first = case.measure.expected(some, labels, quiet)
+        second = case.measure.second_moment(some, labels, quiet, weight)
     else:
         each = np.zeros(len(silent))
         each[silent] = weight / strata.size[silent]
-        second, first = np.zeros((case.measure.d, case.measure.d)), np.zeros((len(silent), case.measure.d))
-        rows, code = case.once("some of each", lambda: representatives_of(strata.code, strata.size))
+        rows, code = case.once_for_all("some of each", lambda _: representatives_of(strata.code, strata.size))
+        rows, code = rows[silent[code]], (np.cumsum(silent) - 1)[code[silent[code]]]
+        mine = np.flatnonzero(silent[strata.code])
+        second = np.zeros((case.measure.d, case.measure.d))
 
         def nodes(some: Rows, cells: Ints) -> Nodes:
             labels, chance = case.belief.items(some)
@@ -203,12 +216,12 @@ def _believed(
             mended = fitted.apply(chance, strata.signature[cells])
             return Nodes(labels, at_least(mended, 1.0 / float(strata.size.sum())))
 
-        for piece, some in case.pool.chunks():
-            cells = strata.code[piece].astype(np.int64)
+        for piece, some in case.pool.chunks(case.pool.rows(mine)):
+            cells = strata.code[mine[piece]].astype(np.int64)
             second += case.measure.second_moment(some, *nodes(some, cells), each[cells])
         some = case.pool.rows(rows)
-        np.add.at(first, code, case.measure.expected(some, *nodes(some, code)))
-        first = (first / np.bincount(code, minlength=len(silent))[:, None])[silent]
+        expected = case.measure.expected(some, *nodes(some, np.flatnonzero(silent)[code]))
+        first = by_group(expected, code, len(weight)) / np.bincount(code)[:, None]
     if tangent:
         return np.diag(np.maximum(np.diag(second) - weight @ np.square(first), 0.0))
     return np.asarray(second - (first * weight[:, None]).T @ first)

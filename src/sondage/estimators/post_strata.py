@@ -7,7 +7,7 @@ Inside a post-stratum every item has the same losses for the same label, so tota
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -34,13 +34,27 @@ class Signatures:
     @cached_property
     def loss(self) -> Floats:
         """(K, S, d) losses of every signature under every class: not made for those who do not ask."""
+        return self.losses_of(np.arange(len(self.row)))
+
+    def losses_of(self, kinds: Ints) -> Floats:
+        """(some, S, d) losses of some signatures under every class."""
         labels = np.arange(self.pool.labels.size, dtype=np.float64)
-        return self.measure.loss(self.pool.rows(self.row), labels)
+        return self.measure.loss(self.pool.rows(self.row[kinds]), labels)
+
+    @cached_property
+    def touched(self) -> Bools:
+        """(K,) which count for any of the measure's coordinates."""
+        return self.measure.touches(self.pool.rows(self.row))
 
 
 def signatures(case: Case) -> Signatures | None:
     """Signatures of the case's measure, worked out once; None where nothing pools."""
-    return case.once("signatures", lambda: _signatures(case.pool, case.measure, case.tellable))
+    found = case.once_for_all(
+        "signatures", lambda whole: _signatures(whole.pool, whole.measure, whole.tellable)
+    )
+    if found is None or found.measure is case.measure:
+        return found
+    return case.once("signatures", lambda: replace(found, measure=case.measure))
 
 
 def _signatures(pool: Pool, measure: Measure, tellable: bool) -> Signatures | None:
@@ -100,7 +114,8 @@ class PostStrata:
     def losses_of(self, cells: Bools) -> Floats:
         """(some, S, d) losses of some cells under every class."""
         assert self.alike is not None
-        return self.alike.loss[self.signature[cells]]
+        kinds, place = np.unique(self.signature[cells], return_inverse=True)
+        return self.alike.losses_of(kinds)[place]
 
     def fixed_sums(self, group: Ints, groups: int) -> Floats | None:
         """(groups, d) sums of the losses of the cells that need no label; None if there are none."""
@@ -111,8 +126,9 @@ class PostStrata:
             assert self.fixed is not None
             member = _membership(group, np.arange(len(size)), size, (groups, len(size)))
             return np.asarray(member @ self.fixed)
-        kinds = len(self.alike.size)
-        return np.asarray(_membership(group, self.signature, size, (groups, kinds)) @ self.alike.loss[:, 0])
+        kinds, place = np.unique(self.signature[self.determined], return_inverse=True)
+        member = _membership(group[self.determined], place, size[self.determined], (groups, len(kinds)))
+        return np.asarray(member @ self.alike.losses_of(kinds)[:, 0])
 
     @property
     def spans_signatures(self) -> bool:
@@ -122,7 +138,11 @@ class PostStrata:
 
 def post_strata(case: Case) -> PostStrata:
     """Post-strata of the case, worked out once."""
-    return case.once("post-strata", lambda: _post_strata(case))
+    found = signatures(case)
+    if found is None or found.measure is case.measure.layout:
+        return case.once("post-strata", lambda: _post_strata(case))
+    whole = case.once_for_all("post-strata", _post_strata)
+    return case.once("post-strata", lambda: replace(whole, alike=found))
 
 
 def _post_strata(case: Case) -> PostStrata:
@@ -167,8 +187,7 @@ def _fixed_by_pattern(case: Case, pattern: Array, code: Array, size: Ints) -> tu
     if not pool.labels.finite or measure.wide or measure.tangent or case.tellable:
         return nothing, None
     rows, kind = representatives_of(pattern, np.bincount(pattern, minlength=kinds))
-    loss = measure.loss(pool.rows(rows), np.arange(pool.labels.size, dtype=np.float64))
-    moves = np.bincount(kind, weights=(np.ptp(loss, axis=1) != 0).any(axis=1), minlength=kinds) > 0
+    moves = np.bincount(kind, weights=~measure.layout.settled(pool.rows(rows)), minlength=kinds) > 0
     if moves.all():
         return nothing, None
     total = np.zeros((len(size), measure.d))
@@ -194,27 +213,33 @@ def _families(case: Case) -> Ints:
     return compressed(crossed(levels)).astype(np.int64)
 
 
+def touched(strata: PostStrata, case: Case) -> Bools:
+    """(K,) cells that count for any of the measure's coordinates."""
+    if strata.alike is not None:
+        return strata.alike.touched[strata.signature]
+    if case.measure.layout is case.measure:
+        return np.ones(len(strata.size), dtype=bool)
+    return case.measure.touches(case.pool.rows(first_and_size(strata.code)[0]))
+
+
 def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     """(K,) group of each post-stratum with ``least`` labels or more, and (K,) those too thin for one.
 
     Neighbours of the same signature and family are joined; one with too few labels in all stays thin.
     """
-    group = np.empty(len(strata.size), dtype=np.int64)
-    thin = np.zeros(len(strata.size), dtype=bool)
-    number = 0
     kind = compressed(crossed([strata.signature, strata.family])).astype(np.int64)
     order = np.argsort(kind, kind="stable")
-    for mine in np.split(order, np.cumsum(np.bincount(kind))[:-1]):
-        seen = int(count[mine].sum())
-        if strata.determined[mine[0]] or seen < least:
-            group[mine] = number
-            thin[mine] = not strata.determined[mine[0]] and seen < min(least, int(strata.size[mine].sum()))
-            number += 1
-        else:
-            joined = _joined(count[mine], least)
-            group[mine] = number + joined
-            number += int(joined[-1]) + 1
-    return group, thin
+    first = np.cumsum(np.bincount(kind)) - np.bincount(kind)
+    seen, size = (np.bincount(kind, weights=one) for one in (count, strata.size))
+    settled = strata.determined[order[first]]
+    thin = (~settled & (seen < np.minimum(least, size)))[kind]
+    within = np.zeros(len(kind), dtype=np.int64)  # the group of a cell among those of its kind
+    for one in np.flatnonzero(~settled & (seen >= least)):
+        mine = order[first[one] : first[one + 1] if one + 1 < len(first) else len(order)]
+        within[mine] = _joined(count[mine], least)
+    number = np.ones(len(first), dtype=np.int64)
+    np.maximum.at(number, kind, within + 1)
+    return (np.cumsum(number) - number)[kind] + within, thin
 
 
 def by_units(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:

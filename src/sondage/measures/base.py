@@ -140,6 +140,15 @@ class Measure(Named, family="sondage.measures"):
         return (self,)
 
     @property
+    def layout(self) -> Measure:
+        """The measure whose signature it has: itself, or what it is a block of."""
+        return self
+
+    def touches(self, rows: Rows) -> Bools:
+        """(n,) whether a row counts for any of the coordinates; others of ``layout`` it may count for."""
+        return np.ones(len(rows), dtype=bool)
+
+    @property
     def folded(self) -> Measure:
         """For sums over coordinates: those that no item moves together, laid over each other.
 

@@ -28,7 +28,8 @@ class PerGroup(Measure):
     """A measure in every level of a grouping column.
 
     ``levels`` and what follows it are filled in by ``bind`` and by ``blocks``: the names of the levels, the
-    number of the first of them, and the measure of each where it has fewer losses there than in the pool.
+    number of the first of them, the measure of each where it has fewer losses there than in the pool, and
+    all levels where these are some of them.
     """
 
     alias: ClassVar[str] = "per_group"
@@ -38,6 +39,7 @@ class PerGroup(Measure):
     levels: tuple[str, ...] = ()
     start: int = field(default=0, kw_only=True, repr=False)
     narrow: tuple[Measure, ...] = field(default=(), kw_only=True, repr=False, compare=False)
+    whole: PerGroup | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", made(self.measure))
@@ -45,7 +47,7 @@ class PerGroup(Measure):
     def bind(self, pool: Pool) -> PerGroup:
         """Bind the measure and learn the levels."""
         measure, group = self.measure.bind(pool), pool.group(self.by)
-        bound = replace(self, measure=measure, levels=group.levels, start=0, narrow=())
+        bound = replace(self, measure=measure, levels=group.levels, start=0, narrow=(), whole=None)
         if not measure.wide:
             return bound
         own = [measure.narrowed(rows) for _, _, rows in bound.members(pool.rows(ALL))]
@@ -55,7 +57,7 @@ class PerGroup(Measure):
     def config(self) -> dict[str, Any]:
         """What the user gave."""
         config = super().config()
-        for name in ("start", "narrow"):
+        for name in ("start", "narrow", "whole"):
             del config["options"][name]
         return config
 
@@ -100,9 +102,18 @@ class PerGroup(Measure):
         return None if self.measure.signature(pool) is None else super().signature(pool)
 
     def pattern(self, pool: Pool) -> Array:
-        """The measure's, crossed with the level; the items of no level are all alike."""
-        level, inside = self.level(pool.rows(ALL)), self.measure.pattern(pool)
-        return compressed(crossed([np.where(level < len(self.levels), inside, 0), level]))
+        """The measure's, crossed with the level."""
+        level = self.layout.level(pool.rows(ALL))
+        return compressed(crossed([self.measure.pattern(pool), level]))
+
+    @property
+    def layout(self) -> PerGroup:
+        """All levels."""
+        return self if self.whole is None else self.whole
+
+    def touches(self, rows: Rows) -> Bools:
+        """Whether it is in one of the levels."""
+        return self.level(rows) < len(self.levels)
 
     def blocks(self, most: int) -> Sequence[Measure]:
         """So many levels at a time that they have no more than ``most`` losses together."""
@@ -112,9 +123,9 @@ class PerGroup(Measure):
         while begin < len(self.levels):
             end = int(np.searchsorted(self._ends, self._ends[begin] + most - 1, "right")) - 1
             end = min(max(end, begin + 1), len(self.levels))
-            own = self.narrow[begin:end]
-            out.append(replace(self, levels=self.levels[begin:end], start=self.start + begin, narrow=own))
-            begin = end
+            own, start = self.narrow[begin:end], self.start + begin
+            begin, some = end, self.levels[begin:end]
+            out.append(replace(self, levels=some, start=start, narrow=own, whole=self.layout))
         return out
 
     # ---- items by their level ----------------------------------------------------------------------
@@ -183,6 +194,36 @@ class PerGroup(Measure):
     def settled(self, rows: Rows) -> Bools:
         """Where the measure is, and outside of its levels."""
         return np.asarray(self.measure.settled(rows) | (self.level(rows) == len(self.levels)))
+
+    def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
+        """The weight, and the expected losses in the item's own level."""
+        if not self._plain(rows) or self.narrow:
+            return super().expected(rows, y, weights)
+        own = self.measure.expected(rows, y, weights)
+        out = np.zeros((len(rows), self.d))
+        out[:, 0] = own[:, 0]
+        mine = np.flatnonzero(self.touches(rows))
+        first = 1 + self.level(rows)[mine] * self.measure.d
+        for j in range(self.measure.d):
+            out[mine, first + j] = own[mine, j]
+        return out
+
+    def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
+        """Of the losses of every level, and of the weight with them: losses of two levels never meet."""
+        if not self._plain(rows) or self.narrow:
+            return super().second_moment(rows, y, weights, factor)
+        loss, level, d = self.measure.loss(rows, y), self.level(rows), self.measure.d
+        share = np.broadcast_to(weights, loss.shape[:2]) * factor[:, None]
+        each = np.einsum("ns,nsd,nse->nde", share, loss, loss).reshape(len(rows), -1)
+        squares = self._by_level(level, each).reshape(-1, d, d)
+        out = np.zeros((self.d, self.d))
+        blocks = out[1:, 1:].reshape(len(self.levels), d, len(self.levels), d)
+        own = np.arange(len(self.levels))
+        blocks[own, :, own] = squares
+        out[1:, 1:] = blocks.reshape(self.d - 1, self.d - 1)
+        out[0, 1:] = out[1:, 0] = squares[:, 0].ravel()  # the first loss of a level is the weight
+        out[0, 0] = share.sum(axis=1) @ np.square(rows.weight)
+        return out
 
     def total(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
         """The weight, and the totals of every level."""

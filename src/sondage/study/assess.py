@@ -89,7 +89,7 @@ def in_blocks(case: Case, estimator: Estimator | None, most: int = _BLOCK) -> It
         yield case
         return
     for block in blocks:
-        yield replace(case, measure=block, memo={})
+        yield replace(case, measure=block, memo={}, shared=case.memo)
 
 
 def together(case: Case) -> Case:
