@@ -155,8 +155,10 @@ def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:
     if not thin.any() or strata.alike is None:
         return np.full(d, bool(thin.any()))
     dark = np.unique(strata.signature[thin])
-    loss = strata.alike.losses_of(dark[strata.alike.touched[dark]])
-    return np.asarray((np.ptp(loss, axis=1) > 0).any(axis=0))
+    alike = strata.alike
+    rows = alike.pool.rows(alike.row[dark[alike.touched[dark]]])
+    low, high = alike.measure.extremes(rows, np.eye(d))
+    return np.asarray((high > low).any(axis=0))
 
 
 def _looks_inside(case: Case, strata: PostStrata) -> bool:
