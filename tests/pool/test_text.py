@@ -102,7 +102,7 @@ def test_one_long_id_does_not_widen_all(frame: str) -> None:
         else:
             made = Pool.from_frame(data, id="id", score="score", threshold=0.0)
         study = sd.create_study(made, "f1", budget=100, rng=0)
-        study.run(lambda item: int(len(item.id) % 2))
+        study.run(lambda item: int(len(str(item.id)) % 2))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 
 import sondage as sd
+from sondage import limits
 from sondage.designs.influence import seen_error, seen_variance, unit_spread, unit_variance
-from sondage.errors import NotSupported
-from sondage.measures import FBeta, Measure, PerGroup, WorstGroup
+from sondage.errors import InvalidInput, NotSupported
+from sondage.measures import Accuracy, FBeta, Measure, PerGroup, WorstGroup
+from sondage.measures.compose import made
 from sondage.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.study import assess
-from sondage.types import Ints
 
 
-def problem(size: int = 400, groups: int = 5, **more: Any) -> tuple[Pool, dict[int, int]]:
+def problem(size: int = 400, groups: int = 5, **more: Any) -> tuple[Pool, dict[Any, int]]:
     rng = np.random.default_rng(3)
     p = rng.beta(0.6, 0.6, size)
     y = (rng.random(size) < p).astype(int)
@@ -31,7 +32,7 @@ def problem(size: int = 400, groups: int = 5, **more: Any) -> tuple[Pool, dict[i
     return pool, dict(enumerate(y.tolist()))
 
 
-def answered(pool: Pool, labels: dict[int, int], measure: Any, design: Any, budget: int = 160) -> sd.Study:
+def answered(pool: Pool, labels: dict[Any, int], measure: Any, design: Any, budget: int = 160) -> sd.Study:
     study = sd.create_study(pool, measure, design=design, budget=budget, rng=1)
     study.run(labels, batch=40)
     return study
@@ -80,7 +81,7 @@ class Unfolded(PerGroup):
     def folded(self) -> Measure:
         return self
 
-    def fold(self, rows: Rows) -> Ints | None:
+    def fold(self, rows: Rows) -> Any:
         return None
 
     def spread(self, *arguments: Any, **options: Any) -> Any:
@@ -93,7 +94,7 @@ def test_designs_look_at_the_own_group_and_see_what_all_show(inner: str) -> None
     for design in ("stratified", "sequential"):
         problems = []
         for kind in (PerGroup, Unfolded):
-            study = answered(pool, labels, kind(inner, "g"), design, budget=80)
+            study = answered(pool, labels, kind(made(inner), "g"), design, budget=80)
             problems.append(replace(study.problem(), centre="unit"))
         np.testing.assert_array_equal(problems[0].asked_rows, problems[1].asked_rows)
         looks: list[Callable[..., Any]] = [unit_spread, seen_variance, lambda p: seen_error(p)[0]]
@@ -102,15 +103,17 @@ def test_designs_look_at_the_own_group_and_see_what_all_show(inner: str) -> None
             np.testing.assert_allclose(look(problems[0]), look(problems[1]), rtol=1e-9, atol=1e-15)
     tables = []
     for kind in (PerGroup, Unfolded):
-        study = sd.create_study(pool, kind(inner, "g"), design="importance", rng=1)
-        tables.append(study.design.table(study.problem(), 5).chance)
+        study = sd.create_study(pool, kind(made(inner), "g"), design="importance", rng=1)
+        chance = study.design.table(study.problem(), 5).chance
+        assert chance is not None
+        tables.append(chance)
     np.testing.assert_allclose(tables[0], tables[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("inner", ["average_precision", "roc_auc", "max_f1", ["roc_auc", "accuracy"]])
 def test_thresholds_of_a_group_are_its_own(inner: Any) -> None:
     pool, labels = problem()
-    narrow = PerGroup(inner, "g").bind(pool)
+    narrow = PerGroup(made(inner), "g").bind(pool)
     full = replace(narrow, narrow=())
     assert narrow.d < full.d / 3
     rows, y = pool.rows(slice(None)), np.array(list(labels.values()), dtype=float)[:, None]
@@ -172,7 +175,7 @@ def test_many_groups_take_little_memory(design: str) -> None:
         answered(pool, labels, "accuracy", design, 100).estimate("f1", by="g")
 
     def made_for() -> None:
-        answered(pool, labels, PerGroup("accuracy", "g"), design, 100).estimate()
+        answered(pool, labels, PerGroup(Accuracy(), "g"), design, 100).estimate()
 
     assert peak_of(asked_for) < 60
     assert peak_of(made_for) < 60
@@ -181,8 +184,8 @@ def test_many_groups_take_little_memory(design: str) -> None:
 def test_average_precision_of_many_groups_takes_little_memory() -> None:
     """With the thresholds of the pool in each of 100 groups, losses would be 16 MB for one item alone."""
     pool, labels = problem(10_000, 100)
-    made_for = lambda: answered(pool, labels, PerGroup("average_precision", "g"), "auto", 200).estimate()  # noqa: E731
-    assert peak_of(made_for) < 120
+    measure = PerGroup(made("average_precision"), "g")
+    assert peak_of(lambda: answered(pool, labels, measure, "auto", 200).estimate()) < 120
 
 
 @pytest.mark.parametrize(
@@ -214,6 +217,23 @@ def test_before_any_label_nothing_large_is_made_either() -> None:
 def test_a_comparison_of_too_many_groups_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, labels = problem()
     study = answered(pool, labels, "accuracy", "uniform")
-    monkeypatch.setattr(assess, "MOST", 10)
-    with pytest.raises(NotSupported, match=r"worst_group.*11 losses.*by="):
-        study.estimate(WorstGroup("accuracy", "g"))
+    monkeypatch.setattr(assess, "MOST_LOSSES", 10)
+    monkeypatch.setattr(assess, "_BLOCK", 4)
+    with pytest.raises(NotSupported, match=r"min over g' rests on 11 losses.*than 10 are too large.*by="):
+        study.estimate(WorstGroup(Accuracy(), "g"))
+    assert np.isfinite(study.estimate(by="g").value).all()
+    with pytest.raises(NotSupported, match="rests on 13 losses"):
+        sd.create_study(pool, ["accuracy", PerGroup(Accuracy(), "g")])
+
+
+def test_what_is_believed_of_too_many_cells_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, _ = problem()
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 10)
+    with pytest.raises(NotSupported, match=r"cells and 2 classes would take.*'uniform'"):
+        sd.create_study(pool, "f1", design="stratified")
+
+
+def test_a_confusion_matrix_of_too_many_classes_is_refused_in_words() -> None:
+    pool = Pool.from_arrays(prediction=[1, 2, 3], labels=list(range(400)))
+    with pytest.raises(InvalidInput, match=r"400 classes has 160,000 entries.*entries="):
+        sd.create_study(pool, "confusion_matrix")

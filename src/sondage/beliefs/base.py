@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from sondage.beliefs import likelihood
+from sondage.limits import check_entries
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -105,6 +106,11 @@ class Belief(Named, family="sondage.beliefs"):
 
         ``factor`` weights the items; ``of`` are those that count, and that ``code`` is of (default: all).
         """
+        check_entries(
+            float(count) * pool.labels.size,
+            f"what is believed of {count:,} cells and {pool.labels.size:,} classes",
+            "use a design with fewer or no strata (design='uniform', 'importance'), or merge rare classes",
+        )
         total = np.zeros((count, pool.labels.size))
         for piece, rows in pool.chunks(of):
             weights = self.items(rows).weights

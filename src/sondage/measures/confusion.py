@@ -16,6 +16,7 @@ from sondage.pool.rows import Rows
 from sondage.types import Array, Floats, Ints
 
 _TABLE = 1 << 25
+_ENTRIES = 100_000
 
 
 class EntrySlope(NamedTuple):
@@ -67,6 +68,12 @@ class ConfusionMatrix(Measure):
     def bind(self, pool: Pool) -> ConfusionMatrix:
         """Learn the classes, and check that the entries are of them."""
         super().bind(pool)
+        size = pool.labels.size
+        if self.entries is None and size**2 > _ENTRIES:
+            raise InvalidInput(
+                f"the confusion matrix of {size:,} classes has {size**2:,} entries, and {_ENTRIES:,} are the "
+                "most: name those that are wanted, entries=[(true, predicted), ...]"
+            )
         for true, predicted in self.entries or ():
             pool.labels.code(true), pool.labels.code(predicted)
         return replace(self, classes=pool.labels.values or ())

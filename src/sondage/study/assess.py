@@ -14,6 +14,7 @@ from sondage.estimators.linear import Linear, for_population, linearise, quadrat
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.estimators.tangent import GREATEST, LEAST, tangent_cases
 from sondage.intervals.base import Alternative, Guarantee, Interval
+from sondage.limits import MOST_LOSSES
 from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.study.estimate import ConfidenceInterval, Estimate, joined
@@ -86,10 +87,22 @@ def in_blocks(case: Case, estimator: Estimator | None, most: int = _BLOCK) -> It
         return
     blocks = case.measure.blocks(most)
     if len(blocks) == 1:
+        check_losses(case.measure)
         yield case
         return
     for block in blocks:
+        check_losses(block)
         yield replace(case, measure=block, memo={}, shared=case.memo)
+
+
+def check_losses(measure: Measure) -> None:
+    """Refuse a measure that has to be estimated all at once, and has too many losses for that."""
+    if not measure.wide and measure.d > MOST_LOSSES:
+        raise NotSupported(
+            f"measure {measure.names[0]!r} rests on {measure.d:,} losses at once, and covariances of more "
+            f"than {MOST_LOSSES:,} are too large to be held: ask for every group by itself, with "
+            "estimate(measure, by=...), or leave groups out of the grouping column"
+        )
 
 
 def together(case: Case) -> Case:
