@@ -61,6 +61,9 @@ class State:
     strength: Floats | None = None
     start: Nodes | None = None
 
+    def forget(self) -> None:
+        """Let go of what is large and can be worked out again; it is, when it is asked for."""
+
     def first(self) -> Self:
         """What was believed before any label, where that is known."""
         return self if self.start is None else replace(self, nodes=self.start)

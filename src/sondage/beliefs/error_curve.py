@@ -25,8 +25,6 @@ from sondage.pool.units import CellUnits, Units
 from sondage.streams import Stream
 from sondage.types import Floats, Ints, is_number
 
-_SPLIT = 10.0
-"""Pseudo-labels with which the scores say which class a wrong prediction should have been."""
 _STRETCH = 1.05
 """What is added to the uncertainty of curves that were fitted to the labels they are judged by."""
 _ANYWHERE = 6.0
@@ -118,8 +116,10 @@ class ErrorCurve(Belief):
             split = np.where(total > 0, mass / np.where(total > 0, total, 1.0), split)
         nothing = np.zeros(units.count)
         curve = self._curves(ranks, split.shape[1]).fit(nothing, nothing)
-        made = CurveState(None, ranks=ranks, scored=split, split=split, curve=curve, n=nothing, wrong=nothing)
-        made = self._fitted(made, nothing, nothing, split)
+        made = CurveState(
+            None, ranks=ranks, scored=split, curve=curve, n=nothing, wrong=nothing, own=self.own
+        )
+        made = self._fitted(made, nothing, nothing, None)
         return replace(made, start=made.nodes)
 
     def step(self, state: State, seen: Seen) -> State:
@@ -131,24 +131,14 @@ class ErrorCurve(Belief):
         missed = y != state.ranks.expects[seen.unit]
         n = np.bincount(seen.unit, minlength=count).astype(np.float64)
         wrong = np.bincount(seen.unit[missed], minlength=count).astype(np.float64)
-        return self._fitted(state, n, wrong, self._corrected(state, seen.unit[missed], y[missed]))
+        return self._fitted(state, n, wrong, (state.ranks.expects[seen.unit[missed]], y[missed]))
 
-    def _corrected(self, state: CurveState, unit: Ints, y: Ints) -> Floats:
-        """(U, S) the split of wrong predictions after those seen, in all units that expect the same class."""
-        labels = state.scored.shape[1]
-        if labels == 2:
-            return state.scored
-        flat = state.ranks.expects[unit] * labels + y
-        counts = np.bincount(flat, minlength=labels * labels).reshape(labels, labels)[state.ranks.expects]
-        return np.asarray((_SPLIT * state.scored + counts) / (_SPLIT + counts.sum(axis=1, keepdims=True)))
-
-    def _fitted(self, state: CurveState, n: Floats, wrong: Floats, split: Floats) -> CurveState:
+    def _fitted(
+        self, state: CurveState, n: Floats, wrong: Floats, missed: tuple[Ints, Ints] | None
+    ) -> CurveState:
         curve = state.curve.curves.fit(n, wrong, state.curve.theta)
-        moved = replace(state, curve=curve, n=n, wrong=wrong, split=split)
-        labels = np.arange(split.shape[1], dtype=np.float64)
-        weights = moved.weights(moved.rate(self.counts_for(moved)))
-        # Nobody has seen it yet, and a copy would have to work out again what it rests on.
-        object.__setattr__(moved, "nodes", Nodes(labels, at_least(weights, POSSIBLE)))
+        moved = replace(state, nodes=None, curve=curve, n=n, wrong=wrong, missed=missed)
+        moved.forget()  # what was believed before
         return moved
 
     def _curves(self, ranks: Ranks, labels: int) -> Curves:
