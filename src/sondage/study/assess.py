@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,11 +18,14 @@ from sondage.limits import MOST_LOSSES
 from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.study.estimate import ConfidenceInterval, Estimate, joined
-from sondage.types import Floats
+from sondage.types import Bools, Floats
 
 _MANY_REFUSED = 0.02
 _FEW_EFFECTIVE = 10
 _ONE_DRAW = 0.5
+_NOTHING_SEEN = (
+    "is 0/0 with the labels so far: nothing that it divides by has been seen, or all of it is the same"
+)
 _BLOCK, TOGETHER = 256, 2048
 """Losses estimated at a time: usually, and where their covariances are wanted all together."""
 _BUILDS_ON_ROUNDS = ("wor", "poisson", "fixed", "online", "systematic", "pivotal")
@@ -73,7 +76,10 @@ def assess(case: Case, question: Question, stream: Stream) -> Estimate:
         if joint and one.measure.m < case.measure.m and question.interval is not None:
             question = replace(question, interval=question.interval.among(case.measure.m))
         pieces.append(_assess(one, question, stream, notes))
-    return joined(pieces)
+    estimate = joined(pieces)
+    if len(pieces) > 1 and all(one.why is None or one.why.endswith(_NOTHING_SEEN) for one in pieces):
+        estimate = replace(estimate, why=_zero_over_zero(estimate.names, ~np.asarray(estimate.defined)))
+    return estimate
 
 
 def in_blocks(case: Case, estimator: Estimator | None, most: int = _BLOCK) -> Iterator[Case]:
@@ -133,11 +139,7 @@ def _assess(case: Case, question: Question, stream: Stream, notes: tuple[str, ..
     if totals.given:
         low, high = interval(totals, case.measure, question.level, stream, question.alternative)
         if undefined.any() and why is None:
-            names = _some([name for name, none in zip(case.measure.names, undefined, strict=True) if none])
-            why = (
-                f"{names} is 0/0 with the labels so far: nothing that it divides by has been seen, or all of "
-                "it is the same"
-            )
+            why = _zero_over_zero(case.measure.names, undefined)
     bounds = _refusal_bounds(case, question, pool_totals, linear)
     warnings = _warnings(case, question, totals, linear, bounds)
     if totals.given and not totals.exact and not undefined.all():
@@ -329,6 +331,12 @@ def _refusal_bounds(
             values[j::own] = value[j::own]
         ends.append(values)
     return ConfidenceInterval(_plain(ends[0]), _plain(ends[1]))
+
+
+def _zero_over_zero(names: Sequence[str], undefined: Bools) -> str | None:
+    """Why coordinates are undefined of which there are estimates."""
+    these = [name for name, none in zip(names, undefined.tolist(), strict=True) if none]
+    return f"{_some(these)} {_NOTHING_SEEN}" if these else None
 
 
 def _some(names: list[str], most: int = 20) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -160,9 +161,17 @@ def joined(pieces: Sequence[Estimate]) -> Estimate:
         **{name: together(name) for name in ("value", "std_error", "n_uniform", "defined")},
         ci=ends("ci"),
         bounds=None if first.bounds is None else ends("bounds"),
-        warnings=tuple(dict.fromkeys(said for one in pieces for said in one.warnings)),
+        warnings=_of_all(said for one in pieces for said in one.warnings),
         why=next((one.why for one in pieces if one.why), None),
     )
+
+
+def _of_all(warnings: Iterable[str]) -> tuple[str, ...]:
+    """Warnings of many coordinates: of those that differ by their numbers alone, the first."""
+    first: dict[str, str] = {}
+    for said in warnings:
+        first.setdefault(re.sub(r"\d[\d.,]*", "#", said), said)
+    return tuple(first.values())
 
 
 def _plain(value: Any) -> Any:
