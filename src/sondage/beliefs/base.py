@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from sondage.beliefs import likelihood
+from sondage.limits import check_entries
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -60,6 +61,9 @@ class State:
     strength: Floats | None = None
     start: Nodes | None = None
 
+    def forget(self) -> None:
+        """Let go of what is large and can be worked out again; it is, when it is asked for."""
+
     def first(self) -> Self:
         """What was believed before any label, where that is known."""
         return self if self.start is None else replace(self, nodes=self.start)
@@ -98,13 +102,20 @@ class Belief(Named, family="sondage.beliefs"):
         nodes = Nodes(labels, mass / units.size[:, None])
         return State(nodes, start=nodes)
 
-    def mass(self, pool: Pool, code: Array, count: int, factor: Floats | None = None) -> Floats:
+    def mass(
+        self, pool: Pool, code: Array, count: int, factor: Floats | None = None, of: Rows | None = None
+    ) -> Floats:
         """(K, S) expected number of items of each class in each of ``count`` cells, before any label.
 
-        ``factor`` weights the items.
+        ``factor`` weights the items; ``of`` are those that count, and that ``code`` is of (default: all).
         """
+        check_entries(
+            float(count) * pool.labels.size,
+            f"what is believed of {count:,} cells and {pool.labels.size:,} classes",
+            "use a design with fewer or no strata (design='uniform', 'importance'), or merge rare classes",
+        )
         total = np.zeros((count, pool.labels.size))
-        for piece, rows in pool.chunks():
+        for piece, rows in pool.chunks(of):
             weights = self.items(rows).weights
             if factor is not None:
                 weights = weights * factor[piece, None]

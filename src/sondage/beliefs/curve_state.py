@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
 import numpy as np
 
-from sondage.beliefs.base import Nodes, State
+from sondage.beliefs.base import POSSIBLE, Nodes, State, at_least
 from sondage.beliefs.curve_fit import CurveFit, sums_by
 from sondage.beliefs.ranks import Ranks
 from sondage.beliefs.uninformative import Uninformative, uninformative
 from sondage.beliefs.weak import towards_mean
 from sondage.types import Bools, Floats, Ints
 
+_SPLIT = 10.0
+"""Pseudo-labels with which the scores say which class a wrong prediction should have been."""
 _BETWEEN = (1.0 / 301.0, 1.0 / 11.0)
 """Least and greatest share of the variance that is held to be between units."""
 
@@ -27,33 +28,48 @@ class CurveState(State):
     ranks: Ranks
     scored: Floats
     """(U, S) which class an item is of if its prediction is wrong, as the scores say."""
-    split: Floats
-    """(U, S) the same after the labels seen."""
+    missed: tuple[Ints, Ints] | None = None
+    """Classes predicted wrongly, and what they should have been, of every wrong prediction seen."""
     curve: CurveFit
     """The fitted curves."""
     n: Floats
     """(U,) labels."""
     wrong: Floats
     """(U,) wrong predictions among them."""
+    own: float | None = None
+    """Labels that the curve counts for in a unit, where that is fixed."""
 
-    def make_nodes_later(self, make: Callable[[Self], Nodes]) -> None:
-        """Work out the label weights when somebody looks: replayed rounds need little but the curves."""
-        object.__delattr__(self, "nodes")
-        object.__setattr__(self, "_make_nodes", make)
+    @cached_property  # type: ignore[misc]
+    def nodes(self) -> Nodes:
+        """The chances of the classes in every unit."""
+        rate = self.rate(self.strength_of_curve if self.own is None else self.own)
+        labels = np.arange(self.scored.shape[1], dtype=np.float64)
+        return Nodes(labels, at_least(self.weights(rate), POSSIBLE))
 
-    if not TYPE_CHECKING:  # the name of every attribute would pass
+    @cached_property
+    def split(self) -> Floats:
+        """(U, S) which class an item is of if its prediction is wrong, after the labels seen.
 
-        def __getattr__(self, name: str) -> Any:
-            if name != "nodes" or "_make_nodes" not in self.__dict__:
-                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-            object.__setattr__(self, "nodes", self._make_nodes(self))
-            return self.nodes
+        Wrong predictions of all units that expect the same class count together.
+        """
+        labels = self.scored.shape[1]
+        if self.missed is None or labels == 2:
+            return self.scored
+        expected, y = self.missed
+        counts = np.bincount(expected * labels + y, minlength=labels * labels).reshape(labels, labels)
+        seen = counts[self.ranks.expects]
+        return np.asarray((_SPLIT * self.scored + seen) / (_SPLIT + seen.sum(axis=1, keepdims=True)))
+
+    def forget(self) -> None:
+        """The chances of every class in every unit."""
+        for name in ("nodes", "split"):
+            self.__dict__.pop(name, None)
 
     def first(self) -> Self:
         """The curves before any label."""
         nothing = np.zeros(len(self.n))
         curve = self.curve.curves.fit(nothing, nothing)
-        return replace(self, nodes=self.start, split=self.scored, curve=curve, n=nothing, wrong=nothing)
+        return replace(self, nodes=self.start, missed=None, curve=curve, n=nothing, wrong=nothing)
 
     @property
     def outermost(self) -> Floats:

@@ -25,8 +25,6 @@ from sondage.pool.units import CellUnits, Units
 from sondage.streams import Stream
 from sondage.types import Floats, Ints, is_number
 
-_SPLIT = 10.0
-"""Pseudo-labels with which the scores say which class a wrong prediction should have been."""
 _STRETCH = 1.05
 """What is added to the uncertainty of curves that were fitted to the labels they are judged by."""
 _ANYWHERE = 6.0
@@ -121,8 +119,10 @@ class ErrorCurve(Belief):
             split = np.where(total > 0, mass / np.where(total > 0, total, 1.0), split)
         nothing = np.zeros(units.count)
         curve = self._curves(ranks, split.shape[1]).fit(nothing, nothing)
-        made = CurveState(None, ranks=ranks, scored=split, split=split, curve=curve, n=nothing, wrong=nothing)
-        made = self._fitted(made, nothing, nothing, split)
+        made = CurveState(
+            None, ranks=ranks, scored=split, curve=curve, n=nothing, wrong=nothing, own=self.own
+        )
+        made = self._fitted(made, nothing, nothing, None)
         return replace(made, start=made.nodes)
 
     def step(self, state: State, seen: Seen) -> State:
@@ -134,26 +134,15 @@ class ErrorCurve(Belief):
         missed = y != state.ranks.expects[seen.unit]
         n = np.bincount(seen.unit, minlength=count).astype(np.float64)
         wrong = np.bincount(seen.unit[missed], minlength=count).astype(np.float64)
-        return self._fitted(state, n, wrong, self._corrected(state, seen.unit[missed], y[missed]))
+        return self._fitted(state, n, wrong, (state.ranks.expects[seen.unit[missed]], y[missed]))
 
-    def _corrected(self, state: CurveState, unit: Ints, y: Ints) -> Floats:
-        """(U, S) the split of wrong predictions after those seen, in all units that expect the same class."""
-        labels = state.scored.shape[1]
-        if labels == 2:
-            return state.scored
-        flat = state.ranks.expects[unit] * labels + y
-        counts = np.bincount(flat, minlength=labels * labels).reshape(labels, labels)[state.ranks.expects]
-        return np.asarray((_SPLIT * state.scored + counts) / (_SPLIT + counts.sum(axis=1, keepdims=True)))
-
-    def _fitted(self, state: CurveState, n: Floats, wrong: Floats, split: Floats) -> CurveState:
+    def _fitted(
+        self, state: CurveState, n: Floats, wrong: Floats, missed: tuple[Ints, Ints] | None
+    ) -> CurveState:
         curve = state.curve.curves.fit(n, wrong, state.curve.theta)
-        moved = replace(state, nodes=None, curve=curve, n=n, wrong=wrong, split=split)
-        moved.make_nodes_later(self._nodes)
+        moved = replace(state, nodes=None, curve=curve, n=n, wrong=wrong, missed=missed)
+        moved.forget()  # what was believed before
         return moved
-
-    def _nodes(self, state: CurveState) -> Nodes:
-        labels = np.arange(state.split.shape[1], dtype=np.float64)
-        return Nodes(labels, at_least(state.weights(state.rate(self.counts_for(state))), POSSIBLE))
 
     def _curves(self, ranks: Ranks, labels: int) -> Curves:
         """A curve for each predicted class if there are two, otherwise one with a level for each.

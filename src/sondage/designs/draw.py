@@ -6,8 +6,9 @@ import numpy as np
 
 from sondage.designs.base import Table
 from sondage.designs.draw_cells import draw_from_cells
+from sondage.designs.draw_new import next_new, patience, repeats
 from sondage.designs.draw_once import draw_once
-from sondage.designs.draws import MOST_DRAWS, Draws, History, Limit
+from sondage.designs.draws import Draws, History, Limit
 from sondage.errors import NotSupported
 from sondage.pool.keyed import LazyOrder
 from sondage.pool.units import ItemUnits, Units
@@ -104,7 +105,7 @@ def _with_replacement(
         n = min(n, reachable - int(np.count_nonzero(weights[history.rows])))
     sequence = np.empty(0, dtype=np.int64)
     fresh = np.empty(0, dtype=np.int64)
-    while len(fresh) < n and len(sequence) < MOST_DRAWS:
+    while len(fresh) < n and len(sequence) < patience(n):
         more = stream.pick(cumulative, max(64, 2 * n, len(sequence)))
         sequence = np.concatenate([sequence, more])
         if history.repeats_count:
@@ -113,11 +114,15 @@ def _with_replacement(
             first = np.sort(np.unique(sequence, return_index=True)[1])
             fresh = first[~history.asked[sequence[first]]]
     fresh = fresh[:n]
-    fits = limit.cut(units.cost_of(sequence[fresh]))
+    short = n - len(fresh)
+    more = _new_items(weights, history, sequence, short, stream) if short else np.empty(0, dtype=np.int64)
+    fits = limit.cut(units.cost_of(np.concatenate([sequence[fresh], more])))
     # Stop at the last item that fits; where the next would cost too much, free re-draws before it stay.
-    paid = fits == len(fresh)
-    end = (fresh[-1] + 1 if paid else fresh[fits]) if len(fresh) else 0
-    sequence = sequence[:end]
+    paid = fits == len(fresh) + len(more)
+    if fits < len(fresh):
+        sequence, short = sequence[: fresh[fits]], 0
+    elif not short:
+        sequence = sequence[: fresh[-1] + 1 if len(fresh) else 0]
     if history.repeats_count:
         row, times = sequence, np.ones(len(sequence), dtype=np.int64)
         new = np.ones(len(sequence), dtype=bool)
@@ -125,6 +130,19 @@ def _with_replacement(
         row, first, times = np.unique(sequence, return_index=True, return_counts=True)
         order = np.argsort(first, kind="stable")
         row, times = row[order], times[order]
+        if short:
+            fit = more[: fits - len(fresh)]
+            known = np.concatenate([row, np.setdiff1d(history.rows, row)])
+            again, extra = repeats(
+                weights[known].astype(np.float64),
+                weights[fit].astype(np.float64),
+                float(cumulative[-1]),
+                stream,
+                one_more=len(fit) < short,
+            )
+            again[: len(row)] += times
+            row, times = np.concatenate([known, fit]), np.concatenate([again, extra + 1])
+            row, times = row[times > 0], times[times > 0]
         new = ~history.asked[row]
     return Draws(
         row,
@@ -137,6 +155,15 @@ def _with_replacement(
         new,
         np.nan if paid else 0.0,
     )
+
+
+def _new_items(weights: Ints, history: History, drawn: Ints, count: int, stream: Stream) -> Ints:
+    """The next new items, in order: none that was asked or drawn."""
+    there = weights > 0
+    there[history.rows] = False
+    there[drawn] = False
+    rows = np.flatnonzero(there)
+    return rows[next_new(weights[rows], count, stream)]
 
 
 def _poisson(table: Table, units: ItemUnits, history: History, n: int, limit: Limit) -> Draws:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sondage.designs.base import Table
-from sondage.designs.draws import MOST_DRAWS, Draws, History, Limit
+from sondage.designs.draw_new import patience, repeats
+from sondage.designs.draws import Draws, History, Limit
 from sondage.pool.units import Units
 from sondage.streams import Stream, integer_weights
-from sondage.types import Ints
+from sondage.types import Floats, Ints
 
 _SHIFT = 32
 """A place inside a cell and the cell make one number: cells and places both fit into 32 bits."""
@@ -25,42 +26,52 @@ def draw_from_cells(
     one.
     """
     assert table.chance is not None
-    repeats = history.repeats_count
-    left = units.size if repeats else units.size - history.taken
-    known = np.empty(0) if table.asked is None or repeats else table.asked
+    every = history.repeats_count
+    left = units.size if every else units.size - history.taken
+    known = np.empty(0) if table.asked is None or every else table.asked
     weights = integer_weights(np.concatenate([table.chance * left, known]))
     cumulative = np.cumsum(weights)
     cells = units.count
     n = min(n, limit.labels)
-    if not repeats:
+    if not every:
         n = min(n, int(left[weights[:cells] > 0].sum()))
     group = place = fresh = first = begin = which = np.empty(0, dtype=np.int64)
-    while len(fresh) < n and len(group) < MOST_DRAWS:
-        more = max(64, 2 * n, len(group))
-        hit = stream.pick(cumulative, more)
-        inside = np.floor(stream.uniform(more) * np.where(hit < cells, left[np.minimum(hit, cells - 1)], 1))
+    while len(fresh) < n and len(group) < patience(n):
+        size = max(64, 2 * n, len(group))
+        hit = stream.pick(cumulative, size)
+        inside = np.floor(stream.uniform(size) * np.where(hit < cells, left[np.minimum(hit, cells - 1)], 1))
         group, place = np.concatenate([group, hit]), np.concatenate([place, inside.astype(np.int64)])
-        if repeats:
+        if every:
             fresh = np.arange(len(group))
         else:
             _, begin, which = np.unique((group << _SHIFT) | place, return_index=True, return_inverse=True)
             first = np.sort(begin)
             fresh = first[group[first] < cells]
     fresh = fresh[:n]
-    row_of_fresh = _rows(units, history, group[fresh], place[fresh], repeats)
+    short = n - len(fresh)
+    more = _new_cells(weights[:cells], left, group[fresh], short, stream)
+    cell = np.concatenate([group[fresh], more])
+    row_of_fresh = _rows(units, history, cell, place[fresh], every)
     fits = limit.cut(units.cost_of(row_of_fresh))
     # Stop at the last item that fits; where the next would cost too much, free re-draws before it stay.
-    paid = fits == len(fresh)
-    end = (int(fresh[-1]) + 1 if paid else int(fresh[fits])) if len(fresh) else 0
-    group, place, fresh, row_of_fresh = group[:end], place[:end], fresh[:fits], row_of_fresh[:fits]
-    if repeats:
-        first, times = fresh, np.ones(len(fresh), dtype=np.int64)
+    paid = fits == len(row_of_fresh)
+    end = len(group)
+    if fits < len(fresh):
+        end, short = int(fresh[fits]), 0
+    elif not short:
+        end = int(fresh[-1]) + 1 if len(fresh) else 0
+    row_of_fresh = row_of_fresh[:fits]
+    if every:
+        hit, times = group[fresh[:fits]], np.ones(fits, dtype=np.int64)
     else:
         first = first[first < end]
-        times = np.bincount(which[:end], minlength=len(begin))[which[first]]
-    hit = group[first]
+        hit, times = group[first], np.bincount(which[:end], minlength=len(begin))[which[first]]
+        if short:
+            each = weights / np.concatenate([np.maximum(left, 1), np.ones(len(known), dtype=np.int64)])
+            total = float(cumulative[-1])
+            hit, times = _with_more(hit, times, more[: fits - len(fresh)], each, total, cells, short, stream)
     new = hit < cells
-    row = np.empty(len(first), dtype=np.int64)
+    row = np.empty(len(hit), dtype=np.int64)
     row[new] = row_of_fresh
     row[~new] = history.rows[hit[~new] - cells]
     unit = np.where(new, hit, 0)
@@ -79,9 +90,36 @@ def draw_from_cells(
     )
 
 
-def _rows(units: Units, history: History, cell: Ints, place: Ints, repeats: bool) -> Ints:
+def _new_cells(weights: Ints, left: Ints, drawn: Ints, count: int, stream: Stream) -> Ints:
+    """The cells of the next new items, in order: by the weight of what is not drawn of them yet."""
+    room = left - np.bincount(drawn, minlength=len(left))
+    out = np.empty(count, dtype=np.int64)
+    for k, word in enumerate(stream.uniform(count) if count else ()):
+        reached = np.cumsum(weights * (room / np.maximum(left, 1)))
+        there = np.searchsorted(reached, word * reached[-1], side="right")
+        out[k] = min(there, np.flatnonzero(room * weights)[-1])
+        room[out[k]] -= 1
+    return out
+
+
+def _with_more(
+    hit: Ints, times: Ints, more: Ints, each: Floats, total: float, cells: int, short: int, stream: Stream
+) -> tuple[Ints, Ints]:
+    """What was drawn one by one, further new items in the cells ``more``, and the repeats until they came.
+
+    ``each`` is the weight of an item left in each cell, and of each item asked; ``total`` that of all.
+    """
+    asked = np.setdiff1d(np.arange(cells, len(each)), hit)
+    known = np.concatenate([hit, asked])
+    again, extra = repeats(each[known], each[more], total, stream, one_more=len(more) < short)
+    again[: len(hit)] += times
+    hit, times = np.concatenate([known, more]), np.concatenate([again, extra + 1])
+    return hit[times > 0], times[times > 0]
+
+
+def _rows(units: Units, history: History, cell: Ints, place: Ints, every: bool) -> Ints:
     """The item of each new draw: the next of its cell in keyed order, or any where items come again."""
-    return units.rows_at(cell, place if repeats else history.taken[cell] + _turn(cell))
+    return units.rows_at(cell, place if every else history.taken[cell] + _turn(cell))
 
 
 def _turn(cell: Ints) -> Ints:

@@ -89,7 +89,7 @@ class _Losses:
     def norm(self, slope: Any) -> Floats:
         """(n, S) length of the influence of each row under each label."""
         if self._loss is None:
-            influence = self.measure.influence(self.rows, self.y, slope)
+            influence = self.measure.folded.influence(self.rows, self.y, slope)
         else:
             influence = self._loss @ slope.T
         return np.asarray(np.sqrt(np.square(influence).sum(axis=-1)))
@@ -99,7 +99,7 @@ class _Losses:
         """(n, S) 1 where a label brings any loss beside the weight; 1 throughout where losses are many."""
         if self.measure.wide:
             return 1.0
-        loss = self.measure.loss(self.rows, self.y) if self._loss is None else self._loss
+        loss = self.measure.folded.loss(self.rows, self.y) if self._loss is None else self._loss
         return np.asarray((loss[..., 1:] != 0).any(axis=-1), dtype=np.float64)
 
 

@@ -8,9 +8,6 @@ import numpy as np
 
 from sondage.types import Bools, Floats, Ints
 
-MOST_DRAWS = 10_000_000
-"""Draws of one round, free ones included, after which it ends with what it has."""
-
 
 @dataclass(frozen=True)
 class Draws:

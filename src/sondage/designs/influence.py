@@ -15,6 +15,7 @@ import numpy as np
 
 from sondage.beliefs.base import Belief, Nodes, at_least
 from sondage.designs.base import Problem
+from sondage.designs.unit_means import UnitMeans
 from sondage.measures.base import Measure, distinct_rows, weighted_moments
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -25,8 +26,6 @@ _LEAST_VALUE = 0.05
 _HITS = 3.0
 """After n labels a share of ``_HITS / n`` is enough: if the value were larger, hits would have been seen."""
 _BISECTIONS = 50
-_ROUNDING = 1e-12
-"""Share of a mean square below which a variance is rounding."""
 
 
 def unit_nodes(problem: Problem) -> tuple[Ints, Ints, Nodes]:
@@ -49,13 +48,16 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
         return np.asarray(kept[2])  # a belief that did not move need not be asked again
     rows, unit, believed = unit_nodes(problem)
     nodes = Nodes(believed.labels, floored(problem.pool, believed.weights, floor))
-    measure, count, seen = problem.measure, problem.units.count, problem.pool.rows(rows)
+    measure, count, seen = problem.measure.folded, problem.units.count, problem.pool.rows(rows)
     slope = _believed_slope(problem)
-    centre = None
-    if problem.centre != "none":
+    if problem.centre == "none":
+        each = measure.spread(seen, *nodes, slope)
+    else:
         mean, _ = measure.moments(seen, *believed, slope)
-        centre = unit_mean(mean, unit, count)[unit]
-    spread = unit_mean(measure.spread(seen, *nodes, slope, centre=centre), unit, count)
+        fold = problem.measure.fold(seen)
+        centre, elsewhere = UnitMeans(mean, unit, count, fold).at(unit, fold)
+        each = measure.spread(seen, *nodes, slope, centre=centre) + elsewhere
+    spread = unit_mean(each, unit, count)
     problem.memo["unit spread"] = problem.state, floor, spread
     return spread
 
@@ -81,10 +83,11 @@ def seen_error(problem: Problem) -> tuple[Floats, Ints]:
     measure, count, seen = problem.measure, problem.units.count, problem.seen
     if not len(seen.y):
         return np.zeros(count), np.zeros(count, dtype=np.int64)
-    slope = _believed_slope(problem)
-    mean = unit_mean(measure.moments(problem.pool.rows(rows), *nodes, slope)[0], unit, count)
-    found = measure.influence(problem.pool.rows(seen.row), seen.y[:, None], slope)[:, 0, :]
-    error = np.square(found - mean[seen.unit]).sum(axis=1)
+    slope, shown, told = _believed_slope(problem), problem.pool.rows(rows), problem.pool.rows(seen.row)
+    mean = measure.folded.moments(shown, *nodes, slope)[0]
+    found = measure.folded.influence(told, seen.y[:, None], slope)[:, 0, :]
+    centre, elsewhere = UnitMeans(mean, unit, count, measure.fold(shown)).at(seen.unit, measure.fold(told))
+    error = np.square(found - centre).sum(axis=1) + elsewhere
     total = np.bincount(seen.unit, weights=error, minlength=count)
     return np.asarray(total, dtype=np.float64), np.bincount(seen.unit, minlength=count)
 
@@ -97,7 +100,7 @@ def rectifier_spread(problem: Problem, floor: float = 0.0) -> Floats:
     """
 
     def make() -> Floats:
-        pool, measure, belief, units = problem.pool, problem.measure, problem.belief, problem.units
+        pool, measure, belief, units = problem.pool, problem.measure.folded, problem.belief, problem.units
         slope = _item_slope(problem)
         total = np.zeros(units.count)
         for piece, rows in pool.chunks():
@@ -130,7 +133,7 @@ def item_spread(
     # Equal signature means equal loss, so the norm of every (signature, label) is worked out once.
     _, first = np.unique(signature, return_index=True)
     labels = np.arange(pool.labels.size, dtype=np.float64)
-    squared = np.square(measure.influence(pool.rows(first), labels, slope)).sum(axis=-1)
+    squared = np.square(measure.folded.influence(pool.rows(first), labels, slope)).sum(axis=-1)
     norm = squared if power == 2 else np.sqrt(squared)
     for piece, rows in pool.chunks():
         weights = at_least(belief.items(rows).weights, floor)
@@ -182,23 +185,22 @@ def seen_variance(problem: Problem, first: int | None = None) -> Floats:
     """
     seen = problem.seen
     count = problem.units.count
-    total = np.zeros(count)
     if not len(seen.y):
-        return total
-    influence = problem.measure.influence(
-        problem.pool.rows(seen.row), seen.y[:, None], _stratified_slope(problem)
-    )[:, 0, :]
-    unit = seen.unit
+        return np.zeros(count)
+    shown, measure = problem.pool.rows(seen.row), problem.measure
+    influence = measure.folded.influence(shown, seen.y[:, None], _stratified_slope(problem))[:, 0, :]
+    unit, fold = seen.unit, measure.fold(shown)
     if first is not None:
         order = np.argsort(unit, kind="stable")
         begin = np.searchsorted(unit[order], unit[order], "left")
         early = np.zeros(len(unit), dtype=bool)
         early[order] = np.arange(len(unit)) - begin < first
         influence, unit = influence[early], unit[early]
+        fold = None if fold is None else fold[early]
     n = np.bincount(unit, minlength=count)
-    for column in influence.T:
-        mean = np.bincount(unit, weights=column, minlength=count) / np.maximum(n, 1)
-        total += np.bincount(unit, weights=np.square(column - mean[unit]), minlength=count)
+    centre, elsewhere = UnitMeans(influence, unit, count, fold).at(unit, fold)
+    away = np.square(influence - centre).sum(axis=1) + elsewhere
+    total = np.bincount(unit, weights=away, minlength=count)
     return np.where(n > 1, total / np.maximum(n - 1, 1), 0.0)
 
 
@@ -207,19 +209,9 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
     rows, unit, _ = unit_nodes(problem)
     if nodes.labels.ndim == 1:
         nodes = Nodes(nodes.labels, nodes.weights[unit])
-    mean, square = problem.measure.moments(problem.pool.rows(rows), *nodes, _stratified_slope(problem))
-    count = problem.units.count
-    each = unit_mean(mean, unit, count)
-    return np.asarray(_about(each, unit_mean(square, unit, count)).sum(axis=1))
-
-
-def _about(mean: Floats, square: Floats) -> Floats:
-    """Variance from mean and mean square; where it is no more than rounding, none at all.
-
-    A unit whose labels cannot matter must not look as if they did.
-    """
-    variance = square - np.square(mean)
-    return np.where(variance > _ROUNDING * square, variance, 0.0)
+    measure, shown = problem.measure, problem.pool.rows(rows)
+    mean, square = measure.folded.moments(shown, *nodes, _stratified_slope(problem))
+    return UnitMeans(mean, unit, problem.units.count, measure.fold(shown)).variance(square)
 
 
 def least_value(labels: int) -> float:
@@ -247,26 +239,44 @@ def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float
     expected = expected / np.bincount(unit, minlength=count)[unit, None]
     shown, out = problem.pool.rows(rows), np.zeros((len(measures), count))
     for a, measure in enumerate(measures):
-        loss = problem.once(("loss", measure), lambda: measure.loss(shown, nodes.labels))  # noqa: B023
-        R = np.einsum("us,usd->d", expected, loss) / len(problem.pool)
+        R = _total(problem, measure, shown, nodes.labels, expected) / len(problem.pool)
         R = _away_from_ends(measure, R, _uninformed(problem, measure), least, 0.0)
         variance = None
         if problem.objective.scaled and measure.m > 1:
             share = expected.sum(axis=1) / len(problem.pool)
             variance = uniform_variance(measure, R, [(shown, nodes, share)])
         slope = target(problem, R, variance, measure)
-        mean, square = _moments(measure, loss, shown, nodes, slope)
-        each = unit_mean(mean, unit, count)
-        out[a] = _about(each, unit_mean(square, unit, count)).sum(axis=1)
+        mean, square = _moments(problem, measure, shown, nodes, slope)
+        out[a] = UnitMeans(mean, unit, count, measure.fold(shown)).variance(square)
     return out
 
 
-def _moments(measure: Measure, loss: Floats, shown: Rows, nodes: Nodes, slope: Any) -> tuple[Floats, Floats]:
-    """``measure.moments``, from losses at hand where the measure has no shorter way of its own."""
+def _plain(measure: Measure) -> bool:
+    """Whether all that is asked of a measure here follows from losses that are few."""
     kind = type(measure)
-    if kind.moments is not Measure.moments or kind.influence is not Measure.influence:
-        return measure.moments(shown, *nodes, slope)
-    return weighted_moments(loss @ slope.T, nodes.weights)
+    names = ("total", "moments", "influence")
+    return not measure.wide and all(getattr(kind, name) is getattr(Measure, name) for name in names)
+
+
+def _losses(problem: Problem, measure: Measure, shown: Rows, labels: Floats) -> Floats:
+    """(n, S, d) losses of the units' representatives, which stay the same: made once."""
+    return problem.once(("loss", measure), lambda: measure.loss(shown, labels))
+
+
+def _total(problem: Problem, measure: Measure, shown: Rows, labels: Floats, weights: Floats) -> Floats:
+    """``measure.total``, from losses at hand where the measure has no shorter way of its own."""
+    if not _plain(measure):
+        return measure.total(shown, labels, weights)
+    return np.asarray(np.einsum("us,usd->d", weights, _losses(problem, measure, shown, labels)))
+
+
+def _moments(
+    problem: Problem, measure: Measure, shown: Rows, nodes: Nodes, slope: Any
+) -> tuple[Floats, Floats]:
+    """``measure.folded.moments``, likewise."""
+    if not _plain(measure):
+        return measure.folded.moments(shown, *nodes, slope)
+    return weighted_moments(_losses(problem, measure, shown, nodes.labels) @ slope.T, nodes.weights)
 
 
 def is_mean_over_pool(measure: Measure, pool: Pool, rows: Ints) -> bool:
@@ -283,7 +293,8 @@ def is_mean_over_pool(measure: Measure, pool: Pool, rows: Ints) -> bool:
 def possible_jump(problem: Problem) -> Floats:
     """(U,) squared difference between the greatest and the least influence of a label of each unit."""
     rows, unit, nodes = unit_nodes(problem)
-    influence = problem.measure.influence(problem.pool.rows(rows), nodes.labels, _stratified_slope(problem))
+    measure, slope = problem.measure.folded, _stratified_slope(problem)
+    influence = measure.influence(problem.pool.rows(rows), nodes.labels, slope)
     return unit_mean(np.square(np.ptp(influence, axis=1)).sum(axis=1), unit, problem.units.count)
 
 

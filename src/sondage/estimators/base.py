@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -43,6 +43,8 @@ class Case:
     tables: Callable[[int], Table | None] = lambda number: None
     oracle: Oracle = "deterministic"
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    shared: dict[Any, Any] | None = field(default=None, repr=False)
+    """What blocks of one measure have in common is kept here, and in ``memo`` where there are none."""
     tellable: bool = False
     """The target is the items that can be told: one that cannot counts for nothing, weight included."""
     estimator: str = ""
@@ -57,6 +59,12 @@ class Case:
             self.memo[key] = make()
         value: T = self.memo[key]
         return value
+
+    def once_for_all(self, name: str, make: Callable[[Case], T]) -> T:
+        """The same for all blocks of a measure: made of the case of the measure itself."""
+        memo = self.memo if self.shared is None else self.shared
+        whole = replace(self, measure=self.measure.layout, memo=memo, shared=None)
+        return whole.once(name, lambda: make(whole))
 
     def losses(self, sample: Sample) -> Floats:
         """(T, d) losses of answered draws; zero for one that is not in the target."""

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.beliefs import Nodes, Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
-from sondage.estimators.post_strata import PostStrata, collapse, post_strata
+from sondage.estimators.post_strata import PostStrata, collapse, post_strata, touched
 from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import unseen_draw
 from sondage.pool.rows import Rows
@@ -81,17 +81,31 @@ class Counts(Estimator):
     def _combine(
         self, case: Case, seen: Sample, strata: PostStrata, cell: Ints, group: Ints, thin: Bools
     ) -> Totals:
-        N, loss = len(case.pool), case.losses(seen)
-        groups = int(group.max()) + 1
+        N, groups = len(case.pool), int(group.max()) + 1
         size = np.bincount(group, weights=strata.size, minlength=groups)
         mine = group[cell]
         n = np.bincount(mine, minlength=groups)
-        fixed = np.ones(groups, dtype=bool)
-        np.logical_and.at(fixed, group, strata.determined)
-        within = _within(strata, group, cell)
+        fixed = np.bincount(group, weights=~strata.determined, minlength=groups) == 0
+        unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
+        loss, within = case.losses(seen), _within(strata, group, cell)
+        block = _blocks(strata, group, len(seen))
+        bears = kish(size[mine] * within * bearing(case.measure, loss))
+        df = max(float((n[~fixed] - 1).sum()), 1.0)
+        exact = bool((unlabelled <= 0).all())
+        # Groups that count for other coordinates only have nothing but their weight here: they go together.
+        matters = np.bincount(group, weights=touched(strata, case), minlength=groups) > 0
+        if not matters.all():
+            within = size[mine] * within
+            together = np.where(matters, np.cumsum(matters) - 1, matters.sum())
+            group, mine, groups = together[group], together[mine], int(matters.sum()) + 1
+            within = within / np.bincount(mine, weights=within, minlength=groups)[mine]
+            size, n = (np.bincount(together, weights=one, minlength=groups) for one in (size, n))
+            fixed, unlabelled = (
+                np.append(one[matters], end) for one, end in ((fixed, False), (unlabelled, 0))
+            )
         mean = by_group(loss * within[:, None], mine, groups)
-        if strata.fixed is not None:
-            known = by_group(strata.fixed * strata.size[:, None], group, groups)
+        known = strata.fixed_sums(group, groups)
+        if known is not None:
             mean = np.where(fixed[:, None], known / size[:, None], mean)
         deviation = unexplained = (loss - mean[mine]) * ~fixed[mine][:, None]
         freedom = n - 1.0
@@ -102,11 +116,10 @@ class Counts(Estimator):
             unexplained = deviation - (control.drawn - shown[mine]) * ~fixed[mine][:, None]
             freedom = freedom - control.fitted
         R = size @ mean / N
-        unknown, block = np.zeros(case.measure.d, dtype=bool), _blocks(strata, group, len(seen))
+        unknown = np.zeros(case.measure.d, dtype=bool)
         if block is not None:
             R, unknown = _by_signature(strata, block, cell, loss, mean[0])
         # cov = sum_g (N_g / N)^2 (1 - n_g / N_g) S_g^2 / n_g   (Cochran 1977, 5.6)
-        unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
         spread = np.sqrt(factor / np.maximum(freedom, 1.0)) * n
         parts = unexplained * (spread[mine] * within)[:, None]
@@ -131,15 +144,15 @@ class Counts(Estimator):
         return Totals(
             R,
             parts,
-            kish(size[mine] * within * bearing(case.measure, loss)),
-            max(float((n[~fixed] - 1).sum()), 1.0),
+            bears,
+            df,
             pool_cov,
             prior_cov=prior_cov,
             unseen=unseen,
             counts=_plain_counts(case, strata, loss) if control is None else None,
             labelled=float(len(seen)) / N,
             draws=len(seen),
-            exact=bool((unlabelled <= 0).all()),
+            exact=exact,
             why=why,
             notes=_stood_for(case, seen, strata),
         )
@@ -168,7 +181,8 @@ def _blocks(strata: PostStrata, group: Ints, labels: int) -> Ints | None:
     """
     block = compressed(strata.signature).astype(np.int64)
     few = int(block.max()) > 0 and _PER_SIGNATURE * (int(block.max()) + 1) <= labels
-    return block if few and not group.any() and strata.loss is not None else None
+    plain = strata.alike is not None and not strata.alike.measure.tangent
+    return block if few and plain and not group.any() else None
 
 
 def _by_signature(
@@ -192,9 +206,13 @@ def _by_signature(
 
 def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:
     """(d,) losses whose average cannot be known without labels of the thin post-strata."""
-    if not thin.any() or strata.loss is None:
+    if not thin.any() or strata.alike is None:
         return np.full(d, bool(thin.any()))
-    return np.asarray((np.ptp(strata.loss[thin], axis=1) > 0).any(axis=0))
+    dark = np.unique(strata.signature[thin])
+    alike = strata.alike
+    rows = alike.pool.rows(alike.row[dark[alike.touched[dark]]])
+    low, high = alike.measure.extremes(rows, np.eye(d))
+    return np.asarray((high > low).any(axis=0))
 
 
 def _looks_inside(case: Case, strata: PostStrata) -> bool:
@@ -202,7 +220,7 @@ def _looks_inside(case: Case, strata: PostStrata) -> bool:
 
     Precision among the highest scores rests on the labels there, whatever the others of the stratum are.
     """
-    return case.measure.tangent or (strata.loss is None and case.pool.labels.finite)
+    return case.measure.tangent or (strata.alike is None and case.pool.labels.finite)
 
 
 def _believed(
@@ -214,41 +232,42 @@ def _believed(
     for in each signature; for labels that are numbers, in the losses. Of all strata where coordinates look
     inside them: how much of it counts is then decided for each coordinate, by the draws that moved it.
     """
-    share, tangent = strata.share, case.measure.tangent
+    tangent, cells = case.measure.tangent, np.flatnonzero(~strata.determined & touched(strata, case))
+    share = strata.share_of(cells)
+    kind, matters = strata.signature[cells], factor[group[cells]] > 0
     if share is None:
-        silent = (largest[group] <= _SAME) & (factor[group] > 0)
-    else:
-        labels = share.shape[1]
-        told = np.isfinite(seen.y)
-        flat = cell[told] * labels + seen.y[told].astype(np.int64)
-        counts = np.bincount(flat, minlength=share.size).astype(np.float64).reshape(-1, labels)
-        fitted = Recalibration.fit(share, counts, strata.signature)
-        apart = strata.told_apart(np.bincount(cell, minlength=len(strata.size)))
-        block = compressed(crossed([group, apart])).astype(np.int64)
-        if apart is strata.signature:
-            kinds = (by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
-        else:  # labels differ where predictions do: it is in the losses that they agree
-            kinds = 1 + _differ(case.losses(seen), block[cell], int(block.max()) + 1)
-        silent = (kinds[block] <= 1) & (factor[group] > 0) & ~strata.determined
-    if _looks_inside(case, strata):
-        silent = (factor[group] > 0) & ~strata.determined
-    if not silent.any():
+        matters &= largest[group[cells]] <= _SAME
+    elif len(cells):
+        counts = _counts(strata, seen, cell, cells, share.shape[1])
+        fitted = Recalibration.fit(share, counts, kind, groups=int(strata.signature.max()) + 1)
+        if not _looks_inside(case, strata):
+            apart = strata.told_apart(np.bincount(cell, minlength=len(strata.size)))
+            block = compressed(crossed([group[cells], apart[cells]])).astype(np.int64)
+            if apart is strata.signature:
+                kinds = (by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
+            else:  # labels differ where predictions do: it is in the losses that they agree
+                kinds = 1 + _differ(case, seen, _places(strata, cells)[cell], block)
+            matters &= kinds[block] <= 1
+    if not matters.any():
         return np.zeros((case.measure.d, case.measure.d))
+    silent = np.zeros(len(strata.size), dtype=bool)
+    silent[cells[matters]] = True
     size = np.bincount(group, weights=strata.size, minlength=len(factor))
     weight = (factor[group] * strata.size / size[group])[silent]
-    if share is not None and strata.loss is not None:
-        quiet, loss = fitted.apply(share[silent], strata.signature[silent]), strata.loss[silent]
+    if share is not None and strata.alike is not None:
+        quiet, rows = fitted.apply(share[matters], kind[matters]), strata.alike.row[kind[matters]]
         # At least one dissenting label is always thought to hide somewhere in the pool.
         quiet = at_least(quiet, 1.0 / float(strata.size.sum()))
-        first = np.einsum("ks,ksd->kd", quiet, loss)
-        chances, both = (weight[:, None] * quiet).reshape(-1, 1), loss.reshape(-1, case.measure.d)
-        # Of a tangent only each coordinate by itself is wanted.
-        second = np.diag((np.square(both) * chances).sum(axis=0)) if tangent else (both * chances).T @ both
+        some, labels = case.pool.rows(rows), np.arange(quiet.shape[1], dtype=np.float64)
+        first = case.measure.expected(some, labels, quiet)
+        second = case.measure.second_moment(some, labels, quiet, weight)
     else:
         each = np.zeros(len(silent))
         each[silent] = weight / strata.size[silent]
-        second, first = np.zeros((case.measure.d, case.measure.d)), np.zeros((len(silent), case.measure.d))
-        rows, code = case.once("some of each", lambda: representatives_of(strata.code, strata.size))
+        rows, code = case.once_for_all("some of each", lambda _: representatives_of(strata.code, strata.size))
+        rows, code = rows[silent[code]], (np.cumsum(silent) - 1)[code[silent[code]]]
+        mine = np.flatnonzero(silent[strata.code])
+        second = np.zeros((case.measure.d, case.measure.d))
 
         def nodes(some: Rows, cells: Ints) -> Nodes:
             labels, chance = case.belief.items(some)
@@ -257,38 +276,57 @@ def _believed(
             mended = fitted.apply(chance, strata.signature[cells])
             return Nodes(labels, at_least(mended, 1.0 / float(strata.size.sum())))
 
-        for piece, some in case.pool.chunks():
-            cells = strata.code[piece].astype(np.int64)
+        for piece, some in case.pool.chunks(case.pool.rows(mine)):
+            cells = strata.code[mine[piece]].astype(np.int64)
             second += case.measure.second_moment(some, *nodes(some, cells), each[cells])
         some = case.pool.rows(rows)
-        np.add.at(first, code, case.measure.expected(some, *nodes(some, code)))
-        first = (first / np.bincount(code, minlength=len(silent))[:, None])[silent]
+        expected = case.measure.expected(some, *nodes(some, np.flatnonzero(silent)[code]))
+        first = by_group(expected, code, len(weight)) / np.bincount(code)[:, None]
     if tangent:
         return np.diag(np.maximum(np.diag(second) - weight @ np.square(first), 0.0))
     return np.asarray(second - (first * weight[:, None]).T @ first)
 
 
-def _differ(loss: Floats, block: Ints, blocks: int) -> Bools:
-    """(blocks,) whether the losses seen in each are not all the same."""
+def _differ(case: Case, seen: Sample, place: Ints, block: Ints) -> Ints:
+    """(blocks,) whether the losses seen in each are not all the same; ``place`` is the cell of each draw."""
+    mine = seen.where(place >= 0)
+    loss, of = case.losses(mine), block[place[place >= 0]]
+    blocks = int(block.max()) + 1
     least, most = np.full((blocks, loss.shape[1]), np.inf), np.full((blocks, loss.shape[1]), -np.inf)
-    np.minimum.at(least, block, loss)
-    np.maximum.at(most, block, loss)
-    return np.asarray((most > least + _SAME).any(axis=1))
+    np.minimum.at(least, of, loss)
+    np.maximum.at(most, of, loss)
+    return np.asarray((most > least + _SAME).any(axis=1), dtype=np.int64)
+
+
+def _places(strata: PostStrata, cells: Ints) -> Ints:
+    """(K,) where each cell is among some; -1 if it is none of them."""
+    place = np.full(len(strata.size), -1)
+    place[cells] = np.arange(len(cells))
+    return place
+
+
+def _counts(strata: PostStrata, seen: Sample, cell: Ints, cells: Ints, labels: int) -> Floats:
+    """(some, S) labels seen of each class in some cells."""
+    place = _places(strata, cells)
+    told = np.isfinite(seen.y) & (place[cell] >= 0)
+    flat = place[cell[told]] * labels + seen.y[told].astype(np.int64)
+    return np.bincount(flat, minlength=len(cells) * labels).astype(np.float64).reshape(-1, labels)
 
 
 def by_group(values: Floats, group: Ints, count: int) -> Floats:
     """Sums of rows by the group that each belongs to."""
-    out = np.zeros((count, *values.shape[1:]))
-    np.add.at(out, group, values)
-    return out
+    from scipy.sparse import csr_array
+
+    n = len(values)
+    return np.asarray(csr_array((np.ones(n), (group, np.arange(n))), shape=(count, n)) @ values)
 
 
 def _plain_counts(case: Case, strata: PostStrata, loss: Floats) -> tuple[int, int] | None:
     """Successes and trials, where the sample is one plain random sample and the measure a share."""
     ratio = case.measure.ratio
-    if case.units.count > 1 or ratio is None or strata.loss is None or case.pool.weight is not None:
+    if case.units.count > 1 or ratio is None or strata.alike is None or case.pool.weight is not None:
         return None
-    success, trial = strata.loss @ ratio[0], strata.loss @ ratio[1]
+    success, trial = (strata.alike.loss @ one for one in ratio)
     if not (np.isin(success, (0, 1)).all() and np.isin(trial, (0, 1)).all()):
         return None
     if (success > trial).any():

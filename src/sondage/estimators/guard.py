@@ -11,6 +11,7 @@ import numpy as np
 from sondage.beliefs import Recalibration, at_least
 from sondage.estimators.base import Case, root
 from sondage.estimators.post_strata import signatures
+from sondage.pool.units import first_and_size
 from sondage.types import Array, Floats, Ints
 
 
@@ -29,21 +30,24 @@ def expected_second_moment(case: Case, factor: Floats) -> Floats:
     kinds = measure.pattern(pool) if found is None else found.code
     fitted = recalibration(case, kinds)
     total = np.zeros((measure.d, measure.d))
-    mass: Floats = np.zeros((0, 0) if found is None else found.loss.shape[:2])
-    for piece, rows in pool.chunks():
-        kind = kinds[piece].astype(np.int64)
+    mass: Floats = np.zeros((0, 0) if found is None else (len(found.size), pool.labels.size))
+    of = _touched(case, kinds)
+    for piece, rows in pool.chunks(None if of is None else pool.rows(of)):
+        place = piece if of is None else of[piece]
+        kind = kinds[place].astype(np.int64)
         labels, believed = case.belief.items(rows)
         # At least one dissenting label is always thought to hide somewhere in the pool.
         weights = at_least(fitted.apply(believed, kind), 1.0 / len(pool))
         if found is None:
-            total += measure.second_moment(rows, labels, weights, factor[piece])
+            total += measure.second_moment(rows, labels, weights, factor[place])
             continue
-        weights = weights * factor[piece, None]
+        weights = weights * factor[place, None]
         for label in range(pool.labels.size):
             mass[:, label] += np.bincount(kind, weights=weights[:, label], minlength=len(mass))
     if found is not None:
-        flat = found.loss.reshape(-1, measure.d)
-        total = (flat * mass.reshape(-1, 1)).T @ flat
+        rows = pool.rows(found.row)
+        labels = np.arange(pool.labels.size, dtype=np.float64)
+        total = measure.second_moment(rows, labels, mass, np.ones(len(rows)))
     return np.asarray(total / len(pool) ** 2)
 
 
@@ -78,10 +82,18 @@ def _seen_scale(case: Case) -> Floats:
     return np.asarray(np.sqrt((found + one) / np.maximum(expected + one, 1e-300)))
 
 
+def _touched(case: Case, kinds: Array) -> Ints | None:
+    """The rows that count for any of the measure's coordinates, by their kind; None for all."""
+    if case.measure.layout is case.measure:
+        return None
+    first, _ = first_and_size(kinds)
+    return np.flatnonzero(case.measure.touches(case.pool.rows(first))[kinds])
+
+
 def recalibration(case: Case, kinds: Array) -> Recalibration:
     """What the labels seen say about the belief, for each kind of item; those not seen stay as believed."""
     seen = case.sample.distinct()
-    seen = seen.where(np.isfinite(seen.y))
+    seen = seen.where(np.isfinite(seen.y) & case.measure.touches(case.pool.rows(seen.row)))
     counts = np.zeros((len(seen), case.pool.labels.size))
     counts[np.arange(len(seen)), seen.y.astype(np.int64)] = 1.0
     share = case.belief.items(case.pool.rows(seen.row)).weights

@@ -7,8 +7,9 @@ Inside a post-stratum every item has the same losses for the same label, so tota
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from sondage.estimators.base import Case
 from sondage.measures.base import Measure
 from sondage.pool.coarser import EACH, too_many
 from sondage.pool.pool import Pool
-from sondage.pool.units import compressed, crossed, representatives_of
+from sondage.pool.units import compressed, crossed, first_and_size, representatives_of
 from sondage.types import Array, Bools, Floats, Ints
 
 
@@ -28,25 +29,44 @@ class Signatures:
     size: Ints
     row: Ints
     determined: Bools
-    loss: Floats
-    """(K, S, d) losses of every signature under every class."""
+    pool: Pool
+    measure: Measure
+
+    @cached_property
+    def loss(self) -> Floats:
+        """(K, S, d) losses of every signature under every class: not made for those who do not ask."""
+        return self.losses_of(np.arange(len(self.row)))
+
+    def losses_of(self, kinds: Ints) -> Floats:
+        """(some, S, d) losses of some signatures under every class."""
+        labels = np.arange(self.pool.labels.size, dtype=np.float64)
+        return self.measure.loss(self.pool.rows(self.row[kinds]), labels)
+
+    @cached_property
+    def touched(self) -> Bools:
+        """(K,) which count for any of the measure's coordinates."""
+        return self.measure.touches(self.pool.rows(self.row))
 
 
 def signatures(case: Case) -> Signatures | None:
     """Signatures of the case's measure, worked out once; None where nothing pools."""
-    return case.once("signatures", lambda: _signatures(case.pool, case.measure, case.tellable))
+    found = case.once_for_all(
+        "signatures", lambda whole: _signatures(whole.pool, whole.measure, whole.tellable)
+    )
+    if found is None or found.measure is case.measure:
+        return found
+    return case.once("signatures", lambda: replace(found, measure=case.measure))
 
 
 def _signatures(pool: Pool, measure: Measure, tellable: bool) -> Signatures | None:
     code = measure.signature(pool) if pool.labels.finite else None
     if code is None:
         return None
-    _, row, size = np.unique(code, return_index=True, return_counts=True)
-    labels = np.arange(pool.labels.size, dtype=np.float64)
-    loss = measure.loss(pool.rows(row), labels)
+    row, size = first_and_size(code)
     # Nothing is known without a label where the item may turn out not to be in the target.
-    determined = (np.ptp(loss, axis=1) == 0).all(axis=1) & (not tellable) & (not measure.tangent)
-    return Signatures(code, size, row, determined, loss)
+    nothing = tellable or measure.tangent
+    determined = np.zeros(len(row), dtype=bool) if nothing else measure.settled(pool.rows(row))
+    return Signatures(code, size, row, determined, pool, measure)
 
 
 @dataclass(frozen=True)
@@ -65,16 +85,51 @@ class PostStrata:
     """(K,) cells of different families never stand for each other: the design drew their units apart."""
     determined: Bools
     fixed: Floats | None
-    """(K, d) mean losses of the cells that need no label; None if there are none."""
-    loss: Floats | None
-    """(K, S, d) losses under every class; None where they differ inside a cell."""
-    mass: Callable[[], Floats] | None
+    """(K, d) mean losses of the cells that need no label, where losses differ inside a cell."""
+    alike: Signatures | None
+    """What the items of a cell have in common; None where losses differ inside a cell."""
+    mass: Callable[..., Floats] | None
     """Makes (K, S) the number of items of each class by the belief before any label; None for real labels."""
+    pool: Pool
 
     @cached_property
     def share(self) -> Floats | None:
         """(K, S) chance of each class by the belief before any label; None for real labels."""
-        return None if self.mass is None else self.mass() / self.size[:, None]
+        return None if self.mass is None else self.mass(self.code, len(self.size)) / self.size[:, None]
+
+    def share_of(self, cells: Ints) -> Floats | None:
+        """(some, S) the same of some cells: no other items are looked at."""
+        if self.mass is None or len(cells) == len(self.size):
+            return self.share
+        place = np.full(len(self.size), -1)
+        place[cells] = np.arange(len(cells))
+        code = place[self.code]
+        mine = np.flatnonzero(code >= 0)
+        return self.mass(code[mine], len(cells), of=self.pool.rows(mine)) / self.size[cells, None]
+
+    @cached_property
+    def loss(self) -> Floats | None:
+        """(K, S, d) losses under every class; None where they differ inside a cell."""
+        return None if self.alike is None else self.losses_of(np.ones(len(self.size), dtype=bool))
+
+    def losses_of(self, cells: Bools) -> Floats:
+        """(some, S, d) losses of some cells under every class."""
+        assert self.alike is not None
+        kinds, place = np.unique(self.signature[cells], return_inverse=True)
+        return self.alike.losses_of(kinds)[place]
+
+    def fixed_sums(self, group: Ints, groups: int) -> Floats | None:
+        """(groups, d) sums of the losses of the cells that need no label; None if there are none."""
+        if not self.determined.any():
+            return None
+        size = np.where(self.determined, self.size, 0).astype(np.float64)
+        if self.alike is None:
+            assert self.fixed is not None
+            member = _membership(group, np.arange(len(size)), size, (groups, len(size)))
+            return np.asarray(member @ self.fixed)
+        kinds, place = np.unique(self.signature[self.determined], return_inverse=True)
+        member = _membership(group[self.determined], place, size[self.determined], (groups, len(kinds)))
+        return np.asarray(member @ self.alike.losses_of(kinds)[:, 0])
 
     @property
     def mixed_units(self) -> tuple[Bools, Ints, Bools]:
@@ -95,21 +150,31 @@ class PostStrata:
     @cached_property
     def fixes(self) -> Ints:
         """(K,) numbers for what is known of an item without its label: equal where the same losses are."""
-        if self.loss is None:
+        if self.alike is None:
             return np.asarray(self.determined * (1 + self.signature))
-        fixed = np.ptp(self.loss, axis=1) == 0
-        known = np.where(fixed, self.loss[:, 0], 0.0)
-        return np.unique(np.concatenate([fixed, known], axis=1), axis=0, return_inverse=True)[1].ravel()
+        measure, rows = self.alike.measure.layout, self.alike.pool.rows(self.alike.row)
+        if measure.wide or measure.tangent:
+            return np.zeros(len(self.size), dtype=np.int64)
+        loss = measure.folded.loss(rows, np.arange(rows.labels.size, dtype=np.float64))
+        fixed, layer = np.ptp(loss, axis=1) == 0, measure.fold(rows)
+        known = np.where(fixed, loss[:, 0], 0.0)
+        layers = np.zeros((len(rows), 1)) if layer is None else layer[:, None]
+        found = np.unique(np.concatenate([layers, fixed, known], axis=1), axis=0, return_inverse=True)[1]
+        return np.asarray(found.ravel()[self.signature])
 
     @property
     def spans_signatures(self) -> bool:
         """Whether some unit holds several signatures."""
-        return len(self.unit) > len(np.unique(self.unit))
+        return bool((np.bincount(self.unit) > 1).any())
 
 
 def post_strata(case: Case) -> PostStrata:
     """Post-strata of the case, worked out once."""
-    return case.once("post-strata", lambda: _post_strata(case))
+    found = signatures(case)
+    if found is None or found.measure is case.measure.layout:
+        return case.once("post-strata", lambda: _post_strata(case))
+    whole = case.once_for_all("post-strata", _post_strata)
+    return case.once("post-strata", lambda: replace(whole, alike=found))
 
 
 def _post_strata(case: Case) -> PostStrata:
@@ -118,13 +183,13 @@ def _post_strata(case: Case) -> PostStrata:
     found = signatures(case)
     kinds = case.measure.pattern(pool) if found is None else found.code
     code = compressed(crossed([kinds, unit]))
-    _, first, size = np.unique(code, return_index=True, return_counts=True)
+    first, size = first_and_size(code)
     kind = kinds[first].astype(np.int64)
     if found is None:
         determined, fixed = _fixed_by_pattern(case, kinds, code, size)
         determined = determined[kind]
     else:
-        determined, fixed = found.determined[kind], found.loss[kind, 0]
+        determined, fixed = found.determined[kind], None
     return PostStrata(
         code,
         size,
@@ -133,9 +198,17 @@ def _post_strata(case: Case) -> PostStrata:
         _families(case)[unit[first].astype(np.int64)],
         determined,
         fixed if determined.any() else None,
-        None if found is None else found.loss[kind],
-        partial(case.belief.mass, pool, code, len(size)) if pool.labels.finite else None,
+        found,
+        partial(case.belief.mass, pool) if pool.labels.finite else None,
+        pool,
     )
+
+
+def _membership(group: Ints, kind: Ints, size: Floats, shape: tuple[int, int]) -> Any:
+    """How much of each kind is in each group, as a sparse matrix."""
+    from scipy.sparse import csr_array
+
+    return csr_array((size, (group, kind)), shape=shape)
 
 
 def _fixed_by_pattern(case: Case, pattern: Array, code: Array, size: Ints) -> tuple[Bools, Floats | None]:
@@ -146,8 +219,7 @@ def _fixed_by_pattern(case: Case, pattern: Array, code: Array, size: Ints) -> tu
     if not pool.labels.finite or measure.wide or measure.tangent or case.tellable:
         return nothing, None
     rows, kind = representatives_of(pattern, np.bincount(pattern, minlength=kinds))
-    loss = measure.loss(pool.rows(rows), np.arange(pool.labels.size, dtype=np.float64))
-    moves = np.bincount(kind, weights=(np.ptp(loss, axis=1) != 0).any(axis=1), minlength=kinds) > 0
+    moves = np.bincount(kind, weights=~measure.layout.settled(pool.rows(rows)), minlength=kinds) > 0
     if moves.all():
         return nothing, None
     total = np.zeros((len(size), measure.d))
@@ -173,29 +245,36 @@ def _families(case: Case) -> Ints:
     return compressed(crossed(levels)).astype(np.int64)
 
 
+def touched(strata: PostStrata, case: Case) -> Bools:
+    """(K,) cells that count for any of the measure's coordinates."""
+    if strata.alike is not None:
+        return strata.alike.touched[strata.signature]
+    if case.measure.layout is case.measure:
+        return np.ones(len(strata.size), dtype=bool)
+    return case.measure.touches(case.pool.rows(first_and_size(strata.code)[0]))
+
+
 def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     """(K,) group of each post-stratum with ``least`` labels or more, and (K,) those too thin for one.
 
     Neighbouring units of the same signature and family are joined; a family with too few labels in all stays
     thin. Post-strata that need no label are groups of their own.
     """
-    kind = _kinds_with_labels(strata, count, least)
-    group = np.empty(len(strata.size), dtype=np.int64)
-    thin = np.zeros(len(strata.size), dtype=bool)
-    number = 0
+    kind = compressed(_kinds_with_labels(strata, count, least)).astype(np.int64)
     order = np.lexsort((strata.unit, kind))
-    for mine in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1):
-        seen = int(count[mine].sum())
-        if strata.determined[mine[0]] or seen < least:
-            group[mine] = number
-            thin[mine] = not strata.determined[mine[0]] and seen < min(least, int(strata.size[mine].sum()))
-            number += 1
-        else:
-            unit = np.cumsum(np.diff(strata.unit[mine], prepend=strata.unit[mine[0]]) != 0)
-            joined = join_neighbours(np.bincount(unit, weights=count[mine]).astype(np.int64), least)
-            group[mine] = number + joined[unit]
-            number += int(joined[-1]) + 1
-    return group, thin
+    first = np.cumsum(np.bincount(kind)) - np.bincount(kind)
+    seen, size = (np.bincount(kind, weights=one) for one in (count, strata.size))
+    settled = strata.determined[order[first]]
+    thin = (~settled & (seen < np.minimum(least, size)))[kind]
+    within = np.zeros(len(kind), dtype=np.int64)  # the group of a cell among those of its kind
+    for one in np.flatnonzero(~settled & (seen >= least)):
+        mine = order[first[one] : first[one + 1] if one + 1 < len(first) else len(order)]
+        unit = np.cumsum(np.diff(strata.unit[mine], prepend=strata.unit[mine[0]]) != 0)
+        held = np.bincount(unit, weights=count[mine]).astype(np.int64)
+        within[mine] = join_neighbours(held, least)[unit]
+    number = np.ones(len(first), dtype=np.int64)
+    np.maximum.at(number, kind, within + 1)
+    return (np.cumsum(number) - number)[kind] + within, thin
 
 
 def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:

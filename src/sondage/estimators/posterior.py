@@ -63,13 +63,14 @@ class Posterior(Estimator):
         if case.tellable or case.measure.tangent or case.measure.wide:
             return Counts().totals(case)
         strata = post_strata(case)
-        if strata.loss is None or strata.spans_signatures:
+        if strata.alike is None or strata.spans_signatures:
             return Counts().totals(case)
+        loss = strata.losses_of(np.ones(len(strata.size), dtype=bool))
         seen = case.sample.distinct()
         state = self._state(case, seen)
-        if not wrong_alike(strata.loss, state.ranks.expects[strata.unit.astype(np.int64)]):
+        if not wrong_alike(loss, state.ranks.expects[strata.unit.astype(np.int64)]):
             return Counts().totals(case)
-        return self._totals(case, seen, state, strata, strata.loss)
+        return self._totals(case, seen, state, strata, loss)
 
     def weights(self, case: Case) -> Floats:
         """Items of a cell over its labels: near what the estimate does, which also leans on the belief."""

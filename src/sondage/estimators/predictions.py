@@ -10,12 +10,18 @@ import numpy as np
 
 from sondage.beliefs import Recalibration, at_least
 from sondage.estimators.base import Case
+from sondage.limits import check_entries
 from sondage.types import Floats
 
 
 def predictions(case: Case) -> Floats:
     """(rounds, U, d) losses that the belief predicted of each unit at the start of each round."""
     rounds, units = len(case.sample.rounds), case.units
+    check_entries(
+        float(rounds) * units.count * case.measure.d,
+        f"what was predicted of {units.count:,} cells in {rounds:,} rounds",
+        "use a design that predicts nothing, such as 'stratified', 'importance' or 'uniform'",
+    )
     loss = unit_losses(case)
     if loss.shape[1] == 1:  # real labels: the belief stays what it was
         return np.broadcast_to(loss[None, :, 0, :], (rounds, units.count, case.measure.d))
@@ -46,13 +52,14 @@ def expected_square(case: Case, predicted: Floats, factor: Floats) -> Floats | N
     seen = case.sample.distinct()
     seen = seen.where(np.isfinite(seen.y))
     labels = len(start.labels)
-    flat = seen.unit * labels + seen.y.astype(np.int64)
-    counts = np.bincount(flat, minlength=start.weights.size).reshape(start.weights.shape)
+    place = seen.unit * labels + seen.y.astype(np.int64)
+    counts = np.bincount(place, minlength=start.weights.size).reshape(start.weights.shape)
     expects = start.weights.argmax(axis=1)
     share = Recalibration.fit(start.weights, counts, expects).apply(start.weights, expects)
     loss = unit_losses(case) - predicted[:, None, :]
-    second = np.einsum("us,usd,use->ude", at_least(share, 1.0 / len(case.pool)), loss, loss)
-    return np.asarray(np.einsum("u,ude->de", factor, second) / len(case.pool) ** 2)
+    weight = (at_least(share, 1.0 / len(case.pool)) * factor[:, None]).reshape(-1, 1)
+    flat = loss.reshape(-1, case.measure.d)
+    return np.asarray((flat * weight).T @ flat / len(case.pool) ** 2)
 
 
 def _weights(state: object) -> Floats:

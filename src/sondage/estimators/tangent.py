@@ -117,7 +117,8 @@ class Tangent(Measure):
 
     def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
         """Over the classes; for labels of several numbers, over each number by itself."""
-        if rows.labels.kind != "vector":
+        one_each = bool((np.count_nonzero(alpha, axis=1) <= 1).all())
+        if rows.labels.kind == "real" or (rows.labels.finite and not one_each):
             return super().extremes(rows, alpha)
         low, high = _ends(self.measure, rows, self.slope_there, self.which)
         weight = rows.weight[:, None]
@@ -132,7 +133,7 @@ class Tangent(Measure):
 
 def _ends(measure: Measure, rows: Rows, slope: Any, which: slice) -> tuple[Floats, Floats]:
     """(n, m) least and greatest influence over labels of several numbers; endless where nobody can tell."""
-    if isinstance(measure, VectorMeasure):
+    if rows.labels.finite or isinstance(measure, VectorMeasure):
         return measure.ends(rows, slope, which)
     low, high = np.full((2, len(rows), measure.m), np.inf)
     np.negative(low, out=low)
@@ -152,11 +153,13 @@ def _times(ends: Floats, factor: Floats) -> Floats:
 
 def tangent_cases(case: Case, estimator: Estimator | None) -> Iterator[Case]:
     """The case with its measure replaced by tangents, for all coordinates or blocks of them."""
-    measure = case.measure
-    R = weighted_averages(case, estimator)
-    with np.errstate(all="ignore"):
-        value = np.asarray(measure.g(R), dtype=np.float64)
-        slope = measure.slope(R)
+    measure, slope = case.measure, None
+    R, value = np.ones(1), np.full(measure.m, np.nan)
+    if case.sample.answered.any():
+        R = weighted_averages(case, estimator)
+        with np.errstate(all="ignore"):
+            value = np.asarray(measure.g(R), dtype=np.float64)
+            slope = measure.slope(R)
     step = measure.m if measure.m <= _AT_ONCE else _BLOCK
     for start in range(0, measure.m, step):
         which = slice(start, min(start + step, measure.m))

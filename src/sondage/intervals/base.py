@@ -61,8 +61,17 @@ class Interval(Named, family="sondage.intervals"):
 
     needs: ClassVar[frozenset[str]] = frozenset()
     guarantee: ClassVar[Guarantee] = "fixed-n"
-    together: ClassVar[bool] = False
-    """Whether its promise is of all coordinates at once; otherwise each is estimated for itself."""
+    joint: ClassVar[bool] = False
+    """Whether it holds for all coordinates together; otherwise each measure is estimated for itself."""
+
+    def among(self, m: int) -> Interval:
+        """The interval for some of m coordinates, which are too many to be looked at together."""
+        if not self.joint:
+            return self
+        raise NotSupported(
+            f"interval {self.alias!r} needs the covariances of all {m:,} coordinates at once, which are too "
+            "many: use interval='bonferroni', which holds for all of them too, or name fewer coordinates"
+        )
 
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
         """Why this interval cannot be given for these totals (of this measure), and what can; else None."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.special import fdtrc
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Totals
 from sondage.estimators.linear import Linear
+from sondage.intervals.base import Interval
 from sondage.intervals.beta import Beta
 from sondage.intervals.bootstrap import normal
 from sondage.intervals.region import FLAT, joint_radius, rank_of, spectrum
@@ -24,11 +25,18 @@ class Bonferroni(Beta):
     """The beta interval at a level that leaves each of m coordinates an m-th of the chance to miss."""
 
     alias: ClassVar[str] = "bonferroni"
-    together: ClassVar[bool] = True
+    joint: ClassVar[bool] = True
+    coordinates: int | None = None
+    """How many there are, where they are estimated some at a time; None: those at hand that are not known."""
+
+    def among(self, m: int) -> Interval:
+        """Each has an m-th of the chance."""
+        return replace(self, coordinates=m)
 
     def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
         """The t quantile of the divided tail."""
-        return student(totals, (1 - level) / sides / max(int(uncertain(linear).sum()), 1))
+        number = int(uncertain(linear).sum()) if self.coordinates is None else self.coordinates
+        return student(totals, (1 - level) / sides / max(number, 1))
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class Scheffe(Beta):
     """
 
     alias: ClassVar[str] = "scheffe"
-    together: ClassVar[bool] = True
+    joint: ClassVar[bool] = True
 
     def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
         """The radius of the region."""
@@ -63,7 +71,7 @@ class Simultaneous(Beta):
     """
 
     alias: ClassVar[str] = "simultaneous"
-    together: ClassVar[bool] = True
+    joint: ClassVar[bool] = True
     replicates: int = 2000
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -16,11 +16,13 @@ from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import compressed, crossed
 from sondage.registry import Named
-from sondage.types import Array, Floats, Ints
+from sondage.types import Array, Bools, Floats, Ints
 
 ALL = slice(None)
 _STEP = 1e-30
 _FEW_WEIGHTS = 4
+_CELLS = 1 << 22
+"""Entries of an array of losses that is only looked through."""
 
 
 LabelKind = Literal["classes", "real", "vector", "any"]
@@ -146,6 +148,50 @@ class Measure(Named, family="sondage.measures"):
         """(m, d) derivative of ``g`` by the complex step (Squire and Trapp 1998): exact to rounding."""
         return complex_step(self.g, R)
 
+    def blocks(self, most: int) -> Sequence[Measure]:
+        """Measures of some of the coordinates each, all in order, that an estimate can be made of one by one.
+
+        Each has at most ``most`` losses, where that is possible. The measure itself, unless an item counts
+        for few of its coordinates: then all at once would be mostly zeros.
+        """
+        return (self,)
+
+    @property
+    def layout(self) -> Measure:
+        """The measure whose signature it has: itself, or what it is a block of."""
+        return self
+
+    def touches(self, rows: Rows) -> Bools:
+        """(n,) whether a row counts for any of the coordinates; others of ``layout`` it may count for."""
+        return np.ones(len(rows), dtype=bool)
+
+    @property
+    def folded(self) -> Measure:
+        """For sums over coordinates: those that no item moves together, laid over each other.
+
+        Slopes are those of the measure itself; ``fold`` says which of the coordinates that lie over each
+        other an item moves.
+        """
+        return self
+
+    def fold(self, rows: Rows) -> Ints | None:
+        """(n,) which of the layers of ``folded`` each row moves; None if there is but one."""
+        return None
+
+    def narrowed(self, rows: Rows) -> Measure:
+        """The same measure for the case that these rows are all there is, with fewer losses if it can."""
+        return self
+
+    def settled(self, rows: Rows) -> Bools:
+        """(n,) whether every class brings a row the same losses."""
+        labels = np.arange(rows.labels.size, dtype=np.float64)
+        out = np.empty(len(rows), dtype=bool)
+        step = max(_CELLS // (len(labels) * self.d), 1)
+        for start in range(0, len(rows), step):
+            piece = np.arange(start, min(start + step, len(rows)))
+            out[piece] = (np.ptp(self.loss(rows.take(piece), labels), axis=1) == 0).all(axis=1)
+        return out
+
     def systems(self, pool: Pool) -> tuple[str, ...]:
         """The systems that the loss looks at, in order."""
         named = (pool.system_name(name) for part, name in self.inputs(pool) if part != "group")
@@ -248,6 +294,18 @@ class Measure(Named, family="sondage.measures"):
     def influence(self, rows: Rows, y: Floats, slope: Any, which: slice = ALL) -> Floats:
         """(n, S, m) influence ``J @ l`` of n rows under their labels, on the coordinates ``which``."""
         return np.asarray(self.loss(rows, y) @ slope[which].T)
+
+    def ends(self, rows: Rows, slope: Any, which: slice = ALL) -> tuple[Floats, Floats]:
+        """(n, m) least and greatest influence of each row over all classes."""
+        labels = np.arange(rows.labels.size, dtype=np.float64)
+        number = len(range(self.m)[which])
+        low, high = np.empty((2, len(rows), number))
+        step = max(_CELLS // max(len(labels) * number, 1), 1)
+        for start in range(0, len(rows), step):
+            piece = np.arange(start, min(start + step, len(rows)))
+            influence = self.influence(rows.take(piece), labels, slope, which)
+            low[piece], high[piece] = influence.min(axis=1), influence.max(axis=1)
+        return low, high
 
     def moments(
         self, rows: Rows, y: Floats, weights: Floats, slope: Any, which: slice = ALL
@@ -373,9 +431,10 @@ def with_weights(codes: Array, pool: Pool) -> Array | None:
 
 
 def complex_step(g: Callable[[Array], Array], R: Floats) -> Floats:
-    """(m, d) derivative of an analytic map at ``R``."""
+    """(..., m, d) derivative of an analytic map at ``R``, (..., d)."""
     with np.errstate(all="ignore"):
-        return np.asarray(g(R + 1j * _STEP * np.eye(len(R))).imag.T / _STEP, dtype=np.float64)
+        moved = g(R[..., None, :] + 1j * _STEP * np.eye(R.shape[-1]))
+        return np.asarray(np.swapaxes(moved.imag, -1, -2) / _STEP, dtype=np.float64)
 
 
 def weighted_moments(influence: Floats, weights: Floats) -> tuple[Floats, Floats]:

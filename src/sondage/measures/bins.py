@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.base import ALL, Input
+from sondage.measures.base import ALL, Input, Measure
 from sondage.measures.one_class import OneClass
 from sondage.measures.thresholds import Scores, Thresholds, checked
 from sondage.pool.pool import Pool
@@ -183,6 +183,12 @@ class BinnedNumber(Binned):
     @abstractmethod
     def tables(self, positive: Floats, other: Floats) -> Floats:
         """(2, bins) derivative by the weight of others and by the weight of positives in every bin."""
+
+    def narrowed(self, rows: Rows) -> Measure:
+        """With the distinct scores of these rows as thresholds, where all distinct scores are meant."""
+        if self.thresholds is not None or self.scores is None:
+            return self
+        return replace(self, scores=Scores(self.scores.pool, rows))
 
     def g(self, R: Array) -> Array:
         """The value from the bins."""

@@ -77,6 +77,12 @@ class Stack(Measure):
             return None
         return super().signature(pool)
 
+    def narrowed(self, rows: Rows) -> Measure:
+        """Each for itself."""
+        each = tuple(one.narrowed(rows) for one in self.measures)
+        same = all(one is other for one, other in zip(each, self.measures, strict=True))
+        return self if same else Stack(each)
+
     def loss(self, rows: Rows, y: Floats) -> Floats:
         """The losses of all, side by side."""
         return np.concatenate([one.loss(rows, y) for one in self.measures], axis=-1)

@@ -16,6 +16,7 @@ from sondage.pool.rows import Rows
 from sondage.types import Array, Floats, Ints
 
 _TABLE = 1 << 25
+_ENTRIES = 100_000
 
 
 class EntrySlope(NamedTuple):
@@ -67,6 +68,12 @@ class ConfusionMatrix(Measure):
     def bind(self, pool: Pool) -> ConfusionMatrix:
         """Learn the classes, and check that the entries are of them."""
         super().bind(pool)
+        size = pool.labels.size
+        if self.entries is None and size**2 > _ENTRIES:
+            raise InvalidInput(
+                f"the confusion matrix of {size:,} classes has {size**2:,} entries, and {_ENTRIES:,} are the "
+                "most: name those that are wanted, entries=[(true, predicted), ...]"
+            )
         for true, predicted in self.entries or ():
             pool.labels.code(true), pool.labels.code(predicted)
         return replace(self, classes=pool.labels.values or ())
@@ -240,6 +247,16 @@ class ConfusionMatrix(Measure):
         mean = (inside - value * below) * scale * weight
         square = (inside * (1.0 - 2.0 * value) + np.square(value) * below) * np.square(scale * weight)
         return mean, np.maximum(square, 0.0)
+
+    def ends(self, rows: Rows, slope: Any, which: slice = ALL) -> tuple[Floats, Floats]:
+        """The label is that of the entry, or another."""
+        decision = rows.prediction(self.system).astype(np.int64)[:, None] == self.cells[1][which]
+        value, scale = slope.value[which], slope.scale[which]
+        either = []
+        for label in (True, False)[: min(len(self.classes), 2)]:
+            below = {"true": label, "pred": decision}.get(str(self.normalize), True)
+            either.append(((decision & label) * scale - below * (value * scale)) * rows.weight[:, None])
+        return np.minimum(either[0], either[-1]), np.maximum(either[0], either[-1])
 
     def _mass(self, codes: Ints, weights: Floats) -> Floats:
         """(n, C) chance of each class."""

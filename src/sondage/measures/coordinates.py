@@ -45,9 +45,15 @@ def separately(measure: Measure, pool: Pool) -> list[tuple[Measure, Ints]]:
         return [(one.bind(pool), np.array([place])) for place, one in enumerate(classes)]
     if isinstance(measure, PerGroup | Where):
         inside = separately(measure.measure, pool)
-        if len({one.systems(pool) for one, _ in inside}) == 1:  # an event is of the predictions of a system
+        # An event is of the predictions of one system: measures of several stay together.
+        if len(inside) > 1 and len({one.systems(pool) for one, _ in inside}) == 1:
             step = np.arange(0, measure.m, measure.measure.m)[:, None]
-            return [(replace(measure, measure=one), (step + places).ravel()) for one, places in inside]
+            made = [
+                PerGroup(one, measure.by) if isinstance(measure, PerGroup) else replace(measure, measure=one)
+                for one, _ in inside
+            ]
+            places = [(step + mine).ravel() for _, mine in inside]
+            return [(one.bind(pool), mine) for one, mine in zip(made, places, strict=True)]
     return [(measure, np.arange(measure.m))]
 
 

@@ -86,6 +86,16 @@ class EachClass(OfClasses):
         )
         return mean * weight, square * np.square(weight)
 
+    def ends(self, rows: Rows, slope: Any, which: slice = ALL) -> tuple[Floats, Floats]:
+        """The label is the class, or another."""
+        decided = self.places[rows.prediction(self.decided_by).astype(np.int64)][:, None]
+        decision = decided == np.arange(self.classes)[which]
+        both, alone, chosen = (one[which] for one in slope)
+        is_label = np.where(decision, both, alone)
+        other = np.where(decision, chosen, 0.0) if self.size > 1 else is_label
+        weight = rows.weight[:, None]
+        return np.minimum(is_label, other) * weight, np.maximum(is_label, other) * weight
+
     def square_sum(
         self, rows: Rows, y: Floats, weights: Floats, slope: Any, factor: Floats, which: slice = ALL
     ) -> Floats:

@@ -185,7 +185,7 @@ class Compared(OverGroups):
         m = self.measure.m
         return values[..., None, :m], self.table(values[..., m:])
 
-    def ends(self, values: Array) -> tuple[Ints, Ints]:
+    def far_levels(self, values: Array) -> tuple[Ints, Ints]:
         """(..., coordinates) the levels with the greatest and with the least value.
 
         They are the same only if all others are left out; then there is nothing to compare.
@@ -202,7 +202,7 @@ class Compared(OverGroups):
         values = np.asarray(self.inner.g(R))
         if self.to_overall:
             return tuple(self.levels[level] for level in self.furthest(values))
-        pairs = zip(*self.ends(values), strict=True)
+        pairs = zip(*self.far_levels(values), strict=True)
         return tuple(f"{self.levels[high]}, {self.levels[low]}" for high, low in pairs)
 
 
@@ -244,7 +244,7 @@ class Gap(Compared):
     def outer(self, values: Array) -> Array:
         """The difference of the levels attained."""
         if not self.to_overall:
-            table, (high, low) = self.table(values), self.ends(values)
+            table, (high, low) = self.table(values), self.far_levels(values)
             return np.where(high == low, np.nan, taken(table, high) - taken(table, low))
         overall, table = self.overall_and_table(values)
         away = taken(table - overall, self.furthest(values))
@@ -255,7 +255,7 @@ class Gap(Compared):
         m = self.measure.m
         out = np.zeros((m, len(values)))
         if not self.to_overall:
-            high, low = self.ends(values)
+            high, low = self.far_levels(values)
             out[self.place(low)] = -1.0
             out[self.place(high)] = 1.0
             return out

@@ -17,7 +17,7 @@ import numpy as np
 from sondage.measures.base import ALL, Input, Measure
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.types import Array, Floats, Ints
+from sondage.types import Array, Bools, Floats, Ints
 
 FEW = 31
 """Losses that are still written out: those of ten classes."""
@@ -128,6 +128,10 @@ class Margins(Measure):
         parts.actual[...] = one_hot[self.places[label]]
         parts.predicted[...] = one_hot[self.places[predicted]]
         return out * rows.weight[:, None, None]
+
+    def settled(self, rows: Rows) -> Bools:
+        """None: every label counts, as one of the classes or as none of them."""
+        return np.full(len(rows), self.size < 2)
 
     def total(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
         """Counts."""

@@ -95,7 +95,7 @@ class GroupRatio(Compared):
     def lesser_and_greater(self, values: Array) -> tuple[Array, Array]:
         """(..., coordinates) the lesser and the greater of the two values compared."""
         if not self.to_overall:
-            table, (high, low) = self.table(values), self.ends(values)
+            table, (high, low) = self.table(values), self.far_levels(values)
             return taken(table, low), taken(table, high)
         overall, table = self.overall_and_table(values)
         level, whole = taken(table, self.furthest(values)), overall[..., 0, :]
@@ -107,7 +107,7 @@ class GroupRatio(Compared):
         value = divide(*self.lesser_and_greater(values))
         if self.to_overall:
             return value
-        high, low = self.ends(values)
+        high, low = self.far_levels(values)
         return np.where(high == low, np.nan, value)
 
     def outer_jac(self, values: Floats) -> Floats:
@@ -117,7 +117,7 @@ class GroupRatio(Compared):
         lesser, greater = self.lesser_and_greater(values)
         up, down = divide(np.ones(m), greater), -divide(lesser, greater**2)
         if not self.to_overall:
-            high, low = self.ends(values)
+            high, low = self.far_levels(values)
             out[self.place(high)] = down
             out[self.place(low)] = up
             return out

@@ -9,6 +9,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
 from sondage.types import Floats, Ints
 
 Thresholds = int | tuple[float, ...] | None
@@ -21,16 +22,17 @@ class Scores:
     """Thresholds of the systems of one pool: each system's scores are sorted once.
 
     Shared by all copies of a bound measure, because measures are copied freely (for another system, say).
+    ``rows`` are those that count: all, unless told.
     """
 
-    def __init__(self, pool: Pool) -> None:
-        self.pool = pool
+    def __init__(self, pool: Pool, rows: Rows | None = None) -> None:
+        self.pool, self.rows = pool, pool.rows(slice(None)) if rows is None else rows
         self._cuts: dict[Any, Floats] = {}
         self._distinct: dict[Any, Floats] = {}
 
     def cuts(self, measure: Any, wanted: Thresholds) -> Floats:
         """(L,) the thresholds of a measure of one system and class, in increasing order."""
-        rows = self.pool.rows(slice(None))
+        rows = self.rows
         name, part = self.pool.system_name(measure.system), measure.part(rows)
         key = (name, part, measure.pos_label)
         if (key, wanted) not in self._cuts:

@@ -15,6 +15,7 @@ from sondage.pool.labels import shown
 from sondage.pool.roles import SYSTEM_PARTS, Roles, read_systems
 from sondage.pool.rows import PARTS, System
 from sondage.pool.sources import NO_COLUMNS, columns_of, flattened, names_of, sorted_ids
+from sondage.pool.text import is_text
 from sondage.types import Array, Ints
 
 if TYPE_CHECKING:
@@ -120,8 +121,8 @@ def _check_same(pool: Pool, theirs: Array, where: str) -> None:
     """Refuse ids, in order and each once, that are not those of the pool."""
     if np.array_equal(theirs, pool.ids):
         return
-    if (theirs.dtype.kind == "U") != (pool.ids.dtype.kind == "U"):
-        kinds = ("text", "numbers") if pool.ids.dtype.kind == "U" else ("numbers", "text")
+    if is_text(theirs) != is_text(pool.ids):
+        kinds = ("text", "numbers") if is_text(pool.ids) else ("numbers", "text")
         raise InvalidInput(f"{where}: the pool's ids are {kinds[0]}, these are {kinds[1]}")
     for fault, ids in (
         ("lacks {} of the pool's ids, {}: every item needs what the system says of it", (pool.ids, theirs)),

@@ -15,6 +15,7 @@ from sondage.pool.calibrate import METHODS, Calibration
 from sondage.pool.labels import LabelSpace, shown
 from sondage.pool.rows import System
 from sondage.pool.sources import columns_of, names_of
+from sondage.pool.text import is_text
 from sondage.types import Array
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _from_frame(known: Any, names: Any, id: str | None, ids: Array) -> tuple[Arr
 
 
 def _warn_of_overlap(theirs: Array, ids: Array) -> None:
-    if (theirs.dtype.kind == "U") != (ids.dtype.kind == "U"):
+    if is_text(theirs) != is_text(ids):
         return
     both = theirs[np.isin(theirs, ids)]
     if len(both):

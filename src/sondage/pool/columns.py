@@ -19,6 +19,7 @@ from sondage.errors import InvalidInput, MissingExtra
 from sondage.pool.index import index_of, kept_index, shared_index
 from sondage.pool.labels import shown
 from sondage.pool.plain import is_gap, plain
+from sondage.pool.text import as_text, lengths_of, one_by_one
 from sondage.types import Array, Bools, Ints
 
 _BATCH, _BUFFER = 1 << 16, 1 << 20
@@ -136,7 +137,7 @@ class Columns:
         # nan and NaT spread to the least value: no mask is made for a good column.
         if values.dtype.kind in "fmM" and len(values) and np.isnan(values.min()):
             self._refuse(name, np.isnan(values), "is missing", sourced=True)
-        return _trimmed(values) if values.dtype.kind in "UT" else values
+        return as_text(values) if values.dtype.kind in "UT" else values
 
     def numbers(self, name: str) -> Array:
         """The column as finite floats (of the width it came in)."""
@@ -173,9 +174,11 @@ class Columns:
 
 
 def _values(column: nw.Series[Any]) -> Array:
-    """A column as numpy; categories are what they are categories of."""
+    """A column as numpy: of categories what they are of, of very uneven text entry by entry."""
     if column.dtype in (nw.Int128, nw.UInt128):  # numpy has none
         column = column.cast(nw.Int64)
+    if column.dtype == nw.String and one_by_one(column.str.len_chars().to_numpy()):
+        return np.array(column.to_list(), dtype=object)
     if column.dtype not in (nw.Categorical, nw.Enum):
         return column.to_numpy()
     native = column.to_native()
@@ -201,6 +204,8 @@ def _as_array(name: str, values: Any) -> Array:
         raise InvalidInput(
             f"column {name!r} has {masked:,} masked values: fill them, or leave these rows out"
         )
+    if isinstance(values, (list, tuple)) and values and all(isinstance(value, str) for value in values):
+        return np.array(values, dtype=object if one_by_one(lengths_of(values)) else np.str_)
     try:
         array = np.asarray(values)
     except ValueError:  # lists of different lengths
@@ -216,7 +221,7 @@ def _as_array(name: str, values: Any) -> Array:
 def _of_one_type(name: str, values: Array) -> Array:
     """An object array as text or as numbers; refused where it is neither throughout."""
     if all(isinstance(value, str) for value in values):
-        return values.astype(np.str_)
+        return as_text(values)
     if all(isinstance(value, (Real, Decimal, np.bool_)) for value in values):
         numbers = np.array(values.tolist())
         # Decimals (and whole numbers beyond 64 bits) are objects to numpy.
@@ -230,12 +235,6 @@ def _of_one_type(name: str, values: Array) -> Array:
         f"column {name!r} holds values of type {kinds[0]} ({values[0]!r}): turn them into numbers or text, "
         "for instance with str()"
     )
-
-
-def _trimmed(text: Array) -> Array:
-    """Text in an array as wide as its longest entry, so that equal text is equal bytes."""
-    width = int(np.strings.str_len(text).max(initial=1))
-    return text.astype(f"U{width}", copy=False)
 
 
 class ParquetColumns(Mapping[str, Any]):

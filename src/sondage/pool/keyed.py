@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sondage.pool.text import in_pieces
 from sondage.types import Array, Ints, Words
 
 _MULTIPLY_1, _MULTIPLY_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -43,14 +44,13 @@ def keyed_hash(seed: int, ids: Array) -> Words:
     """
     low, high = np.uint64(seed & (2**64 - 1)), np.uint64((seed >> 64) & (2**64 - 1))
     out = np.empty(len(ids), dtype=np.uint64)
-    for start in range(0, len(ids), _BLOCK):
-        part = ids[start : start + _BLOCK]
+    for place, part in in_pieces(ids, _BLOCK):
         with np.errstate(over="ignore"):
             state = np.full(len(part), low, dtype=np.uint64)
             for word in _words(part):
                 # Text is padded with zero words: skipping them makes the hash independent of width.
                 state = np.where(word != 0, _mix(state ^ _mix(word + high)), state)
-            out[start : start + _BLOCK] = _mix(state + high)
+            out[place] = _mix(state + high)
     return out
 
 

@@ -23,6 +23,7 @@ from sondage.pool.plain import is_gap, plain
 from sondage.pool.roles import Roles, read_group, read_positive, read_systems
 from sondage.pool.rows import PARTS, Group, Rows, System, crossed_group
 from sondage.pool.sources import sorted_ids
+from sondage.pool.text import lengths_of
 from sondage.types import Array, Id, Ints
 
 CHUNK = 1 << 16
@@ -220,13 +221,14 @@ class Pool:
         """What may be seen of some items."""
         return Rows(self, index)
 
-    def chunks(self) -> Iterator[tuple[slice, Rows]]:
-        """The whole pool, piece by piece; smaller pieces where there are many classes to think of."""
+    def chunks(self, of: Rows | None = None) -> Iterator[tuple[slice, Rows]]:
+        """The whole pool (or some rows), piece by piece; smaller pieces where there are many classes."""
         wide = self.labels.size if self.labels.finite else len(self.labels.components)
         step = max(CHUNK * _FEW_CLASSES // max(wide, _FEW_CLASSES), 1)
-        for start in range(0, len(self), step):
-            piece = slice(start, min(start + step, len(self)))
-            yield piece, Rows(self, piece)
+        size = len(self) if of is None else len(of)
+        for start in range(0, size, step):
+            piece = slice(start, min(start + step, size))
+            yield piece, Rows(self, piece) if of is None else of.take(np.arange(piece.start, piece.stop))
 
     def row_of(self, id: Id) -> int:
         """The row of an id."""
@@ -253,7 +255,7 @@ class Pool:
 
     def id_of(self, row: int) -> Id:
         """The id of a row, as a plain int or str."""
-        id: Id = self.ids[row].item()
+        id: Id = plain(self.ids[row])
         return id
 
     def ids_of(self, rows: Ints) -> list[Id]:
@@ -276,9 +278,15 @@ class Pool:
         digest = hashlib.blake2b(digest_size=16)
 
         def feed(name: str, array: Array | None) -> None:
-            if array is not None:
-                digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+            if array is None:
+                return
+            digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+            if array.dtype.kind != "O":
                 digest.update(np.ascontiguousarray(array).data.cast("B"))
+                return
+            digest.update(lengths_of(array).tobytes())
+            for text in array:
+                digest.update(text.encode("utf-8", "surrogatepass"))
 
         digest.update(repr(self.labels).encode())
         feed("id", self.ids)
@@ -299,6 +307,8 @@ class Pool:
 
 
 def _same_kind(id: Id, ids: Array) -> bool:
+    if ids.dtype.kind == "O":
+        return isinstance(id, str)
     if ids.dtype.kind == "U":
         # A text longer than the column's width would be cut, and then found.
         return isinstance(id, str) and len(id) <= ids.dtype.itemsize // 4

@@ -18,6 +18,7 @@ from sondage.pool.multilabel import read_vector_systems
 from sondage.pool.plain import is_gap, plain
 from sondage.pool.rows import PARTS, Group, System
 from sondage.pool.sources import NO_COLUMNS
+from sondage.pool.text import is_text
 from sondage.types import Array, is_number
 
 SYSTEM_PARTS = (*PARTS, *NO_COLUMNS)
@@ -287,7 +288,7 @@ def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpa
     seen = [arrays["prediction"] for arrays in raw.values() if arrays["prediction"] is not None]
     if not seen:
         return LabelSpace((0, 1))
-    kinds = {array.dtype.kind for array in seen}
+    kinds = {"U" if is_text(array) else array.dtype.kind for array in seen}
     if "U" in kinds and len(kinds) > 1:
         raise InvalidInput(
             "prediction= is text for some systems and numbers for others: use one kind, or pass labels=[...]"

@@ -78,12 +78,22 @@ class Rows:
         self._index = index
 
     def __len__(self) -> int:
-        return len(self._pool.ids[self._index])
+        if isinstance(self._index, slice):
+            return len(range(*self._index.indices(len(self._pool))))
+        return int(np.count_nonzero(self._index) if self._index.dtype == bool else len(self._index))
 
     @property
     def index(self) -> Array | slice:
         """Which rows of the pool these are."""
         return self._index
+
+    def take(self, places: Array) -> Rows:
+        """Some of the rows, by their places."""
+        if isinstance(self._index, slice):
+            start, _, step = self._index.indices(len(self._pool))
+            return Rows(self._pool, start + step * places)
+        index = np.flatnonzero(self._index) if self._index.dtype == bool else self._index
+        return Rows(self._pool, index[places])
 
     @property
     def labels(self) -> LabelSpace:

@@ -11,6 +11,8 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.pool.columns import Columns, ParquetColumns
+from sondage.pool.plain import plain
+from sondage.pool.text import is_text
 from sondage.types import Array, Ints
 
 NO_COLUMNS = ("threshold", "calibrate", "calibration")
@@ -107,7 +109,7 @@ def _sorted_column(columns: Columns, name: str) -> tuple[Array, Ints | None]:
         raise InvalidInput(f"column {name!r} has ids of 2**63 and above: turn them into text")
     if ids.dtype.kind in "iub":
         ids = ids.astype(np.int64, copy=False)
-    elif ids.dtype.kind != "U":
+    elif not is_text(ids):
         raise InvalidInput(f"column {name!r} cannot hold ids: use whole numbers or text")
     order = None
     if not bool((ids[:-1] < ids[1:]).all()):
@@ -117,7 +119,7 @@ def _sorted_column(columns: Columns, name: str) -> tuple[Array, Ints | None]:
         if len(twice):
             value, first, second = ids[twice[0]], order[twice[0]], order[twice[0] + 1]
             raise InvalidInput(
-                f"column {name!r} has the id {value.item()!r} in rows {first} and {second}: ids must "
+                f"column {name!r} has the id {plain(value)!r} in rows {first} and {second}: ids must "
                 f"be different ({len(twice)} repeats in all)"
             )
     return ids, order

@@ -315,6 +315,18 @@ def compressed(codes: Array) -> Array:
     return inverse.astype(np.min_scalar_type(max(len(values) - 1, 0)))
 
 
+def first_and_size(codes: Array) -> tuple[Ints, Ints]:
+    """(K,) the first item of each of the codes 0, 1, 2, ..., all of which occur, and how many it has.
+
+    >>> [one.tolist() for one in first_and_size(np.array([1, 0, 1]))]
+    [[1, 0], [1, 2]]
+    """
+    size = np.bincount(codes)
+    first = np.empty(len(size), dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of several, the last one written stays
+    return first, size
+
+
 def cost_band(values: Array | None) -> Array | None:
     """Levels of a positive column: its own values if few, otherwise one per doubling."""
     if values is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,15 +14,21 @@ from sondage.estimators.linear import Linear, for_population, linearise, quadrat
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.estimators.tangent import GREATEST, LEAST, tangent_cases
 from sondage.intervals.base import Alternative, Guarantee, Interval
+from sondage.limits import MOST_LOSSES
 from sondage.measures.base import Measure
 from sondage.measures.coordinates import separately
 from sondage.streams import stream
 from sondage.study.estimate import ConfidenceInterval, Estimate, joined
-from sondage.types import Floats, is_number
+from sondage.types import Bools, Floats, is_number
 
 _MANY_REFUSED = 0.02
 _FEW_EFFECTIVE = 10
 _ONE_DRAW = 0.5
+_NOTHING_SEEN = (
+    "is 0/0 with the labels so far: nothing that it divides by has been seen, or all of it is the same"
+)
+_BLOCK, TOGETHER = 256, 2048
+"""Losses estimated at a time: usually, and where their covariances are wanted all together."""
 _BUILDS_ON_ROUNDS = ("wor", "poisson", "fixed", "online", "systematic", "pivotal")
 
 
@@ -63,7 +70,7 @@ def assess(case: Case, question: Question, seed: int) -> Estimate:
     case, notes = _usable(case, question)
     if question.exclude:
         case = _without_refused(case)
-    if question.interval is not None and question.interval.together:
+    if question.interval is not None and question.interval.joint:
         return _assess_one(case, question, seed, notes)
     parts = separately(case.measure, case.pool)
     pieces = [_assess_one(replace(case, measure=one), question, seed, notes) for one, _ in parts]
@@ -72,11 +79,58 @@ def assess(case: Case, question: Question, seed: int) -> Estimate:
 
 
 def _assess_one(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -> Estimate:
-    """The estimate of one measure; of one with very many losses, on its tangent."""
-    if not case.measure.wide or not case.sample.answered.any():
-        return _assess(case, question, seed, notes)
-    pieces = [_assess(one, question, seed, notes) for one in tangent_cases(case, question.estimator)]
-    return joined(pieces)
+    """The estimate of one measure, in blocks of coordinates where these are very many."""
+    joint = question.interval is not None and question.interval.joint
+    pieces: list[Estimate] = []
+    for one in in_blocks(case, question.estimator, TOGETHER if joint else _BLOCK):
+        if joint and one.measure.m < case.measure.m and question.interval is not None:
+            question = replace(question, interval=question.interval.among(case.measure.m))
+        pieces.append(_assess(one, question, seed, notes))
+    estimate = joined(pieces)
+    if len(pieces) > 1 and all(one.why is None or one.why.endswith(_NOTHING_SEEN) for one in pieces):
+        estimate = replace(estimate, why=_zero_over_zero(estimate.names, ~np.asarray(estimate.defined)))
+    return estimate
+
+
+def in_blocks(case: Case, estimator: Estimator | None, most: int = _BLOCK) -> Iterator[Case]:
+    """The case for some coordinates at a time, where covariances of all at once would be too large.
+
+    Measures with very many losses are replaced by their tangent, others cut into ``Measure.blocks`` of at
+    most so many losses.
+    """
+    if case.measure.wide:
+        yield from tangent_cases(case, estimator)
+        return
+    blocks = case.measure.blocks(most)
+    if len(blocks) == 1:
+        check_losses(case.measure)
+        yield case
+        return
+    for block in blocks:
+        check_losses(block)
+        yield replace(case, measure=block, memo={}, shared=case.memo)
+
+
+def check_losses(measure: Measure) -> None:
+    """Refuse a measure that has to be estimated all at once, and has too many losses for that."""
+    if not measure.wide and measure.d > MOST_LOSSES:
+        raise NotSupported(
+            f"measure {measure.names[0]!r} rests on {measure.d:,} losses at once, and covariances of more "
+            f"than {MOST_LOSSES:,} are too large to be held: ask for every group by itself, with "
+            "estimate(measure, by=...), or leave groups out of the grouping column"
+        )
+
+
+def together(case: Case) -> Case:
+    """The case for all coordinates at once, whose covariances are wanted."""
+    blocks = in_blocks(case, None, TOGETHER)
+    whole = next(blocks)
+    if whole.measure.m < case.measure.m:
+        raise NotSupported(
+            f"a joint region of {case.measure.m:,} coordinates is too large to be held: name fewer of them, "
+            "or use estimate(), with interval='bonferroni' for intervals that hold together"
+        )
+    return whole
 
 
 def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -> Estimate:
@@ -100,11 +154,7 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
         numbers = stream(seed, "interval")
         low, high = interval(totals, case.measure, question.level, numbers, question.alternative)
         if undefined.any() and why is None:
-            names = ", ".join(np.array(case.measure.names)[undefined])
-            why = (
-                f"{names} is 0/0 with the labels so far: nothing that it divides by has been seen, or all of "
-                "it is the same"
-            )
+            why = _zero_over_zero(case.measure.names, undefined)
     bounds = _refusal_bounds(case, question, pool_totals, linear)
     warnings = _warnings(case, question, totals, linear, bounds)
     if totals.given and not totals.exact and not undefined.all():
@@ -147,9 +197,7 @@ def _half_range(measure: Measure) -> Floats:
 
 def effective_labels(case: Case) -> float:
     """Equally weighted draws that would carry the same weight for a case's measure."""
-    if case.measure.wide and case.sample.answered.any():
-        case = next(tangent_cases(case, None))
-    return estimate_totals(case).n_eff
+    return estimate_totals(next(in_blocks(case, None))).n_eff
 
 
 def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
@@ -300,17 +348,34 @@ def _refusal_bounds(
         ]
         return ConfidenceInterval(*(_plain(np.clip(end, *case.measure.range)) for end in open_ended))
     labels = np.arange(case.pool.labels.size, dtype=np.float64)
-    influence = case.measure.loss(case.pool.rows(sample.row[refused]), labels) @ linear.J.T
+    rows = case.pool.rows(sample.row[refused])
+    influence = case.measure.loss(rows, labels) @ linear.J.T
+    # Coordinates that no item moves together find their worst labels together.
+    own, fold, item = case.measure.folded.m, case.measure.fold(rows), np.arange(len(rows))
+    layer = np.zeros(len(rows), dtype=np.int64) if fold is None else fold
     ends = []
     for best in (influence.argmin(axis=1), influence.argmax(axis=1)):
         values = np.full(case.measure.m, np.nan)
-        for j in range(case.measure.m):
+        for j in range(own):
             y = sample.y.copy()
-            y[refused] = best[:, j]
+            y[refused] = best[item, np.minimum(layer * own + j, case.measure.m - 1)]
             told = replace(case, sample=_with(sample, y, _all_told(sample)))
-            values[j] = linearise(estimate_totals(told, question.estimator), case.measure).value[j]
+            value = linearise(estimate_totals(told, question.estimator), case.measure).value
+            values[j::own] = value[j::own]
         ends.append(values)
     return ConfidenceInterval(_plain(ends[0]), _plain(ends[1]))
+
+
+def _zero_over_zero(names: Sequence[str], undefined: Bools) -> str | None:
+    """Why coordinates are undefined of which there are estimates."""
+    these = [name for name, none in zip(names, undefined.tolist(), strict=True) if none]
+    return f"{_some(these)} {_NOTHING_SEEN}" if these else None
+
+
+def _some(names: list[str], most: int = 20) -> str:
+    """Names, or the first of very many."""
+    more = f", ... ({len(names):,} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _all_told(sample: Sample) -> Any:

@@ -32,7 +32,7 @@ from sondage.pool.pool import Pool
 from sondage.registry import from_config, what_it_is
 from sondage.streams import seed_from
 from sondage.study import budget as budgets
-from sondage.study.assess import checked_level
+from sondage.study.assess import check_losses, checked_level
 from sondage.study.state import Parts
 from sondage.study.study import Study
 from sondage.study.systems import made_with
@@ -91,6 +91,7 @@ def create_study(
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
     wanted = resolve(measure)
     bound = wanted.bind(pool)
+    check_losses(bound.aim.folded)
     labels = budgets.labels_paid_for(settings["budget"], pool)
     chosen = resolve_design(design, oracle, pool, bound, labels)
     parts = Parts(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -194,9 +195,17 @@ def joined(pieces: Sequence[Estimate], order: Ints | None = None) -> Estimate:
         interval=", ".join(dict.fromkeys(one.interval for one in pieces)),
         n_eff=min(one.n_eff for one in pieces),
         assumptions=every("assumptions"),
-        warnings=every("warnings"),
+        warnings=_of_all(said for one in pieces for said in one.warnings),
         why=next((one.why for one in pieces if one.why), None),
     )
+
+
+def _of_all(warnings: Iterable[str]) -> tuple[str, ...]:
+    """Warnings of many coordinates: of those that differ by their numbers alone, the first."""
+    first: dict[str, str] = {}
+    for said in warnings:
+        first.setdefault(re.sub(r"\d[\d.,]*", "#", said), said)
+    return tuple(first.values())
 
 
 def _plain(value: Any) -> Any:

@@ -96,7 +96,11 @@ class StudyState:
     def _apply(self, seq: int, record: Record) -> None:
         if isinstance(record, Round):
             # The belief is a fold over rounds: replayed, it goes through the same states.
-            self.states.append(self.belief_now())
+            before, now = self.states[-1:], self.belief_now()
+            self.states.append(now)
+            for state in before:
+                if state is not now:
+                    state.forget()
         self.ledger.apply(seq, record)
 
     def belief_now(self) -> State:

@@ -13,7 +13,6 @@ from sondage.designs.base import Problem
 from sondage.errors import Conflict, InvalidInput
 from sondage.estimators import Case, Estimator, Sample, estimate_totals
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
-from sondage.estimators.tangent import tangent_cases
 from sondage.intervals.base import Alternative, Interval
 from sondage.intervals.region import Region, region
 from sondage.journal import Journal, Record
@@ -23,7 +22,7 @@ from sondage.pool.pool import Pool
 from sondage.registry import Named
 from sondage.streams import stream
 from sondage.study.answers import checked_answers, withdrawal
-from sondage.study.assess import Question, assess, checked_level, effective_labels
+from sondage.study.assess import Question, assess, checked_level, effective_labels, together
 from sondage.study.belief_report import BeliefReport, belief_report
 from sondage.study.budget import Cost
 from sondage.study.estimate import Estimate
@@ -214,8 +213,7 @@ class Study:
         bound, _ = self._bound(measure, by, None, system)
         level = self.parts.confidence_level if confidence_level is None else confidence_level
         case = self.case(bound)
-        if bound.wide and case.sample.answered.any():
-            case = next(tangent_cases(case, None))
+        case = together(case)
         return region(estimate_totals(case), case.measure, checked_level(level))
 
     def _bound(self, measure: Any, by: Any, where: Any, system: str | None) -> tuple[Measure, bool]:

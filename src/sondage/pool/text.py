@@ -1,0 +1,68 @@
+"""Text in arrays: of one width where that takes hardly more than the text itself, else entry by entry.
+
+Numpy's text is as wide as its longest entry, so that one id of five thousand characters among a hundred
+thousand short ones would take gigabytes. Such a column is kept as an array of Python's own text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sondage.types import Array, Bools, Ints
+
+_LARGE = 1 << 26
+"""Bytes up to which text of one width is no matter, however much of it is padding."""
+_PADDED = 8
+"""Times its own size that text may be padded to, where it is large."""
+_AT_ONCE = 1 << 22
+"""Characters of one width that are looked at together."""
+
+
+def is_text(values: Array) -> bool:
+    """Whether a checked column holds text; objects are nothing else there."""
+    return values.dtype.kind in "UO"
+
+
+def one_by_one(lengths: Ints) -> bool:
+    """Whether text of such lengths is kept entry by entry.
+
+    >>> one_by_one(np.full(100_000, 36)), one_by_one(np.append(np.full(100_000, 6), 5_000))
+    (False, True)
+    """
+    padded = len(lengths) * int(lengths.max(initial=0))
+    return 4 * padded > _LARGE and padded > _PADDED * int(lengths.sum())
+
+
+def lengths_of(values: Sequence[str] | Array) -> Ints:
+    """(n,) characters of each entry."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "UT":
+        return np.asarray(np.strings.str_len(values), dtype=np.int64)
+    return np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+
+
+def as_text(values: Array) -> Array:
+    """An array of text as wide as its longest entry, so that equal text is equal bytes; or entry by entry."""
+    lengths = lengths_of(values)
+    if one_by_one(lengths):
+        return values.astype(object, copy=False)
+    return values.astype(f"U{max(int(lengths.max(initial=1)), 1)}", copy=False)
+
+
+def in_pieces(ids: Array, most: int) -> Iterator[tuple[slice | Bools | Ints, Array]]:
+    """Ids some at a time, in arrays of one width: where they are, and what they are."""
+    if ids.dtype.kind != "O":
+        width = ids.dtype.itemsize // 4 if ids.dtype.kind == "U" else 1
+        step = max(min(most, _AT_ONCE // max(width, 1)), 1)
+        for start in range(0, len(ids), step):
+            yield slice(start, start + step), ids[start : start + step]
+        return
+    lengths = lengths_of(ids)
+    doublings = np.frexp(lengths)[1]  # entries of about the same length together
+    for one in np.unique(doublings):
+        place = np.flatnonzero(doublings == one)
+        step = max(min(most, _AT_ONCE >> int(one)), 1)
+        for start in range(0, len(place), step):
+            piece = place[start : start + step]
+            yield piece, ids[piece].astype(np.str_)
