@@ -12,12 +12,14 @@ from sondage.estimators.counts import Counts
 from sondage.estimators.increments import increments_of
 from sondage.estimators.missing import Response
 from sondage.estimators.poisson import PoissonEstimator
-from sondage.estimators.post_strata import signatures
+from sondage.estimators.post_strata import Signatures, signatures
 from sondage.estimators.sample import Sample
 from sondage.estimators.sequential import SequentialEstimator
 from sondage.estimators.staged import Staged
 from sondage.estimators.unseen import all_unseen
 from sondage.estimators.weighted import Weighted
+from sondage.pool.pool import CHUNK
+from sondage.types import Floats
 
 _DEFAULTS: tuple[type[Estimator], ...] = (
     Counts,
@@ -26,6 +28,8 @@ _DEFAULTS: tuple[type[Estimator], ...] = (
     SequentialEstimator,
     Staged,
 )
+_FIRST_LOOK = 64
+"""Items not asked that are looked at first: mostly one of them matters, and the others need no look."""
 
 
 def estimator_for(kind: str, named: str = "") -> Estimator:
@@ -116,20 +120,16 @@ def _census(case: Case) -> Totals | None:
     They are exact if all these have a label. Otherwise the labels stand for what is missing, and nothing
     but that is uncertain. Where cells were drawn from evenly, their own estimator comes to the same.
     """
-    items, found = case.sample.items(), signatures(case)
-    N, d = len(case.pool), case.measure.d
-    total, square = np.zeros(d), np.zeros((d, d))
+    N, items = len(case.pool), case.sample.items()
+    found = signatures(case)
     if found is not None:
-        fixed = found.determined
-        items = items.where(~fixed[found.code[items.row]])
-        known, size = found.loss[fixed, 0], found.size[fixed]
-        total, square = size @ known, (known * size[:, None]).T @ known
-        N_open = int(found.size[~fixed].sum())
-    else:
-        N_open = N
+        items = items.where(~found.determined[found.code[items.row]])
     told = items.answered
-    if len(items) < N_open or (not told.all() and (not told.any() or case.sample.kinds == ("strata",))):
+    missing = not told.all() and (not told.any() or case.sample.kinds == ("strata",))
+    known = None if missing else _known_of_the_rest(case, items, found)
+    if known is None:
         return None
+    total, square = known
     response = Response(case, items, np.full(len(items), 1.0 / N))
     loss, factor = response.loss, response.factor
     R = (total + loss.sum(axis=0)) / N
@@ -144,6 +144,31 @@ def _census(case: Case) -> Totals | None:
         exact=response.complete,
         why=response.why,
     )
+
+
+def _known_of_the_rest(case: Case, items: Sample, found: Signatures | None) -> tuple[Floats, Floats] | None:
+    """Sums of ``l`` and ``l l'`` over the items not asked, if no label can change their losses; else None."""
+    if found is not None:
+        fixed = found.determined
+        if len(items) < int(found.size[~fixed].sum()):
+            return None
+        loss, size = found.losses_of(np.flatnonzero(fixed))[:, 0], found.size[fixed]
+        return size @ loss, (loss * size[:, None]).T @ loss
+    unasked = np.ones(len(case.pool), dtype=bool)
+    unasked[items.row] = False
+    d, rest = case.measure.d, np.flatnonzero(unasked)
+    if len(rest) and (case.measure.tangent or case.tellable):
+        return None
+    total, square = np.zeros(d), np.zeros((d, d))
+    start, step = 0, _FIRST_LOOK
+    while start < len(rest):
+        rows = case.pool.rows(rest[start : start + step])
+        low, high = case.measure.extremes(rows, np.eye(d))
+        if (low != high).any():
+            return None
+        total, square = total + low.sum(axis=0), square + low.T @ low
+        start, step = start + step, CHUNK
+    return total, square
 
 
 def _possible(case: Case, totals: Totals) -> Totals:

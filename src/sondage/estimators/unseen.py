@@ -19,7 +19,7 @@ from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
 from sondage.types import Bools, Floats, Ints
 
-_AT_ONCE = 4_000_000
+_AT_ONCE = 1_000_000
 _TRIALS = 16
 """Labels tried of an item whose labels are no classes, about."""
 _ROUNDING = 1e-9

@@ -15,6 +15,8 @@ from sondage.pool.pool import Pool
 from sondage.types import Floats, Ints
 
 Ratio = tuple[Floats, Floats]
+_APART = 64
+"""Classes or groups of which each is estimated for itself; of more, many at a time are."""
 
 
 def separately(measure: Measure, pool: Pool) -> list[tuple[Measure, Ints]]:
@@ -36,25 +38,38 @@ def separately(measure: Measure, pool: Pool) -> list[tuple[Measure, Ints]]:
             for one, begin in zip(measure.measures, begins[:-1], strict=True)
             for part, places in separately(one, pool)
         ]
-    if isinstance(measure, EachClass):
+    if isinstance(measure, EachClass) and measure.classes <= _APART:
         values = pool.labels.values or ()
         classes = [
             replace(measure.measure, average="binary", labels=None, pos_label=values[c])
             for c in measure.codes
         ]
         return [(one.bind(pool), np.array([place])) for place, one in enumerate(classes)]
-    if isinstance(measure, PerGroup | Where):
+    if isinstance(measure, PerGroup) and len(measure.levels) <= _APART:
+        each = [Where(measure.measure, event) for event in _events(measure, pool)]
+        steps = range(0, measure.m, measure.measure.m)
+        return [
+            (part, step + places)
+            for step, one in zip(steps, each, strict=True)
+            for part, places in separately(one.bind(pool), pool)
+        ]
+    if isinstance(measure, Where):
         inside = separately(measure.measure, pool)
         # An event is of the predictions of one system: measures of several stay together.
         if len(inside) > 1 and len({one.systems(pool) for one, _ in inside}) == 1:
-            step = np.arange(0, measure.m, measure.measure.m)[:, None]
-            made = [
-                PerGroup(one, measure.by) if isinstance(measure, PerGroup) else replace(measure, measure=one)
-                for one, _ in inside
-            ]
-            places = [(step + mine).ravel() for _, mine in inside]
-            return [(one.bind(pool), mine) for one, mine in zip(made, places, strict=True)]
+            return [(replace(measure, measure=one).bind(pool), places) for one, places in inside]
     return [(measure, np.arange(measure.m))]
+
+
+def _events(measure: PerGroup, pool: Pool) -> list[dict[str, str]]:
+    """What the items of each level have in common: its name, or one of every column of a crossing."""
+    columns = [measure.by] if isinstance(measure.by, str) else list(measure.by)
+    _, first = np.unique(pool.group(measure.by).codes, return_index=True)
+    groups = [pool.group(name) for name in columns]
+    return [
+        {name: one.levels[int(one.codes[row])] for name, one in zip(columns, groups, strict=True)}
+        for row in first[measure.start : measure.start + len(measure.levels)].tolist()
+    ]
 
 
 def coordinate_ratios(measure: Measure) -> tuple[Ratio, ...] | None:

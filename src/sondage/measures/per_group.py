@@ -204,7 +204,7 @@ class PerGroup(Measure):
             blocks = out[..., 1:].reshape(*shape, len(self.levels), self.measure.d)
             mine = np.flatnonzero(level < len(self.levels))
             blocks[mine, :, level[mine]] = inner[mine]
-            out[..., 1:] = blocks.reshape(*shape, -1)
+            out[..., 1:] = blocks.reshape(*shape, self.d - 1)
             return out
         for k, place, some in self.members(rows):
             out[place, :, self._ends[k] : self._ends[k + 1]] = self.narrow[k].loss(some, _of(y, place, rows))

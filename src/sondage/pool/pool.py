@@ -23,7 +23,7 @@ from sondage.pool.plain import is_gap, plain
 from sondage.pool.roles import Roles, read_group, read_positive, read_systems
 from sondage.pool.rows import PARTS, Group, Rows, System, crossed_group
 from sondage.pool.sources import sorted_ids
-from sondage.pool.text import lengths_of
+from sondage.pool.text import is_text, lengths_of
 from sondage.types import Array, Id, Ints
 
 CHUNK = 1 << 16
@@ -317,11 +317,11 @@ def _same_kind(id: Id, ids: Array) -> bool:
 
 def _another_kind(id: Any, ids: Array) -> str:
     """What to say of an id that is text where the pool's are numbers, or anything else but these."""
-    text = ids.dtype.kind == "U"
+    text = is_text(ids)
     if isinstance(id, str) == text and isinstance(id, (str, int, np.integer)):
         return ""
     return (
-        f", whose ids are {'text' if text else 'numbers'}, such as {ids[0].item()!r}, not {type(id).__name__}"
+        f", whose ids are {'text' if text else 'numbers'}, such as {plain(ids[0])!r}, not {type(id).__name__}"
     )
 
 
