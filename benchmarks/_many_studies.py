@@ -109,7 +109,7 @@ class ManyStudies:
     """Studies by the default of one pool whose labels are known."""
 
     def __init__(self, pool: sd.Pool, labels: dict[Any, Any], aim: str, seed: int = 0) -> None:
-        study = sd.create_study(pool, aim, rng=seed)
+        study = sd.create_study(pool, aim, design="error-curve", rng=seed)
         problem = study.problem()
         state = problem.state
         assert isinstance(study.design, ErrorCurveDesign)

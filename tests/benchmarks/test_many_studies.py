@@ -30,7 +30,7 @@ def labelled(name: str) -> Any:
 def answered(name: str, aim: str, labels: int) -> tuple[sd.Study, ManyStudies, Counts, np.ndarray]:
     """A study, and its counts and the rates of its curves as one of many."""
     pool, truth = labelled(name)
-    study = sd.create_study(pool, aim, rng=5)
+    study = sd.create_study(pool, aim, design="error-curve", rng=5)
     if labels:
         study.run(truth, budget=labels, batch=20)
     state = study.problem().state

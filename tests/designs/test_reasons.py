@@ -133,7 +133,8 @@ def test_a_class_that_cannot_matter_is_asked_whatever_is_thought(made: Any) -> N
 
 
 def test_other_kinds_of_pool() -> None:
-    plain = sd.create_study(Pool.from_arrays(prediction=[0, 1] * 9), "accuracy", rng=1)
+    pool = Pool.from_arrays(prediction=[0, 1] * 9)
+    plain = sd.create_study(pool, "accuracy", design="error-curve", rng=1)
     assert words(plain.problem(), 0).startswith("predicted 0, where about 50 % of")
     probability = np.random.default_rng(0).dirichlet(np.ones(3), 60)
     three = sd.create_study(Pool.from_arrays(probability=probability, labels=list("xyz")), "accuracy", rng=1)

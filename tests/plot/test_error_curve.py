@@ -112,7 +112,7 @@ def test_classes_can_be_chosen_and_many_are_cut(many: Study, ax: Any) -> None:
 
 
 def test_without_a_score_the_curve_is_a_level(ax: Any) -> None:
-    made = sd.create_study(Pool.from_arrays(prediction=[0, 1] * 20), "accuracy", rng=1)
+    made = sd.create_study(Pool.from_arrays(prediction=[0, 1] * 20), "f1", rng=1)
     made.run(lambda item: 0, budget=10)
     error_curve(made, ax)
     assert "no score" in ax.get_xlabel()

@@ -92,10 +92,10 @@ def test_a_stochastic_oracle_counts_every_answer() -> None:
     assert labels_by_stratum(study).labels.sum() == study.n_labels == 120
 
 
-def test_a_pool_without_a_score_is_cut_at_random() -> None:
+def test_a_pool_without_a_score_is_cut_by_what_is_predicted() -> None:
     pool = Pool.from_arrays(id=range(40), prediction=[0, 1] * 20)
     study = sd.create_study(pool, "accuracy", design="importance", rng=0)
-    assert labels_by_stratum(study, bands=4).items.tolist() == [10] * 4
+    assert labels_by_stratum(study, bands=4).items.tolist() == [20] * 2
 
 
 @given(

@@ -103,7 +103,7 @@ def test_before_any_label_it_is_the_prior(study: Study) -> None:
 
 
 def test_pools_without_a_score_and_with_many_classes() -> None:
-    plain = error_curves(sd.create_study(Pool.from_arrays(prediction=[0, 1] * 20), "accuracy", rng=1))
+    plain = error_curves(sd.create_study(Pool.from_arrays(prediction=[0, 1] * 20), "f1", rng=1))
     assert not plain.ranked
     assert [len(one.rank) for one in plain.classes] == [1, 1]
     assert "any" in str(plain)

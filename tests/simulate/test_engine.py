@@ -103,7 +103,12 @@ def test_one_repeat_is_a_study_run_by_hand(design: str, made: tuple[Pool, dict[i
         words = stream(seed_from(9), "simulate", repeat).words(2)
         seed = int.from_bytes(words.tobytes(), "little")
         study = sd.create_study(
-            pool, "f1", design=design, rng=np.random.default_rng(seed), confidence_level=0.8
+            pool,
+            "f1",
+            design=design,
+            budget=100 if design.startswith("stratified") else None,  # cells are laid out for it
+            rng=np.random.default_rng(seed),
+            confidence_level=0.8,
         )
         rows = frame[frame["repeat"] == repeat]
         for batches, budget in (((10, 10, 5), 25), ((10,) * 7 + (5,), 100)):

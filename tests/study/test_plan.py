@@ -53,7 +53,7 @@ def test_more_labels_are_never_wider_and_all_of_them_exact(design: str) -> None:
 
 @pytest.mark.parametrize(
     ("design", "interval", "looks_at"),
-    [("auto", "posterior", "calibrated"), ("auto-audit", "normal", "sequence"), ("stratified", "logit", "")],
+    [("auto", "posterior", "calibrated"), ("auto-audit", "normal", "sequence"), ("stratified", "beta", "")],
 )
 def test_it_says_which_interval_it_speaks_of_and_what_looking_costs(
     design: str, interval: str, looks_at: str

@@ -27,6 +27,8 @@ from sondage.streams import Stream
 from sondage.types import Array, Bools, Floats, Ints, is_number
 
 _NOTHING = 1e-9
+_FIRST = 2.0
+"""Labels that every pattern of predictions gets before long."""
 
 
 class Shares(NamedTuple):
@@ -122,7 +124,10 @@ class ErrorCurveDesign(Design):
             weight = weight / np.sqrt(problem.units.cost)
         goal = shares(weight, size, int(problem.asked.sum()) + n)
         assert isinstance(problem.state, CurveState)
-        return Table(self.kind, quota=self._quota(goal, problem, problem.state.ranks.family, n))
+        ranks = problem.state.ranks
+        if not ranks.across:
+            goal = _some_of_each(goal, ranks)
+        return Table(self.kind, quota=self._quota(goal, problem, ranks.family, n))
 
     def shares(self, problem: Problem, n: int) -> Shares:
         """Share of the labels that each unit should have after ``n`` more, costs apart."""
@@ -200,6 +205,19 @@ def cautious(
     parts = (1.0 - even - flat, even, flat)
     goes_by = (size * deviation, ranks.reach * matters, by_size)
     return Shares(*(part[..., None] * _normed(one) for part, one in zip(parts, goes_by, strict=True)))
+
+
+def _some_of_each(goal: Floats, ranks: Ranks) -> Floats:
+    """(U,) goals with ``_FIRST`` labels for every pattern of predictions that matters, or half of its part.
+
+    Of predictions without any label nothing can be said, however few they are: shares by size would leave a
+    handful of predicted positives out for long.
+    """
+    have = sums_by(goal, ranks.family)
+    each = min(_FIRST, float(goal.sum()) / (2 * len(have)))
+    wanted = np.minimum(each, sums_by(ranks.size, ranks.family))
+    more = np.divide(wanted, have, out=np.ones_like(have), where=(have > 0) & (have < wanted))
+    return np.asarray(goal * more[ranks.family])
 
 
 def _strange(rate: Floats, ranks: Ranks, matters: Bools) -> Floats:

@@ -200,7 +200,7 @@ def region(totals: Totals, measure: Measure, level: float) -> Region:
     >>> totals = Totals(np.array([1.0, 0.8]), parts, 100.0, 99.0, np.zeros((2, 2)))
     >>> print(region(totals, resolve("accuracy"), 0.95))
     95% region for accuracy
-      accuracy 0.8000, at most from 0.3004 to 0.9981
+      accuracy 0.8000, at most from 0.3455 to 1.0000
     """
     if not 0 < level < 1:
         raise InvalidInput(f"confidence_level= must be between 0 and 1, not {level!r}")

@@ -42,7 +42,7 @@ def beta_low(v: Floats, s2: Floats, tail: Floats | float) -> Floats:
     beyond that of the uniform distribution makes it this one.
 
     >>> beta_low(np.array([0.5, 0.97, 0.03]), np.array([0.01, 0.01, 0.01]), 0.025).round(3).tolist()
-    [0.307, 0.679, 0.0]
+    [0.306, 0.736, 0.0]
     """
     v, s2 = np.asarray(v, dtype=np.float64), np.asarray(s2, dtype=np.float64)
     with np.errstate(all="ignore"):
