@@ -133,9 +133,9 @@ class PostStrata:
 
     @property
     def mixed_units(self) -> tuple[Bools, Ints, Bools]:
-        """(K,) post-strata that need labels, (K,) their units, and (U,) units that hold several of them."""
+        """(K,) post-strata that need labels, (K,) their units, and (U,) units that hold several of any."""
         undecided, unit = ~self.determined, compressed(self.unit).astype(np.int64)
-        return undecided, unit, np.bincount(unit, weights=undecided) > 1
+        return undecided, unit, np.bincount(unit) > 1
 
     def told_apart(self, count: Ints) -> Ints:
         """(K,) what keeps post-strata apart, with so many labels in each: the signature, if they are enough.
@@ -264,7 +264,7 @@ def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     order = np.lexsort((strata.unit, kind))
     first = np.cumsum(np.bincount(kind)) - np.bincount(kind)
     seen, size = (np.bincount(kind, weights=one) for one in (count, strata.size))
-    settled = strata.determined[order[first]]
+    settled = np.bincount(kind, weights=~strata.determined) == 0
     thin = (~settled & (seen < np.minimum(least, size)))[kind]
     within = np.zeros(len(kind), dtype=np.int64)  # the group of a cell among those of its kind
     for one in np.flatnonzero(~settled & (seen >= least)):
@@ -281,7 +281,8 @@ def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:
     """(K,) kinds of post-strata that are kept apart: signatures of a family, as far as they have labels.
 
     A unit that was drawn from evenly stands for all its signatures together, if not for each by itself: those
-    with too few labels are taken together, and with the one that has most where that is not enough.
+    with too few labels are taken together, with the one that has most where that is not enough, and where
+    nothing else has labels with those that need none.
     """
     kind = compressed(crossed([strata.family, strata.told_apart(count)])).astype(np.int64)
     kinds = int(kind.max()) + 1
@@ -293,19 +294,20 @@ def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:
     short = open_ & (held < np.minimum(enough, size))
     if not short.any():
         return kind
-    undecided, unit, mixed = strata.mixed_units
-    held_by_unit = np.bincount(unit, weights=count * undecided)
+    _, unit, mixed = strata.mixed_units
     # A unit all of one signature says nothing of others: only units that mix them do.
-    around = np.bincount(kind, weights=(held_by_unit * mixed)[unit], minlength=kinds)
+    around = np.bincount(kind, weights=(np.bincount(unit, weights=count) * mixed)[unit], minlength=kinds)
     short &= around >= least
     family = np.zeros(kinds, dtype=np.int64)
     family[kind] = strata.family
     becomes = np.arange(kinds)
     for one in np.unique(family[short]):
         mine = np.flatnonzero(short & (family == one))
+        rest = np.flatnonzero(open_ & ~short & (family == one))
         if held[mine].sum() < least:
-            rest = np.flatnonzero(open_ & ~short & (family == one))
             mine = np.append(mine, rest[np.argsort(held[rest])[-1:]])
+        if held[mine].sum() < least:
+            mine = np.append(mine, np.flatnonzero(~open_ & (family == one)))
         becomes[mine] = mine[0]
     return becomes[kind]
 
