@@ -21,6 +21,7 @@ from sondage.streams import stream
 from sondage.study.estimate import ConfidenceInterval, Estimate, joined
 from sondage.types import Bools, Floats, is_number
 
+_ROUNDING = 1e-12
 _MANY_REFUSED = 0.02
 _FEW_EFFECTIVE = 10
 _ONE_DRAW = 0.5
@@ -143,8 +144,13 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
     if question.target == "population" and totals.given:
         totals = for_population(totals, len(case.pool), drawn="replicates" in interval.needs)
     linear = linearise(totals, case.measure)
+    blind = _rests_on_nothing(case, pool_totals)
+    linear = replace(linear, value=np.where(blind, np.nan, linear.value))
     undefined = np.isnan(linear.value)
     why = totals.why
+    if blind.any() and why is None:
+        named = ", ".join(np.array(case.measure.names)[blind])
+        why = f"no label so far bears on {named}: label more items, or items of its kind"
     if question.n_labels and not case.sample.answered.any():
         which = "the first draw is" if _by_draws(question) else "every round with labels has items"
         why = f"none of the {question.n_labels:,} labels counts, because {which} still open"
@@ -153,6 +159,7 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
         # The same random numbers at every look and for every measure: intervals differ by labels alone.
         numbers = stream(seed, "interval")
         low, high = interval(totals, case.measure, question.level, numbers, question.alternative)
+        low, high = np.where(blind, np.nan, low), np.where(blind, np.nan, high)
         if undefined.any() and why is None:
             why = _zero_over_zero(case.measure.names, undefined)
     bounds = _refusal_bounds(case, question, pool_totals, linear)
@@ -187,6 +194,24 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
         why=why,
         bounds=bounds,
     )
+
+
+def _rests_on_nothing(case: Case, totals: Totals) -> Bools:
+    """(m,) coordinates that no draw has moved, and none could, although labels decide them.
+
+    An estimate that leans on predictions has a value for them all the same: the prediction, without a width.
+    """
+    linear = linearise(totals, case.measure)
+    still = np.maximum(*linear.arms) <= _ROUNDING * (1.0 + np.abs(linear.value))
+    if totals.exact or not totals.given or totals.replicates is not None or not still.any():
+        return np.zeros(case.measure.m, dtype=bool)
+    decided = np.zeros(case.measure.m, dtype=bool)
+    for _, rows in case.pool.chunks():
+        low, high = case.measure.extremes(rows, np.nan_to_num(linear.J[still]))
+        decided[still] |= (high - low > _ROUNDING).any(axis=0)
+        if decided[still].all():
+            break
+    return decided
 
 
 def _half_range(measure: Measure) -> Floats:
