@@ -178,7 +178,8 @@ class Replay:
         estimator: Estimator | None = None,
     ) -> None:
         names = measures if isinstance(measures, str) else list(measures)
-        self.problem = sd.create_study(pool, names, design=design, rng=0).problem()
+        budget = labels_asked if design.kind == "strata" else None  # cells are laid out for it, as in simulate
+        self.problem = sd.create_study(pool, names, design=design, budget=budget, rng=0).problem()
         self.design, self.n, self.seed, self.estimator = design, labels_asked, seed_from(seed), estimator
         self.y = encoded_labels(pool, labels)
         self.table = design.table(self.problem, labels_asked)
@@ -189,7 +190,7 @@ class Replay:
         problem, pool, table = self.problem, self.problem.pool, self.table
         words = stream(self.seed, "simulate", number).words(2).tobytes()
         seed = seed_from(np.random.default_rng(int.from_bytes(words, "little")))
-        units = self.design.make_units(pool, problem.measure, seed)
+        units = self.design.make_units(pool, problem.measure, seed, self.n)
         if table.kind in ("poisson", "fixed"):  # the order of arrival is the seed's own
             table = replace(table, cache={})
         none = np.empty(0, dtype=np.int64)
