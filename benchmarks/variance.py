@@ -178,7 +178,9 @@ class Replay:
         estimator: Estimator | None = None,
     ) -> None:
         names = measures if isinstance(measures, str) else list(measures)
-        budget = labels_asked if design.kind == "strata" else None  # cells are laid out for it, as in simulate
+        budget = (
+            labels_asked if design.kind == "strata" else None
+        )  # cells are laid out for it, as in simulate
         self.problem = sd.create_study(pool, names, design=design, budget=budget, rng=0).problem()
         self.design, self.n, self.seed, self.estimator = design, labels_asked, seed_from(seed), estimator
         self.y = encoded_labels(pool, labels)
