@@ -173,7 +173,7 @@ def test_half_of_the_first_batch_gives_a_number_and_a_warning(design: str) -> No
     told = len(items[::2])
     assert (
         closed.why
-        == f"none of the {told} labels counts, because every round with labels has items still open"
+        == f"none of the {told} labels counts, because items of their round, or of one before, are still open"
     )
 
 

@@ -21,7 +21,7 @@ __all__ = ["Draws", "History", "Limit", "arrival_order", "draw"]
 def draw(table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream) -> Draws:
     """Draw ``n`` new items by the table, never more than the limit allows."""
     if table.kind == "strata":
-        return _strata(table, units, history, limit)
+        return _strata(table, units, history, limit, stream)
     if table.kind == "wor":
         return _without_replacement(table, units, history, n, limit, stream)
     if table.kind in ("online", "systematic", "pivotal"):
@@ -35,16 +35,21 @@ def draw(table: Table, units: Units, history: History, n: int, limit: Limit, str
     return _poisson(table, units, history, n, limit)
 
 
-def _strata(table: Table, units: Units, history: History, limit: Limit) -> Draws:
-    """A quota of each unit: read on in its keyed order."""
+def _strata(table: Table, units: Units, history: History, limit: Limit, stream: Stream) -> Draws:
+    """A quota of each unit: read on in its keyed order.
+
+    Units take turns, from random starts if the limit does not pay for all: a round that is cut short must not
+    end with the units that happen to be numbered first.
+    """
     assert table.quota is not None
     unit = np.repeat(np.arange(units.count), table.quota)
     index = _running_index(table.quota)
-    # Units take turns, so that a budget that ends half-way leaves none of them dark.
-    turn = np.argsort((index + 0.5) / table.quota[unit], kind="stable")
-    unit, index = unit[turn], index[turn]
-    position = history.taken[unit] + index
-    row = units.rows_at(unit, position)
+    row = units.rows_at(unit, history.taken[unit] + index)
+    short = limit.cut(units.cost_of(row)) < len(row)
+    start = stream.uniform(units.count)[unit] if short else 0.5
+    turn = np.argsort((index + start) / table.quota[unit], kind="stable")
+    unit, row = unit[turn], row[turn]
+    position = history.taken[unit] + index[turn]
     fits = limit.cut(units.cost_of(row))
     unit, row, position = unit[:fits], row[:fits], position[:fits]
     left = units.size[unit] - position

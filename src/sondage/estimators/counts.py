@@ -21,6 +21,8 @@ _LEAST = 2
 _PER_SIGNATURE = 2
 """Labels for each signature, on average, from which on their known sizes are worth using."""
 _SAME = 1e-12
+_WRITTEN_OUT = 1_000_000
+"""Losses of all signatures under all labels that are written out for their known sizes."""
 
 
 class Control(NamedTuple):
@@ -181,8 +183,10 @@ def _blocks(strata: PostStrata, group: Ints, labels: int) -> Ints | None:
     """
     block = compressed(strata.signature).astype(np.int64)
     few = int(block.max()) > 0 and _PER_SIGNATURE * (int(block.max()) + 1) <= labels
-    plain = strata.alike is not None and not strata.alike.measure.tangent
-    return block if few and plain and not group.any() else None
+    if not few or group.any() or strata.alike is None:
+        return None
+    written_out = len(strata.alike.size) * strata.pool.labels.size * strata.alike.measure.d
+    return block if written_out <= _WRITTEN_OUT else None
 
 
 def _by_signature(
@@ -341,12 +345,24 @@ def _stood_for(case: Case, seen: Sample, strata: PostStrata) -> tuple[str, ...]:
     share = float(strata.size[dark].sum()) / len(case.pool)
     if share == 0:
         return ()
-    return (f"{share:.1%} of the pool is in cells without a label so far: neighbouring cells stand for them",)
+    return (
+        f"{share_words(share)} of the pool is in cells without a label so far: neighbouring cells stand "
+        "for them",
+    )
+
+
+def share_words(share: float) -> str:
+    """A share in percent, also a tiny one.
+
+    >>> share_words(0.1234), share_words(0.0001)
+    ('12.3%', 'less than 0.1%')
+    """
+    return "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}"
 
 
 def _too_few(strata: PostStrata, thin: Bools, N: int) -> str:
     dark = int(strata.size[thin].sum())
     return (
-        f"{dark / N:.1%} of the pool ({dark:,} items that the measure depends on) has fewer than "
+        f"{share_words(dark / N)} of the pool ({dark:,} items that the measure depends on) has fewer than "
         f"{_LEAST} labels: label more items, or ask for a measure that does not look there"
     )

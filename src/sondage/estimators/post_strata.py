@@ -7,7 +7,7 @@ Inside a post-stratum every item has the same losses for the same label, so tota
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -91,6 +91,8 @@ class PostStrata:
     mass: Callable[..., Floats] | None
     """Makes (K, S) the number of items of each class by the belief before any label; None for real labels."""
     pool: Pool
+    for_all: dict[str, Ints] = field(default_factory=dict, repr=False, compare=False)
+    """What is the same for every block of the coordinates, worked out once."""
 
     @cached_property
     def share(self) -> Floats | None:
@@ -147,9 +149,14 @@ class PostStrata:
         crowded = too_many(int((undecided & mixed[unit]).sum()), float(count[undecided].sum()))
         return self.fixes if crowded else self.signature
 
-    @cached_property
+    @property
     def fixes(self) -> Ints:
         """(K,) numbers for what is known of an item without its label: equal where the same losses are."""
+        if "fixes" not in self.for_all:
+            self.for_all["fixes"] = self._fixes()
+        return self.for_all["fixes"]
+
+    def _fixes(self) -> Ints:
         if self.alike is None:
             return np.asarray(self.determined * (1 + self.signature))
         measure, rows = self.alike.measure.layout, self.alike.pool.rows(self.alike.row)

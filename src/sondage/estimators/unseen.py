@@ -17,12 +17,17 @@ from sondage.estimators.guard import recalibration
 from sondage.estimators.linear import through
 from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
+from sondage.pool.strata import predicted_pattern
+from sondage.pool.units import compressed, representatives_of
 from sondage.types import Bools, Floats, Ints
 
 _AT_ONCE = 1_000_000
 _TRIALS = 16
 """Labels tried of an item whose labels are no classes, about."""
 _ROUNDING = 1e-9
+_CLASS = 0.05
+"""Share of the pool from which on a predicted class with hardly any label is doubted as a whole."""
+_HARDLY_ANY = 3
 
 
 class Unseen(NamedTuple):
@@ -100,10 +105,45 @@ def unseen_draw(
             sums[:, 1:4] *= unit[:, None]
             sums[:, 6] = sums[:, 7]
         below, above = (_added(*total) for total in sums)
+        dark = _hardly_labelled(case, seen, J)
+        below, above = below + dark[0], above + dark[1]
         found[:] = [(J, Unseen(below, above, *(sums[:, 7] > 0)))]
         return found[0][1]
 
     return both_sides
+
+
+def _hardly_labelled(case: Case, seen: Sample, J: Floats) -> Floats:
+    """(2, m) variance below and above for predicted classes with hardly any label, however sure the scores.
+
+    The share of them that is wrong may be anything: uniform on [0, 1] before any label, its mean square is
+    ``2 / ((k + 2) (k + 3))`` after k that were right. Classes that are less than ``_CLASS`` of the pool do
+    not count, nor those with ``_HARDLY_ANY`` labels or more: from then on draws speak for themselves.
+    """
+    pool, measure = case.pool, case.measure
+    out = np.zeros((2, len(J)))
+    if not pool.labels.finite or measure.tangent:
+        return out
+    pattern = case.once("predicted", lambda: compressed(predicted_pattern(pool, measure.systems(pool))))
+    size = np.bincount(pattern)
+    k = np.bincount(pattern[seen.row], minlength=len(size))
+    dark = (k < _HARDLY_ANY) & (k < size) & (size >= _CLASS * len(pool))
+    if not dark.any():
+        return out
+    rows, code = representatives_of(pattern, size)
+    rows, code = rows[dark[code]], code[dark[code]]
+    labels = np.arange(pool.labels.size, dtype=np.float64)
+    loss = measure.loss(pool.rows(rows), labels)
+    off = through(J, loss.reshape(-1, loss.shape[2]), measure).reshape(*loss.shape[:2], -1)
+    # From the likeliest label before any, on average over the rows that stand for a class.
+    likely = case.belief.items(pool.rows(rows)).weights.argmax(axis=1)
+    off = off - off[np.arange(len(rows)), likely][:, None]
+    share = size[code] / len(pool) / np.bincount(code, minlength=len(size))[code]
+    for side, far in zip(out, (off.min(axis=1), off.max(axis=1)), strict=True):
+        per_class = np.zeros((len(size), len(J)))
+        np.add.at(per_class, code, far * share[:, None])
+        side += (2.0 / ((k + 2.0) * (k + 3.0))) @ np.square(per_class)
+    return np.nan_to_num(out)
 
 
 def all_unseen(

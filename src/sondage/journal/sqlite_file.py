@@ -78,7 +78,8 @@ class SqliteFile:
             log = self.path.with_name(self.path.name + "-wal")
             if _code(error) not in _NOT_WRITABLE or (log.exists() and log.stat().st_size):
                 raise
-            self.db.close()
+            if hasattr(self, "db"):
+                self.db.close()
             self._connect("ro&immutable=1")
 
     def _use_log(self) -> None:

@@ -28,8 +28,8 @@ def cells_to_fill(
     """
     if too_many(_kinds(signature), labels):
         signature = None
-        if isinstance(strata, LogRank) and too_many(_kinds(predicted_pattern(pool, systems)), labels):
-            strata = Consensus()
+    if signature is None and isinstance(strata, LogRank):
+        strata = Consensus() if too_many(_kinds(predicted_pattern(pool, systems)), labels) else strata
     codes = strata.codes(pool, systems, seed)
     if isinstance(strata, LogRank | Consensus):
         codes = joined_bands(pool, codes, signature, labels, systems)

@@ -144,7 +144,8 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
     if question.target == "population" and totals.given:
         totals = for_population(totals, len(case.pool), drawn="replicates" in interval.needs)
     linear = linearise(totals, case.measure)
-    blind = _rests_on_nothing(case, pool_totals)
+    own = linear if totals is pool_totals else linearise(pool_totals, case.measure)
+    blind = _rests_on_nothing(case, pool_totals, own)
     linear = replace(linear, value=np.where(blind, np.nan, linear.value))
     undefined = np.isnan(linear.value)
     why = totals.why
@@ -152,7 +153,7 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
         named = ", ".join(np.array(case.measure.names)[blind])
         why = f"no label so far bears on {named}: label more items, or items of its kind"
     if question.n_labels and not case.sample.answered.any():
-        which = "the first draw is" if _by_draws(question) else "every round with labels has items"
+        which = "the first draw is" if _by_draws(question) else "items of their round, or of one before, are"
         why = f"none of the {question.n_labels:,} labels counts, because {which} still open"
     low = high = np.full(case.measure.m, np.nan)
     if totals.given:
@@ -196,18 +197,21 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
     )
 
 
-def _rests_on_nothing(case: Case, totals: Totals) -> Bools:
+def _rests_on_nothing(case: Case, totals: Totals, linear: Linear) -> Bools:
     """(m,) coordinates that no draw has moved, and none could, although labels decide them.
 
     An estimate that leans on predictions has a value for them all the same: the prediction, without a width.
     """
-    linear = linearise(totals, case.measure)
     still = np.maximum(*linear.arms) <= _ROUNDING * (1.0 + np.abs(linear.value))
     if totals.exact or not totals.given or totals.replicates is not None or not still.any():
         return np.zeros(case.measure.m, dtype=bool)
+    slope = np.nan_to_num(linear.J[still])
     decided = np.zeros(case.measure.m, dtype=bool)
-    for _, rows in case.pool.chunks():
-        low, high = case.measure.extremes(rows, np.nan_to_num(linear.J[still]))
+    low, high = case.measure.extremes(case.pool.rows(case.sample.distinct().row), slope)
+    still[still] = ~(high - low > _ROUNDING).any(axis=0)  # labels bear on it, and leave nothing open
+    slope = np.nan_to_num(linear.J[still])
+    for _, rows in case.pool.chunks() if still.any() else ():
+        low, high = case.measure.extremes(rows, slope)
         decided[still] |= (high - low > _ROUNDING).any(axis=0)
         if decided[still].all():
             break

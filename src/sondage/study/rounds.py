@@ -23,6 +23,8 @@ def next_round(state: StudyState, n: int, annotator: str | None) -> list[Record]
     """Records of the next round: a function of pool, configuration, seed and events."""
     limit = state.limit()
     design = state.parts.design
+    if design.kind == "strata":  # quotas for more than the budget pays would be cut short
+        n = int(min(n, max(state.labels_left, 1)))
     table = design.table(state.problem(), min(n, limit.labels))
     if not design.static and table.chance is not None:
         state.journal.put_table(state.name, table.digest, np.asarray(table.content, dtype=np.float64))

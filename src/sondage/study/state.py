@@ -12,7 +12,7 @@ import numpy as np
 from sondage.beliefs.base import Belief, Seen, State
 from sondage.designs.base import Design, Oracle, Problem, Table
 from sondage.designs.draw import Limit
-from sondage.errors import NothingLeft, NotSupported, VersionMismatch
+from sondage.errors import DamagedJournal, NothingLeft, NotSupported, VersionMismatch
 from sondage.estimators import Case, estimator_for
 from sondage.estimators.sample import ANSWERED, OPEN
 from sondage.journal import Journal, Record, Round
@@ -186,7 +186,10 @@ class StudyState:
             else:
                 chance = self.journal.table(self.name, digest)
                 if chance is None:
-                    return None
+                    raise DamagedJournal(
+                        f"study {self.name!r}: the chances of round {number} are missing from the journal: "
+                        "take a copy from before the damage"
+                    )
                 self._tables[digest] = Table.from_content(kind, chance, self.units.count)
         return self._tables[digest]
 
