@@ -136,3 +136,19 @@ def test_cells_that_wait_for_a_label_are_said() -> None:
     assert any("neighbouring cells stand for them" in warning for warning in study.estimate().warnings)
     study.run(labels)
     assert not any("neighbouring cells" in warning for warning in study.estimate().warnings)
+
+
+@pytest.mark.parametrize("amount", [6, 15, 40])
+def test_a_budget_in_cost_reaches_every_predicted_class(amount: int) -> None:
+    """Quotas are for what it pays, and a round that is cut short does not end with the first cells."""
+    rng = np.random.default_rng(0)
+    score = rng.beta(0.5, 1.5, 2000)
+    truth = dict(enumerate((rng.random(2000) < score).astype(int).tolist()))
+    plain = sd.Pool.from_arrays(score=score, threshold=0.5)
+    dear = sd.Pool.from_arrays(score=score, threshold=0.5, cost=rng.choice([0.5, 1.0, 2.0], 2000))
+    for pool in (plain, dear):
+        for seed in range(4):
+            study = sd.create_study(pool, "f1", budget=sd.Cost(amount), rng=seed)
+            study.run(truth)
+            assert study.spent <= amount
+            assert len(set(np.asarray(pool.system().prediction)[study.sample.row].tolist())) == 2

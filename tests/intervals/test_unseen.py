@@ -109,3 +109,34 @@ def test_an_undefined_draw_says_nothing() -> None:
     study.run(dict(enumerate(y[:60].tolist())))
     found = study.estimate()
     assert found.ci.low == found.ci.high == 1.0
+
+
+def test_a_predicted_class_without_a_label_is_doubted_however_sure_the_scores() -> None:
+    """Scores of exactly 0 and 1, a tenth of them wrong: draws by influence hardly leave the positives."""
+    rng = np.random.default_rng(0)
+    said = rng.random(3000) < 0.2
+    y = (said ^ (rng.random(3000) < 0.1)).astype(int)
+    pool = sd.Pool.from_arrays(score=said.astype(float), prediction=said.astype(int))
+    exact = 2 * (said & (y == 1)).sum() / (said.sum() + y.sum())
+    answers = dict(enumerate(y.tolist()))
+    for seed in range(8):
+        study = sd.create_study(pool, "f1", design="ais", budget=100, rng=seed)
+        found = study.run(answers)
+        assert found.ci.low <= exact <= found.ci.high
+
+
+def test_a_class_that_is_labelled_in_full_is_known() -> None:
+    """Nothing moves what all labels have settled, and it is no less defined for that."""
+    said = np.r_[np.zeros(8, int), np.ones(4, int)]
+    pool = sd.Pool.from_arrays(prediction=said, labels=[0, 1])
+    answers = dict(enumerate([0] * 11 + [1]))
+    for seed in range(40):
+        study = sd.create_study(pool, "accuracy", design="uniform", budget=8, rng=seed)
+        study.run(answers)
+        if said[study.sample.row].sum() == 4:
+            found = study.estimate("confusion_matrix")
+            entry = found.names.index("confusion_matrix[true=1,pred=1]")
+            assert found.value[entry] == pytest.approx(1 / 12)
+            assert found.ci.low[entry] <= found.value[entry] <= found.ci.high[entry]
+            return
+    raise AssertionError("no sample held all predicted positives")

@@ -54,6 +54,13 @@ def execute(path: Path, *statements: str) -> None:
 # ---- the file ------------------------------------------------------------------------------------
 
 
+def test_chances_that_are_gone_are_missed(path: Path, pool: Pool) -> None:
+    """Without them another variance would come out, without a word."""
+    execute(path, "DELETE FROM tables")
+    with pytest.raises(DamagedJournal, match=r"chances of round \d are missing"):
+        estimate(path, pool)
+
+
 @pytest.mark.parametrize("seq", range(1, ROUNDS * (BATCH + 1) + 1))
 @pytest.mark.parametrize("how", ["removed", "changed"])
 def test_an_event_removed_or_changed_is_named_on_loading(how: str, seq: int, path: Path, pool: Pool) -> None:

@@ -301,7 +301,8 @@ def _difference(pool: Pool, then: dict[str, Any]) -> str:
         if role == "systems" and set(now) != set(before):
             return f"its systems are {list(now)} now, {list(before)} then"
         if role not in ("id", "systems", "payload") and now != before:
-            return f"its {role} are {now!r} now, {before!r} then"
+            verb = "are" if role.endswith("s") else "is"
+            return f"its {role} {verb} {now!r} now, {before!r} then"
     return "as many items and the same roles, but other ids, scores or values in them"
 
 
