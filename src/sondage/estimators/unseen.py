@@ -7,7 +7,7 @@ beside those that may hide. What is added here follows from the draws that bear 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from sondage.estimators.guard import recalibration
 from sondage.estimators.linear import through
 from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
+from sondage.measures.base import Measure
+from sondage.pool.rows import Rows
 from sondage.pool.strata import predicted_pattern
 from sondage.pool.units import compressed, representatives_of
 from sondage.types import Bools, Floats, Ints
@@ -25,9 +27,11 @@ _AT_ONCE = 1_000_000
 _TRIALS = 16
 """Labels tried of an item whose labels are no classes, about."""
 _ROUNDING = 1e-9
+_LISTED = 100_000
+"""Losses of one item under all classes that are written out; with more, only their ends are looked at."""
 _CLASS = 0.05
 """Share of the pool from which on a predicted class with hardly any label is doubted as a whole."""
-_HARDLY_ANY = 3
+_HARDLY_ANY, _FEW = 3, 20
 
 
 class Unseen(NamedTuple):
@@ -118,7 +122,8 @@ def _hardly_labelled(case: Case, seen: Sample, J: Floats) -> Floats:
 
     The share of them that is wrong may be anything: uniform on [0, 1] before any label, its mean square is
     ``2 / ((k + 2) (k + 3))`` after k that were right. Classes that are less than ``_CLASS`` of the pool do
-    not count, nor those with ``_HARDLY_ANY`` labels or more: from then on draws speak for themselves.
+    not count, nor those with ``_FEW`` labels or more, or ``_HARDLY_ANY`` if some were wrong: from then on
+    draws speak for themselves.
     """
     pool, measure = case.pool, case.measure
     out = np.zeros((2, len(J)))
@@ -126,8 +131,11 @@ def _hardly_labelled(case: Case, seen: Sample, J: Floats) -> Floats:
         return out
     pattern = case.once("predicted", lambda: compressed(predicted_pattern(pool, measure.systems(pool))))
     size = np.bincount(pattern)
-    k = np.bincount(pattern[seen.row], minlength=len(size))
-    dark = (k < _HARDLY_ANY) & (k < size) & (size >= _CLASS * len(pool))
+    of = pattern[seen.row]
+    k = np.bincount(of, minlength=len(size))
+    said = case.belief.items(pool.rows(seen.row)).weights.argmax(axis=1)
+    wrong = np.bincount(of[(said != seen.y) & np.isfinite(seen.y)], minlength=len(size))
+    dark = (k < np.where(wrong > 0, _HARDLY_ANY, _FEW)) & (k < size) & (size >= _CLASS * len(pool))
     if not dark.any():
         return out
     rows, code = representatives_of(pattern, size)
@@ -216,6 +224,17 @@ def _nodes(case: Case) -> Callable[[Ints], tuple[Floats, Floats, Floats]]:
     return nodes
 
 
+def _ends_of(measure: Measure, rows: Rows, J: Floats) -> tuple[Floats, Floats]:
+    """(n, m) least and greatest influence over the labels; of a tangent by its measure's own short way."""
+    if rows.labels.finite and measure.tangent:
+        tangent: Any = measure
+        low, high = tangent.measure.ends(rows, tangent.slope_there, tangent.which)
+        weight = rows.weight[:, None]
+        low, high = (through(J, np.concatenate([weight, one], axis=1), measure) for one in (low, high))
+        return low, high
+    return measure.extremes(rows, J)
+
+
 def _sides(
     case: Case, row: Ints, nodes: Callable[[Ints], tuple[Floats, Floats, Floats]], J: Floats, middle: Floats
 ) -> tuple[_Side, _Side]:
@@ -223,8 +242,9 @@ def _sides(
     measure, kind, rows = case.measure, case.pool.labels, case.pool.rows(row)
     nothing = np.zeros_like(middle)
     with np.errstate(invalid="ignore", over="ignore"):
-        if kind.kind != "real" and not kind.finite:
-            low, high = measure.extremes(rows, J)
+        listed = kind.kind == "real" or (kind.finite and kind.size * measure.d <= _LISTED)
+        if not listed:
+            low, high = _ends_of(measure, rows, J)
             ends = np.maximum(middle - low, 0.0), np.maximum(high - middle, 0.0)
             return _Side(ends[0], nothing, nothing, nothing), _Side(ends[1], nothing, nothing, nothing)
         labels, before, after = nodes(row)
