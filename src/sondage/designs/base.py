@@ -222,7 +222,8 @@ class Design(Named, family="sondage.designs"):
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
         """The units that the design works on: items, or cells of its strata.
 
-        ``labels`` is about how many there will be.
+        ``labels`` is about how many there will be: for designs that must not have more cells than these can
+        fill, as ``stratified`` does (``pool.coarser``). Here it makes no difference.
         """
         if self.strata is None:
             if self.kind == "strata":

@@ -40,10 +40,10 @@ class Control(NamedTuple):
 class Counts(Estimator):
     """Post-stratified mean; variance from inside the strata, times the share not labelled.
 
-    Cells that need no label are exact. Cells with fewer than two labels are joined with a neighbour
-    of the same signature, where each counts by its size. A stratum in which all labels agreed is not thereby
-    known to be pure: with ``guard`` it has the variance that the belief expects there, recalibrated by all
-    labels seen.
+    Cells that need no label are exact, unless they have to stand for others of their unit. Cells with fewer
+    than two labels are joined with a neighbour, where each counts by its size. A stratum in which all labels
+    agreed is not thereby known to be pure: with ``guard`` it has the variance that the belief expects there,
+    recalibrated by all labels seen.
     """
 
     alias: ClassVar[str] = "counts"

@@ -12,8 +12,8 @@ from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weig
 from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.known_totals import use_known
 from sondage.estimators.missing import Response
-from sondage.estimators.response import drawn_by_chance, never_drawn
 from sondage.estimators.sample import Sample
+from sondage.estimators.support import drawn_by_chance, never_drawn
 from sondage.estimators.unseen import unseen_draw
 from sondage.types import Floats
 

@@ -264,8 +264,9 @@ def touched(strata: PostStrata, case: Case) -> Bools:
 def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     """(K,) group of each post-stratum with ``least`` labels or more, and (K,) those too thin for one.
 
-    Neighbouring units of the same signature and family are joined; a family with too few labels in all stays
-    thin. Post-strata that need no label are groups of their own.
+    Neighbouring units of the same signature and family are joined, and of several signatures where labels are
+    too few to keep them apart (``_kinds_with_labels``); a family with too few labels in all stays thin.
+    Post-strata that need no label are groups of their own, unless nothing else of their units has labels.
     """
     kind = compressed(_kinds_with_labels(strata, count, least)).astype(np.int64)
     order = np.lexsort((strata.unit, kind))

@@ -12,8 +12,8 @@ from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weig
 from sondage.estimators.foresight import paid_for, stepwise
 from sondage.estimators.missing import Response
 from sondage.estimators.predictions import expected_square, nothing_predicted, predictions
-from sondage.estimators.response import drawn_by_chance
 from sondage.estimators.sample import Sample
+from sondage.estimators.support import drawn_by_chance
 from sondage.estimators.unseen import unseen_draw
 from sondage.types import Floats, Ints
 

@@ -14,8 +14,8 @@ from sondage.estimators.foresight import paid_for, stepwise
 from sondage.estimators.guard import expected_second_moment
 from sondage.estimators.missing import Response
 from sondage.estimators.predictions import expected_square, predictions
-from sondage.estimators.response import drawn_by_chance
 from sondage.estimators.sample import Sample
+from sondage.estimators.support import drawn_by_chance
 from sondage.estimators.unseen import unseen_draw
 from sondage.types import Bools, Floats, Ints
 

@@ -48,7 +48,10 @@ class Unseen(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """What a row's label may do on one side of the centre, (n, m) each; zero where labels are not listed."""
+    """What a row's label may do on one side of the centre, (n, m) each.
+
+    All but ``most`` are zero where labels are not listed.
+    """
 
     most: Floats
     """How far it may take a coordinate."""
@@ -121,9 +124,9 @@ def _hardly_labelled(case: Case, seen: Sample, J: Floats) -> Floats:
     """(2, m) variance below and above for predicted classes with hardly any label, however sure the scores.
 
     The share of them that is wrong may be anything: uniform on [0, 1] before any label, its mean square is
-    ``2 / ((k + 2) (k + 3))`` after k that were right. Classes that are less than ``_CLASS`` of the pool do
-    not count, nor those with ``_FEW`` labels or more, or ``_HARDLY_ANY`` if some were wrong: from then on
-    draws speak for themselves.
+    ``2 / ((k + 2) (k + 3))`` after k labels, all of them what the belief held likeliest. Classes that are
+    less than ``_CLASS`` of the pool do not count, nor those with ``_FEW`` labels or more, or ``_HARDLY_ANY``
+    if some were wrong: from then on draws speak for themselves.
     """
     pool, measure = case.pool, case.measure
     out = np.zeros((2, len(J)))
@@ -186,8 +189,8 @@ def _added(
 ) -> Floats:
     """(m,) variance to add on a side, from sums over the draws.
 
-    After k errors of size s the variance becomes ``(k + 1) s^2``, and ``2 s^2`` after none: the mean square
-    of what may remain is then that of the exact binomial limits.
+    After k errors of size s the variance becomes ``(k + 1 + 1 / (k + 1)) s^2``; after none, ``2 s^2`` is the
+    mean square of what the exact binomial limits leave possible.
     """
     size = square / np.maximum(far, 1e-300)
     alike = np.square(shown) / np.maximum(fourth, 1e-300)  # effective number of draws that pulled

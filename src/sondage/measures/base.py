@@ -369,8 +369,11 @@ class Averages(Measure):
     """
 
     reads: ClassVar[tuple[str, ...]] = ("prediction",)
+    """Parts of a system that ``parts`` looks at."""
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    """Least and greatest value."""
     k: ClassVar[int] = 1
+    """Number of parts."""
     system: str | None = None
 
     @property

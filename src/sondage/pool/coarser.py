@@ -23,7 +23,8 @@ def cells_to_fill(
 
     Where the measure tells more kinds of items apart than that, cells leave it to the estimator to do so; and
     where the predictions of several systems together are too many for strata of their own, strata go by how
-    far the systems agree. Then neighbouring strata are joined, and costs no longer make cells of their own.
+    far the systems agree. Then neighbouring strata are joined; costs make cells of their own only if there
+    are labels for these, too.
     Strata that somebody chose, groups say, stay as they are.
     """
     if too_many(_kinds(signature), labels):

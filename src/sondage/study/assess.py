@@ -22,6 +22,8 @@ from sondage.study.estimate import ConfidenceInterval, Estimate, joined
 from sondage.types import Bools, Floats, is_number
 
 _ROUNDING = 1e-12
+_KEPT = 16
+"""Measures of a list whose layouts are kept between looks."""
 _MANY_REFUSED = 0.02
 _FEW_EFFECTIVE = 10
 _ONE_DRAW = 0.5
@@ -74,7 +76,11 @@ def assess(case: Case, question: Question, seed: int) -> Estimate:
     if question.interval is not None and question.interval.joint:
         return _assess_one(case, question, seed, notes)
     parts = separately(case.measure, case.pool)
-    pieces = [_assess_one(replace(case, measure=one), question, seed, notes) for one, _ in parts]
+    pieces = []
+    for one, _ in parts:
+        # What is worked out once is kept for the next look, unless that piles up measure by measure.
+        memo = case.memo if len(parts) <= _KEPT else {}
+        pieces.append(_assess_one(replace(case, measure=one, memo=memo), question, seed, notes))
     order = np.argsort(np.concatenate([places for _, places in parts]))
     return replace(joined(pieces, order), names=case.measure.names)
 
