@@ -18,11 +18,11 @@ from numpy.random import Generator
 from scipy.special import expit
 
 import sondage as sd
-from sondage.beliefs.curve_fit import laplace
-from sondage.beliefs.curve_state import CurveState, strength_of_curve
-from sondage.beliefs.error_curve import ErrorCurve
-from sondage.beliefs.uninformative import uninformative
-from sondage.beliefs.weak import towards_mean
+from sondage.beliefs.error_curve.belief import ErrorCurve
+from sondage.beliefs.error_curve.fit import laplace
+from sondage.beliefs.error_curve.state import CurveState, strength_of_curve
+from sondage.beliefs.error_curve.uninformative import uninformative
+from sondage.beliefs.error_curve.weak_models import towards_mean
 from sondage.binomial import binomial
 from sondage.designs.error_curve import ErrorCurveDesign, Thought, cautious
 from sondage.designs.influence import least_value

@@ -20,8 +20,8 @@ from sondage.estimators.sample import REFUSED
 from sondage.intervals import Interval
 from sondage.measures import Measure, resolve
 from sondage.objective import EstimateAll
-from sondage.pool.strata import Strata
 from sondage.pool.units import CellUnits
+from sondage.strata.base import Strata
 from sondage.streams import seed_from, stream
 from sondage.types import Bools, Floats, Ints
 

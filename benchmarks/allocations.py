@@ -32,7 +32,7 @@ from sondage.designs.allocations import (
 )
 from sondage.designs.sharing import add_greedily
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, estimate_totals
-from sondage.pool.strata import ByGroup
+from sondage.strata.base import ByGroup
 from sondage.streams import stream
 from sondage.study.assess import default_interval
 from sondage.types import Floats, Ints

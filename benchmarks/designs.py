@@ -20,8 +20,8 @@ from benchmarks._pools import Labelled, available, known, load
 from benchmarks._random_pools import broken_pools, random_pools
 from benchmarks._results import Result, Row
 from sondage.designs import Design, Stratified, StratifiedPPI
-from sondage.pool import CumulatedRootFrequency
 from sondage.simulate import simulate, summarise
+from sondage.strata import CumulatedRootFrequency
 
 LEAST = 1e-6
 """Mean squared errors below this count as this: an error of .001 is as good as none."""

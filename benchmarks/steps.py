@@ -23,7 +23,7 @@ import sondage as sd
 from benchmarks._pools import available, load
 from benchmarks._results import Result, Row, shown
 from benchmarks.variance import embed, in_parallel
-from sondage.beliefs import tree_kernel
+from sondage.beliefs.dirichlet_tree import kernel as tree_kernel
 from sondage.designs import AIS, Design, Oasis, PoissonOnline, Sequential, Stratified, WaterLevel
 
 DESIGNS: dict[str, Design] = {

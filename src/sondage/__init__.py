@@ -1,6 +1,6 @@
 """Sondage: know how good a model is from as few labels as possible."""
 
-from sondage import beliefs, datasets, designs, errors, estimators, intervals, journal, measures, plot
+from sondage import beliefs, datasets, designs, errors, estimators, intervals, journal, measures, plot, strata
 from sondage.objective import EstimateAll
 from sondage.pool import Pool
 from sondage.simulate import simulate
@@ -56,4 +56,5 @@ __all__ = [
     "plan",
     "plot",
     "simulate",
+    "strata",
 ]

@@ -57,8 +57,8 @@ class Named(ABC):
     def catalogue(cls) -> dict[str, type[Self]]:
         """Every alias of the family that is not hidden, after a look through its folder."""
         package = importlib.import_module(cls._family)
-        for module in pkgutil.iter_modules(getattr(package, "__path__", ())):
-            importlib.import_module(f"{cls._family}.{module.name}")
+        for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{cls._family}."):
+            importlib.import_module(module.name)
         listed = {name: kind for name, kind in sorted(cls._known.items()) if not kind.hidden}
         return listed  # type: ignore[return-value]
 

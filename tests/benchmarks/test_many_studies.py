@@ -10,7 +10,7 @@ import pytest
 from benchmarks._many_studies import MEASURES, Counts, ManyStudies, Values
 
 import sondage as sd
-from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs import ErrorCurveDesign
 
 POOLS: dict[str, dict[str, Any]] = {

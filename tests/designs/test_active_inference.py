@@ -12,7 +12,7 @@ from sondage.designs import ActiveInference
 from sondage.designs.active_inference import least_variance
 from sondage.designs.influence import seen_error, unit_spread
 from sondage.errors import InvalidInput
-from sondage.pool import EqualSize
+from sondage.strata import EqualSize
 from sondage.testing.designs import ask_and_tell, small_pool
 
 numbers = st.floats(0.01, 100)

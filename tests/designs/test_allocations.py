@@ -23,8 +23,8 @@ from sondage.designs.allocations import (
 from sondage.designs.influence import possible_jump, seen_variance, unit_variance
 from sondage.designs.sharing import add_greedily
 from sondage.errors import InvalidInput, NotSupported
-from sondage.pool.strata import ByGroup, OneStratum
 from sondage.registry import from_config
+from sondage.strata.base import ByGroup, OneStratum
 
 ADAPTIVE = ["greedy", "etc", "ucb", "bennett-carvalho"]
 

@@ -24,8 +24,8 @@ from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput, NothingLeft
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, SequentialEstimator
 from sondage.estimators.increments import Increments
-from sondage.pool.strata import EqualSize, LogRank
 from sondage.pool.units import CellUnits
+from sondage.strata.base import EqualSize, LogRank
 from sondage.streams import stream
 from sondage.testing.designs import ask_and_tell, rounds_of, small_pool
 
@@ -75,7 +75,7 @@ def test_deficits_are_renewed_after_every_draw() -> None:
 
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("strata", [LogRank(), EqualSize(5)])
-def test_every_item_left_has_a_chance_and_no_other_has(share: str, strata: sd.pool.Strata) -> None:
+def test_every_item_left_has_a_chance_and_no_other_has(share: str, strata: sd.strata.Strata) -> None:
     pool, labels = small_pool(60)
     study = sd.create_study(pool, "f1", design=Audit(share=share, strata=strata), rng=1)  # type: ignore[arg-type]
     while study.problem().asked.sum() < 55:

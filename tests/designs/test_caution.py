@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sondage.beliefs.curve_fit import sums_by
-from sondage.beliefs.ranks import Ranks
+from sondage.beliefs.error_curve.fit import sums_by
+from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.error_curve import Thought, cautious
 from sondage.types import Bools, Floats, Ints

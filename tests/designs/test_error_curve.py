@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sondage as sd
 from sondage.beliefs import ErrorCurve
-from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs import Design, ErrorCurveDesign, Problem
 from sondage.designs.error_curve import rounded
 from sondage.designs.influence import unseen_variances

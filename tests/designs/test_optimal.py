@@ -11,9 +11,9 @@ from sondage.designs import Importance, Stratified
 from sondage.designs.ais import AIS
 from sondage.designs.optimal import Optimal
 from sondage.errors import InvalidInput, NotSupported
-from sondage.pool.strata import EqualSize
 from sondage.simulate import diagnose
 from sondage.simulate.diagnostics import divergence, true_influence
+from sondage.strata.base import EqualSize
 
 
 def known(seed: int = 0, size: int = 400) -> tuple[sd.Pool, np.ndarray]:

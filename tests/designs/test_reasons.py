@@ -11,7 +11,7 @@ import pytest
 
 import sondage as sd
 from sondage.beliefs import ErrorCurve
-from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs import ErrorCurveDesign
 from sondage.designs.reasons import percent, tells_of
 from sondage.errors import NothingLeft

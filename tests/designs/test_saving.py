@@ -17,7 +17,8 @@ from sondage.designs import Design, Importance, Poisson, Sequential, Stratified,
 from sondage.designs.influence import item_spread
 from sondage.designs.saving import best_saving, expected_saving
 from sondage.errors import InvalidInput
-from sondage.pool import OneStratum, Pool
+from sondage.pool import Pool
+from sondage.strata import OneStratum
 from sondage.types import Floats
 
 PLAIN = {"probability_floor": 0.0, "risk_floor": 0.0}

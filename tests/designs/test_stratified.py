@@ -14,7 +14,7 @@ from sondage.designs.allocations import Neyman, Rules
 from sondage.designs.influence import unit_spread
 from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput
-from sondage.pool.strata import EqualSize
+from sondage.strata.base import EqualSize
 from sondage.testing.designs import small_pool
 
 

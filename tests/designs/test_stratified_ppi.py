@@ -10,7 +10,7 @@ import sondage as sd
 from sondage.designs import StratifiedPPI
 from sondage.designs.influence import rectifier_spread, unit_spread
 from sondage.designs.sharing import shares, top_up, with_floor
-from sondage.pool import EqualSize
+from sondage.strata import EqualSize
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "recall", "brier_score_loss"])

@@ -16,8 +16,8 @@ from sondage.errors import InvalidInput
 from sondage.estimators import Case, Counts
 from sondage.estimators.stratified_ppi import StratifiedPPI
 from sondage.measures import resolve
-from sondage.pool import EqualSize
 from sondage.pool.units import CellUnits
+from sondage.strata import EqualSize
 
 EXACT = {"rtol": 1e-10, "atol": 1e-14}
 MEASURES = ["f1", "accuracy", "brier_score_loss"]

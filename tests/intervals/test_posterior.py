@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 import sondage as sd
-from sondage.beliefs.tail import Tail
+from sondage.beliefs.error_curve.tail import Tail
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Totals
 from sondage.intervals import Calibrated, Interval, PosteriorInterval

@@ -12,7 +12,7 @@ from tests.plot.axes import new_axes
 
 import sondage as sd
 from sondage.measures import ConfusionMatrix, PrecisionRecallCurve
-from sondage.pool import EqualSize
+from sondage.strata import EqualSize
 
 
 @pytest.fixture(autouse=True)

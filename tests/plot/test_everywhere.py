@@ -19,7 +19,7 @@ from tests.plot.axes import new_axes
 
 import sondage as sd
 from sondage.errors import InvalidInput, MissingExtra
-from sondage.pool import EqualSize
+from sondage.strata import EqualSize
 
 DRAWN: dict[str, Callable[[SimpleNamespace, Any], Any]] = {
     "progress": lambda made, ax: sd.plot.progress(

@@ -5,7 +5,8 @@ import pytest
 
 from sondage.errors import InvalidInput
 from sondage.plot import tree
-from sondage.pool import EqualSize, Pool, Tree, complete_tree
+from sondage.pool import Pool
+from sondage.strata import EqualSize, Tree, complete_tree
 
 
 def scattered(ax) -> list:

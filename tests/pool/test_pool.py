@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sondage.errors import InvalidInput, UnknownItem
-from sondage.pool import CellUnits, EqualSize, LabelSpace, LogRank, Pool
-from sondage.pool.roles import Roles
+from sondage.ingest.roles import Roles
+from sondage.pool import CellUnits, LabelSpace, Pool
+from sondage.strata import EqualSize, LogRank
 
 N = 40
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sondage.pool import (
+from sondage.pool import Pool
+from sondage.strata import (
     ByGroup,
     Clusters,
     Consensus,
@@ -24,7 +25,6 @@ from sondage.pool import (
     LogRank,
     OneStratum,
     OptimalBands,
-    Pool,
     Strata,
 )
 from sondage.streams import stream

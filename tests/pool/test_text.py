@@ -11,7 +11,7 @@ import pytest
 import sondage as sd
 from sondage.errors import InvalidInput, UnknownItem
 from sondage.pool import Pool, text
-from sondage.pool.keyed import keyed_hash
+from sondage.pool.keyed_order import keyed_hash
 
 LONG = "z" * 300
 

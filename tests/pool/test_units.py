@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sondage.pool import CellUnits, EqualSize, ItemUnits, LogRank, OneStratum, Pool, Strata, Units
-from sondage.pool.keyed import keyed_hash
+from sondage.pool import CellUnits, ItemUnits, Pool, Units
+from sondage.pool.keyed_order import keyed_hash
 from sondage.pool.units import REPRESENTATIVES, compressed, cost_band
+from sondage.strata import EqualSize, LogRank, OneStratum, Strata
 from sondage.testing.units import SEED, UnitsSuite, random_columns
 from sondage.types import Floats, Ints
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import sondage as sd
 from sondage.errors import InvalidInput
-from sondage.pool import EqualSize, KdTree, Pool
+from sondage.pool import Pool
 from sondage.report import LabelsByStratum, count_by_stratum, labels_by_stratum
 from sondage.report.allocation import strata_of
+from sondage.strata import EqualSize, KdTree
 
 DESIGNS = ["auto", "uniform", "importance", "poisson", "sequential", "ais", "oasis"]
 

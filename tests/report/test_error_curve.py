@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sondage as sd
-from sondage.beliefs.curve_state import CurveState
+from sondage.beliefs.error_curve.state import CurveState
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.report import error_curves

@@ -13,10 +13,11 @@ from tests.pool.pages import Cells
 import sondage as sd
 from sondage.designs import Design, ErrorCurveDesign, Poisson, PoissonOnline
 from sondage.errors import InvalidInput
-from sondage.pool import EqualSize, Pool
+from sondage.pool import Pool
 from sondage.report import error_curves, explain
 from sondage.report.explain import _errors
 from sondage.report.next_labels import _along_the_score
+from sondage.strata import EqualSize
 from sondage.study import Study
 
 HEADINGS = ["What the model probably gets wrong", "Where the next 25 labels go", "What the estimate rests on"]

@@ -9,9 +9,9 @@ import pytest
 
 import sondage as sd
 from sondage.designs import AIS, PoissonOnline, Sequential
-from sondage.pool.strata import EqualSize
 from sondage.simulate import diagnose
 from sondage.simulate.diagnostics import divergence, item_chances, true_influence
+from sondage.strata.base import EqualSize
 
 
 def known(n: int = 600) -> tuple[sd.Pool, dict[int, int]]:

@@ -12,7 +12,7 @@ import sondage as sd
 from sondage.beliefs import ScoreBelief
 from sondage.designs import ActiveInference, Stratified
 from sondage.estimators.lure import LureEstimator
-from sondage.pool import EqualSize, OneStratum
+from sondage.strata import EqualSize, OneStratum
 from sondage.testing.designs import ask_and_tell
 
 pytestmark = pytest.mark.slow

@@ -29,9 +29,9 @@ from sondage.designs import AIS, Poisson, PoissonOnline
 from sondage.designs.allocations import ExploreThenCommit, variance_drop
 from sondage.estimators import Weighted
 from sondage.measures import pool_value, resolve
-from sondage.pool.score_strata import CumulatedRootFrequency
 from sondage.simulate.diagnostics import item_chances, true_influence
 from sondage.simulate.engine import encoded_labels
+from sondage.strata.by_score import CumulatedRootFrequency
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from numpy.random import SeedSequence
 import sondage as sd
 from sondage.designs import Design, Poisson, PoissonOnline
 from sondage.pool import Pool
-from sondage.pool.keyed import keyed_hash
+from sondage.pool.keyed_order import keyed_hash
 from sondage.streams import seed_from, stream
 
 SEED = 20260101

@@ -29,7 +29,8 @@ import sondage as sd
 from sondage.designs import Design, Importance, Poisson, Stratified
 from sondage.errors import AlreadyAnswered, InvalidInput, NothingLeft, UnknownItem
 from sondage.estimators import SequentialEstimator, estimate_totals
-from sondage.pool import OneStratum, Pool
+from sondage.pool import Pool
+from sondage.strata import OneStratum
 
 EMPTY = inspect.Parameter.empty
 WITH_REPLACEMENT = {name for name, kind in Design.catalogue().items() if kind.kind == "wr"}

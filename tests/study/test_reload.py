@@ -26,7 +26,8 @@ from tests.study.example import (
 import sondage as sd
 from sondage.designs import Design, Importance, Poisson, Sequential, Stratified
 from sondage.errors import InvalidInput
-from sondage.pool import EqualSize, Pool
+from sondage.pool import Pool
+from sondage.strata import EqualSize
 
 WITH_OPTIONS = [
     Importance(mix=0.2, form="rms"),

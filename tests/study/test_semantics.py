@@ -39,7 +39,8 @@ from sondage.estimators import (
 )
 from sondage.intervals import GUARANTEES, Interval
 from sondage.journal import Journal, Lease, Look, MemoryJournal
-from sondage.pool import EqualSize, ItemUnits, Pool
+from sondage.pool import ItemUnits, Pool
+from sondage.strata import EqualSize
 
 # Designs whose formulas need whole rounds.
 ROUND_IS_THE_UNIT = ["poisson", "sequential", "importance"]

@@ -2,7 +2,7 @@
 
 from sondage.beliefs.base import Belief, Nodes, Seen, State, at_least
 from sondage.beliefs.counts import CountBelief
-from sondage.beliefs.error_curve import ErrorCurve
+from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.frequencies import FrequencyBelief
 from sondage.beliefs.mixture import MixtureBelief
 from sondage.beliefs.recalibration import Recalibration

@@ -13,7 +13,7 @@ from sondage.beliefs.scores import ScoreBelief
 from sondage.beliefs.static import StaticBelief
 from sondage.errors import InvalidInput
 from sondage.pool.labels import LabelSpace, shown
-from sondage.pool.plain import plain
+from sondage.pool.plain_values import plain
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Floats

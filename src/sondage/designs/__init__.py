@@ -5,7 +5,6 @@ from sondage.designs.active_inference import ActiveInference
 from sondage.designs.ais import AIS
 from sondage.designs.audit import Audit
 from sondage.designs.base import Design, Problem, Table
-from sondage.designs.draw import Draws, History, Limit, draw
 from sondage.designs.error_curve import ErrorCurveDesign
 from sondage.designs.importance import Importance
 from sondage.designs.lure import Lure
@@ -18,6 +17,7 @@ from sondage.designs.sharing import WaterLevel
 from sondage.designs.stratified import Stratified
 from sondage.designs.stratified_ppi import StratifiedPPI
 from sondage.designs.uniform import Uniform
+from sondage.sampling.draw import Draws, History, Limit, draw
 
 __all__ = [
     "AIS",

@@ -12,7 +12,7 @@ from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_c
 from sondage.designs.influence import seen_error, unit_spread
 from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput
-from sondage.pool.strata import LogRank, Strata
+from sondage.strata.base import LogRank, Strata
 from sondage.types import Floats, Ints
 
 _STEPS = 41

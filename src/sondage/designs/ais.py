@@ -8,14 +8,14 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.beliefs import Belief
-from sondage.beliefs.dirichlet_tree import DirichletTree, StochasticDirichletTree
+from sondage.beliefs.dirichlet_tree.belief import DirichletTree, StochasticDirichletTree
 from sondage.designs.base import CostRule, Design, Kind, Oracle, Problem, Table, check_cost, over_root_cost
 from sondage.designs.drawing_size import drawing_size
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
-from sondage.pool.score_strata import CumulatedRootFrequency
-from sondage.pool.strata import Strata
+from sondage.strata.base import Strata
+from sondage.strata.by_score import CumulatedRootFrequency
 from sondage.types import Floats
 
 

@@ -14,8 +14,8 @@ from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
-from sondage.pool.strata import LogRank, Strata, predicted_pattern
 from sondage.pool.units import CellUnits
+from sondage.strata.base import LogRank, Strata, predicted_pattern
 from sondage.types import Floats
 
 

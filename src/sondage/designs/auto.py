@@ -17,9 +17,9 @@ from sondage.designs.stratified import Stratified
 from sondage.designs.uniform import Uniform
 from sondage.measures.base import Measure, wrong_alike
 from sondage.measures.coordinates import separately
-from sondage.pool.coarser import too_many
 from sondage.pool.pool import Pool
-from sondage.pool.strata import predicted_pattern
+from sondage.strata.base import predicted_pattern
+from sondage.strata.coarser import too_many
 
 AUTO_VERSION = 7
 

@@ -18,9 +18,9 @@ from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.objective import Objective
 from sondage.pool.pool import Pool
-from sondage.pool.strata import Strata
 from sondage.pool.units import CellUnits, ItemUnits, Units
 from sondage.registry import Named
+from sondage.strata.base import Strata
 from sondage.streams import Stream, integer_weights, stream
 from sondage.types import Array, Floats, Ints
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sondage.beliefs.curve_fit import sums_by
-from sondage.beliefs.ranks import Ranks
+from sondage.beliefs.error_curve.fit import sums_by
+from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.types import Array, Floats, Ints
 
 _MOST = 0.9

@@ -8,10 +8,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from sondage.beliefs.base import Belief
-from sondage.beliefs.curve_fit import sums_by
-from sondage.beliefs.curve_state import CurveState
-from sondage.beliefs.error_curve import ErrorCurve
-from sondage.beliefs.ranks import Ranks
+from sondage.beliefs.error_curve.belief import ErrorCurve
+from sondage.beliefs.error_curve.fit import sums_by
+from sondage.beliefs.error_curve.ranks import Ranks
+from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
 from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.influence import is_mean_over_pool, unseen_variances
@@ -21,8 +21,8 @@ from sondage.designs.sharing import shares, shortfall
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
-from sondage.pool.strata import LogRank, Strata
 from sondage.pool.units import CellUnits, Units
+from sondage.strata.base import LogRank, Strata
 from sondage.streams import Stream
 from sondage.types import Array, Bools, Floats, Ints, is_number
 

@@ -20,7 +20,7 @@ from sondage.designs.base import (
 )
 from sondage.designs.influence import item_spread
 from sondage.errors import InvalidInput
-from sondage.pool.strata import Strata
+from sondage.strata.base import Strata
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from sondage.designs.ais import chances
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost, over_root_cost
 from sondage.designs.drawing_size import drawing_size
 from sondage.errors import InvalidInput
-from sondage.pool.score_strata import CumulatedRootFrequency
-from sondage.pool.strata import Strata
 from sondage.pool.units import CellUnits
+from sondage.strata.base import Strata
+from sondage.strata.by_score import CumulatedRootFrequency
 from sondage.types import Floats
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sondage.pool.pool import Pool
-from sondage.pool.score_column import score_column, score_name
-from sondage.pool.stratification import short
 from sondage.pool.units import CellUnits
+from sondage.strata.score_column import score_column, score_name
+from sondage.strata.stratification import short
 from sondage.types import Ints
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def place_of(problem: Problem, unit: int) -> str:
 
     >>> import sondage as sd
     >>> pool = sd.Pool.from_arrays(score=[-2.0, -1.0, 1.0, 3.0], threshold=0.0)
-    >>> design = sd.designs.Stratified(strata=sd.pool.EqualSize(2))
+    >>> design = sd.designs.Stratified(strata=sd.strata.EqualSize(2))
     >>> problem = sd.create_study(pool, "f1", design=design, rng=0).problem()
     >>> [place_of(problem, unit) for unit in range(problem.units.count)]
     ['predicted 0, score -2 to -1', 'predicted 1, score 1 to 3']

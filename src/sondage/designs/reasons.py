@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sondage.beliefs.curve_state import CurveState
-from sondage.beliefs.error_curve import ErrorCurve
-from sondage.beliefs.ranks import Ranks
+from sondage.beliefs.error_curve.belief import ErrorCurve
+from sondage.beliefs.error_curve.ranks import Ranks
+from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.base import Problem
 from sondage.designs.influence import unseen_variances
 from sondage.designs.place import predicted_words

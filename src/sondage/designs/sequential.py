@@ -12,7 +12,7 @@ from sondage.designs.base import Design, Kind, Problem, Table, check_probability
 from sondage.designs.influence import unit_spread
 from sondage.designs.sharing import with_floor
 from sondage.errors import InvalidInput
-from sondage.pool.strata import LogRank, Strata
+from sondage.strata.base import LogRank, Strata
 
 
 @dataclass(frozen=True)

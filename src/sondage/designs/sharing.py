@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sondage.beliefs.curve_fit import sums_by
+from sondage.beliefs.error_curve.fit import sums_by
 from sondage.types import Floats, Ints
 
 

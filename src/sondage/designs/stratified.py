@@ -12,10 +12,10 @@ from sondage.designs.allocations import Allocation, Neyman, Rules
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost, check_probability_floor
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
-from sondage.pool.coarser import cells_to_fill
 from sondage.pool.pool import Pool
-from sondage.pool.strata import LogRank, Strata
 from sondage.pool.units import Units
+from sondage.strata.base import LogRank, Strata
+from sondage.strata.coarser import cells_to_fill
 
 
 @dataclass(frozen=True)

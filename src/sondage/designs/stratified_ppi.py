@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from sondage.designs.allocations import Allocation, Rectifier
 from sondage.designs.stratified import Stratified
-from sondage.pool.strata import EqualSize, Strata
+from sondage.strata.base import EqualSize, Strata
 
 
 @dataclass(frozen=True)

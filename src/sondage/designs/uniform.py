@@ -11,8 +11,8 @@ from sondage.beliefs import Belief, ScoreBelief
 from sondage.designs.base import Design, Kind, Problem, Table
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
-from sondage.pool.strata import OneStratum, Strata
 from sondage.pool.units import CellUnits, Units
+from sondage.strata.base import OneStratum, Strata
 
 
 @dataclass(frozen=True)

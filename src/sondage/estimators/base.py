@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from sondage.beliefs.base import Belief, State
-from sondage.beliefs.tail import Tail
+from sondage.beliefs.error_curve.tail import Tail
 from sondage.designs.base import Centre, Oracle, Table
 from sondage.estimators.sample import Sample
 from sondage.measures.base import Measure

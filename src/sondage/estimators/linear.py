@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from sondage.beliefs.tail import Tail
+from sondage.beliefs.error_curve.tail import Tail
 from sondage.estimators.base import Totals, root
 from sondage.measures.base import Measure
 from sondage.streams import Stream

@@ -15,9 +15,9 @@ import numpy as np
 
 from sondage.estimators.base import Case
 from sondage.measures.base import Measure
-from sondage.pool.coarser import EACH, too_many
 from sondage.pool.pool import Pool
 from sondage.pool.units import compressed, crossed, first_and_size, representatives_of
+from sondage.strata.coarser import EACH, too_many
 from sondage.types import Array, Bools, Floats, Ints
 
 

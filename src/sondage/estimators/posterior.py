@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs.base import Seen
-from sondage.beliefs.curve_fit import sums_by
-from sondage.beliefs.curve_state import CurveState
-from sondage.beliefs.error_curve import ErrorCurve
-from sondage.beliefs.tail import HONEST, Tail
+from sondage.beliefs.error_curve.belief import ErrorCurve
+from sondage.beliefs.error_curve.fit import sums_by
+from sondage.beliefs.error_curve.state import CurveState
+from sondage.beliefs.error_curve.tail import HONEST, Tail
 from sondage.binomial import binomial
 from sondage.designs.base import Centre
 from sondage.designs.place import predicted_words

@@ -19,8 +19,8 @@ from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
 from sondage.measures.base import Measure
 from sondage.pool.rows import Rows
-from sondage.pool.strata import predicted_pattern
 from sondage.pool.units import compressed, representatives_of
+from sondage.strata.base import predicted_pattern
 from sondage.types import Bools, Floats, Ints
 
 _AT_ONCE = 1_000_000

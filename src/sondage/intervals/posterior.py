@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import ndtri
 
-from sondage.beliefs.tail import HONEST, TIGHT, Tail
+from sondage.beliefs.error_curve.tail import HONEST, TIGHT, Tail
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Totals
 from sondage.intervals.base import Guarantee, Interval

@@ -69,7 +69,7 @@ from sondage.measures.regression import (
 )
 from sondage.measures.top import PrecisionAtK, RecallAtK
 from sondage.measures.where import Where
-from sondage.pool.plain import is_gap
+from sondage.pool.plain_values import is_gap
 from sondage.pool.pool import Pool
 from sondage.registry import what_it_is
 from sondage.types import Array, Floats

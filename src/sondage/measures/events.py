@@ -11,7 +11,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import Input
 from sondage.pool.labels import LabelSpace, shown
-from sondage.pool.plain import plain
+from sondage.pool.plain_values import plain
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Bools, Floats

@@ -10,9 +10,9 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes
-from sondage.pool.stratification import short
 from sondage.report.allocation import LabelsByStratum
 from sondage.report.allocation import labels_by_stratum as counted
+from sondage.strata.stratification import short
 from sondage.study import Study
 from sondage.types import Floats
 

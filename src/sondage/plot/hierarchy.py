@@ -9,8 +9,8 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes
-from sondage.pool.hierarchy import Tree
-from sondage.pool.stratification import Stratification
+from sondage.strata.hierarchy import Tree
+from sondage.strata.stratification import Stratification
 from sondage.types import Floats, Ints
 
 _NAMED = 40
@@ -47,7 +47,8 @@ def tree(
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
-    >>> from sondage.pool import EqualSize, Pool
+    >>> from sondage.pool import Pool
+    >>> from sondage.strata import EqualSize
     >>> strata = EqualSize(4).describe(Pool.from_arrays(score=range(100)))
     >>> ax = sd.plot.tree(strata, Figure().add_subplot())
     >>> [text.get_text() for text in ax.get_yticklabels()][:2]

@@ -10,8 +10,8 @@ from sondage.designs.reasons import percent
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes
-from sondage.pool.score_column import score_name
 from sondage.report.chances import chance_by_score
+from sondage.strata.score_column import score_name
 from sondage.study import Study
 
 _ROOMY = 80.0

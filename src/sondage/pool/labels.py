@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.pool.plain import is_gap
+from sondage.pool.plain_values import is_gap
 from sondage.types import Array, Floats, Label
 
 TOO_LARGE = 1e100

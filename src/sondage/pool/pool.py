@@ -13,16 +13,16 @@ import narwhals as nw
 import numpy as np
 
 from sondage.errors import InvalidInput, UnknownItem
-from sondage.pool.added import added_system
-from sondage.pool.arrays import columns_and_roles
-from sondage.pool.calibrated import calibrated
-from sondage.pool.columns import Columns
-from sondage.pool.estimator import estimator_arrays
+from sondage.ingest.added_system import added_system
+from sondage.ingest.arrays import columns_and_roles
+from sondage.ingest.calibrated_systems import calibrated
+from sondage.ingest.columns import Columns
+from sondage.ingest.roles import Roles, read_group, read_positive, read_systems
+from sondage.ingest.scikit_learn import estimator_arrays
+from sondage.ingest.tables import sorted_ids
 from sondage.pool.html import pool_table
-from sondage.pool.plain import is_gap, plain
-from sondage.pool.roles import Roles, read_group, read_positive, read_systems
+from sondage.pool.plain_values import is_gap, plain
 from sondage.pool.rows import PARTS, Group, Rows, System, crossed_group
-from sondage.pool.sources import sorted_ids
 from sondage.pool.text import is_text, lengths_of
 from sondage.types import Array, Id, Ints
 

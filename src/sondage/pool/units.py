@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sondage.pool.keyed import LazyOrder, keyed_hash
+from sondage.pool.keyed_order import LazyOrder, keyed_hash
 from sondage.pool.pool import Pool
 from sondage.streams import unit_interval
 from sondage.types import Array, Floats, Ints

@@ -13,9 +13,9 @@ from sondage.designs.place import predicted_words
 from sondage.errors import InvalidInput
 from sondage.estimators.sample import ANSWERED
 from sondage.frames import frame_of
-from sondage.pool.strata import EqualSize, Strata
-from sondage.pool.stratification import Stratification
 from sondage.report.text import table
+from sondage.strata.base import EqualSize, Strata
+from sondage.strata.stratification import Stratification
 from sondage.study import Study
 from sondage.types import Floats, Ints
 
@@ -121,7 +121,8 @@ def count_by_stratum(
 ) -> LabelsByStratum:
     """Counts from the rows that were asked and the label of each, None where there is none (yet).
 
-    >>> from sondage.pool import EqualSize, Pool
+    >>> from sondage.pool import Pool
+    >>> from sondage.strata import EqualSize
     >>> strata = EqualSize(2).describe(Pool.from_arrays(score=[.1, .2, .3, .4, .7, .9]))
     >>> found = count_by_stratum(strata, np.array([5, 3, 0]), ["yes", "no", None],
     ...                          classes=["no", "yes"], positive="yes")

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.designs.base import Problem, Table
 from sondage.designs.sharing import WaterLevel, shares
 from sondage.errors import InvalidInput
-from sondage.pool.score_column import score_column
+from sondage.strata.score_column import score_column
 from sondage.study import Study
 from sondage.types import Array, Floats, is_whole
 

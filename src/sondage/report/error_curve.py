@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from sondage.beliefs.curve_state import CurveState
-from sondage.beliefs.error_curve import ErrorCurve
+from sondage.beliefs.error_curve.belief import ErrorCurve
+from sondage.beliefs.error_curve.state import CurveState
 from sondage.binomial import binomial
 from sondage.designs.place import predicted_words
 from sondage.errors import InvalidInput

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sondage.beliefs.curve_state import CurveState
-from sondage.beliefs.weak import weight_of_mean, wrong_where_surest
+from sondage.beliefs.error_curve.state import CurveState
+from sondage.beliefs.error_curve.weak_models import weight_of_mean, wrong_where_surest
 from sondage.designs.reasons import percent
 from sondage.errors import InvalidInput, SondageError
 from sondage.pool.html import html_list, html_table

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from sondage.beliefs.curve_state import CurveState
-from sondage.beliefs.error_curve import ErrorCurve
-from sondage.beliefs.ranks import Ranks
+from sondage.beliefs.error_curve.belief import ErrorCurve
+from sondage.beliefs.error_curve.ranks import Ranks
+from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.base import Kind, Problem, Table
 from sondage.designs.error_curve import ErrorCurveDesign
 from sondage.designs.place import predicted_words
 from sondage.designs.reasons import tells_of
 from sondage.estimators.sample import ANSWERED
-from sondage.pool.strata import EqualSize
 from sondage.pool.units import CellUnits
 from sondage.report.chances import coming_chance
+from sondage.strata.base import EqualSize
 from sondage.study import Study
 from sondage.types import Array, Floats, Ints
 

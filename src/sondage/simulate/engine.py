@@ -14,9 +14,9 @@ import numpy as np
 from sondage.designs.base import Design
 from sondage.errors import InvalidInput, NothingLeft
 from sondage.frames import frame_of
+from sondage.ingest.pandas_index import labels_by_id
 from sondage.measures import Measure, pool_value, resolve
 from sondage.measures.labelled import listed
-from sondage.pool.index import labels_by_id
 from sondage.pool.pool import Pool
 from sondage.progress import Progress
 from sondage.streams import seed_from, stream

@@ -1,15 +1,15 @@
 """The loop: ask, tell, estimate, stop."""
 
-from sondage.study.arrays import estimate
-from sondage.study.bounds import Above, Below, Decided
 from sondage.study.budget import Cost
 from sondage.study.create import create_study, load_study
 from sondage.study.estimate import ConfidenceInterval, Estimate
+from sondage.study.from_arrays import estimate
 from sondage.study.item import CANNOT_TELL, Item
 from sondage.study.plan import plan
 from sondage.study.planning.result import Plan
-from sondage.study.spending import CostSpent, Until
-from sondage.study.stop import Decision, LabelsSpent, StopRule, Width
+from sondage.study.stopping.rules import Decision, LabelsSpent, StopRule, Width
+from sondage.study.stopping.spending_rules import CostSpent, Until
+from sondage.study.stopping.value_rules import Above, Below, Decided
 from sondage.study.study import Study
 
 __all__ = [

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sondage.errors import AlreadyAnswered, InvalidInput, UnknownItem
+from sondage.ingest.pandas_index import labels_by_id
 from sondage.journal import Answer
-from sondage.pool.index import labels_by_id
 from sondage.pool.pool import Pool
 from sondage.study.item import CANNOT_TELL, Item
 from sondage.study.state import StudyState

@@ -8,13 +8,13 @@ import numpy as np
 
 from sondage.beliefs.base import Seen
 from sondage.designs.base import Oracle
-from sondage.designs.draw import History
 from sondage.errors import DamagedJournal, VersionMismatch
 from sondage.estimators.sample import ANSWERED, OPEN, RoundInfo, Sample
 from sondage.journal import Answer, Lease, Look, Record, Round
 from sondage.journal.base import describe
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
+from sondage.sampling.draw import History
 from sondage.study.slot import Slot
 from sondage.types import Array, Bools, Floats, Id, Ints
 from sondage.version import __version__

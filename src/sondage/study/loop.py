@@ -13,8 +13,8 @@ from sondage.progress import Progress
 from sondage.study.answers import answerer
 from sondage.study.estimate import Estimate
 from sondage.study.item import Item
-from sondage.study.looks import labels_between, look, warn_if_never
-from sondage.study.stop import Spent, StopRule
+from sondage.study.stopping.looking import labels_between, look, warn_if_never
+from sondage.study.stopping.rules import Spent, StopRule
 from sondage.types import is_whole
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import time
 import numpy as np
 
 from sondage.designs.base import Table
-from sondage.designs.draw import Draws, draw
 from sondage.errors import NothingLeft
 from sondage.journal import Lease, Record, Round
 from sondage.journal.base import none_if_nan
+from sondage.sampling.draw import Draws, draw
 from sondage.streams import stream
 from sondage.study.state import StudyState
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from sondage.beliefs.base import Belief, Seen, State
 from sondage.designs.base import Design, Oracle, Problem, Table
-from sondage.designs.draw import Limit
 from sondage.errors import DamagedJournal, NothingLeft, NotSupported, VersionMismatch
 from sondage.estimators import Case, estimator_for
 from sondage.estimators.sample import ANSWERED, OPEN
@@ -20,6 +19,7 @@ from sondage.journal.mutex import Mutex
 from sondage.measures import Measure
 from sondage.objective import Objective
 from sondage.pool.pool import Pool
+from sondage.sampling.draw import Limit
 from sondage.study.budget import Budget, Cost, labels_paid_for
 from sondage.study.ledger import Ledger
 

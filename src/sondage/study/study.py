@@ -13,11 +13,11 @@ from sondage.designs.base import Problem
 from sondage.errors import Conflict, InvalidInput
 from sondage.estimators import Case, Estimator, Sample, estimate_totals
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
+from sondage.ingest.pandas_index import labels_by_id
 from sondage.intervals.base import Alternative, Interval
 from sondage.intervals.region import Region, region
 from sondage.journal import Journal, Record
 from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
-from sondage.pool.index import labels_by_id
 from sondage.pool.pool import Pool
 from sondage.registry import Named
 from sondage.streams import stream
@@ -30,13 +30,13 @@ from sondage.study.hand_out import handed_out
 from sondage.study.html import study_table
 from sondage.study.item import Item
 from sondage.study.labels import labels_frame
-from sondage.study.looks import after_looks, look, remember
 from sondage.study.loop import run
 from sondage.study.planning.make import make_plan
 from sondage.study.planning.result import Plan
 from sondage.study.rounds import next_round
 from sondage.study.state import Parts, StudyState
-from sondage.study.stop import Decision, StopRule
+from sondage.study.stopping.looking import after_looks, look, remember
+from sondage.study.stopping.rules import Decision, StopRule
 from sondage.study.systems import add_system
 from sondage.types import Id, Ints, is_whole
 

@@ -12,7 +12,7 @@ import pytest
 from sondage.errors import NotSupported
 from sondage.intervals import GUARANTEES, Guarantee
 from sondage.study.estimate import ConfidenceInterval, Estimate
-from sondage.study.stop import SAFE, Decision, StopRule, check_safety
+from sondage.study.stopping.rules import SAFE, Decision, StopRule, check_safety
 
 
 def make_estimate(

@@ -11,9 +11,9 @@ import pytest
 
 from sondage.errors import SondageError
 from sondage.pool.pool import Pool
-from sondage.pool.strata import Strata
 from sondage.pool.units import CellUnits
 from sondage.registry import from_config
+from sondage.strata.base import Strata
 from sondage.testing.units import SEED, random_columns, taken
 from sondage.types import Ints
 

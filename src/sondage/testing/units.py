@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sondage.pool.keyed import keyed_hash
+from sondage.pool.keyed_order import keyed_hash
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.types import Array, Ints

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import sondage as sd
-from sondage.beliefs.curve_state import CurveState
-from sondage.beliefs.error_curve import ErrorCurve
+from sondage.beliefs.error_curve.belief import ErrorCurve
+from sondage.beliefs.error_curve.state import CurveState
 from sondage.pool import Pool
 from sondage.streams import stream
 from sondage.study.planning.possible import Possible

@@ -13,7 +13,7 @@ import sondage as sd
 from sondage.beliefs.known import KnownLabels
 from sondage.designs import Importance, Stratified
 from sondage.errors import NotSupported
-from sondage.pool import EqualSize
+from sondage.strata import EqualSize
 from sondage.study.planning.forecast import QUANTILES, Sampling
 from sondage.study.planning.formula import Formula, scenarios
 from sondage.types import Floats

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from sondage.intervals.posterior import Calibrated
-from sondage.study.looks import CALIBRATED, safe_intervals, sequence_errors
 from sondage.study.planning.forecast import Forecast
 from sondage.study.planning.result import Goal
 from sondage.study.planning.worlds import World
 from sondage.study.state import StudyState
+from sondage.study.stopping.looking import CALIBRATED, safe_intervals, sequence_errors
 from sondage.types import Floats
 
 _WORLDS = 5

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sondage.beliefs.curve_state import CurveState
-from sondage.beliefs.error_curve import ErrorCurve
+from sondage.beliefs.error_curve.belief import ErrorCurve
+from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.influence import item_expectation
 from sondage.errors import InvalidInput, NotSupported
 from sondage.pool.units import Units

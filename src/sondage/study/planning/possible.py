@@ -14,16 +14,16 @@ import numpy as np
 from scipy.special import expit, logit, ndtri
 
 from sondage.beliefs.base import POSSIBLE, Nodes, Seen, at_least
-from sondage.beliefs.curve_state import CurveState
-from sondage.beliefs.error_curve import ErrorCurve
+from sondage.beliefs.error_curve.belief import ErrorCurve
+from sondage.beliefs.error_curve.state import CurveState
 from sondage.beliefs.static import StaticBelief
 from sondage.designs.influence import is_mean_over_pool
 from sondage.errors import InvalidInput
 from sondage.measures import Difference, Measure
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.pool.strata import LogRank
 from sondage.pool.units import CellUnits, Units
+from sondage.strata.base import LogRank
 from sondage.streams import Stream
 from sondage.types import Array, Floats
 

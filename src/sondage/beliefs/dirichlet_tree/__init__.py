@@ -1,0 +1,1 @@
+"""Dirichlet trees: strata next to each other learn from each other (Marchant and Rubinstein 2021)."""

@@ -1,0 +1,224 @@
+"""Belief in a curve: the share of wrong predictions is smooth in the rank from the decision boundary.
+
+Only the order of the scores counts, never their scale, so it does not matter whether they are calibrated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy.special import ndtri
+
+from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
+from sondage.beliefs.error_curve.fit import CurveFit, Curves, Family, Prior, sums_by
+from sondage.beliefs.error_curve.ranks import Ranks, ranks_of
+from sondage.beliefs.error_curve.state import CurveState
+from sondage.beliefs.error_curve.tail import HONEST, Tail, least_rates, not_refuted
+from sondage.beliefs.scores import ScoreBelief
+from sondage.errors import InvalidInput
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.pool.units import CellUnits, Units
+from sondage.streams import Stream
+from sondage.types import Floats, Ints, is_number
+
+_STRETCH = 1.05
+"""What is added to the uncertainty of curves that were fitted to the labels they are judged by."""
+_ANYWHERE = 6.0
+"""Standard deviation of the start where there is no order: not the rate at a boundary, but that of all."""
+_WHO = 1.5
+"""Standard deviation of the log-odds of who is right where systems disagree."""
+
+
+@dataclass(frozen=True)
+class ErrorCurve(Belief):
+    """Of every predicted class, a curve of the error rate against log2 of the rank from the boundary.
+
+    A spline with a knot at every doubling of the rank, and some more; ``start_at``, ``step_by`` and ``bend``
+    say that errors get rarer with rank, ever faster. Where systems disagree they say nothing of the kind, and
+    where all scores of a class are the same it has one position. A unit with labels of its own is moved from
+    the curve towards them, the curve counting like ``own`` labels: by default 10 to 300, by how much units
+    differ more than by chance. Fewer would starve the units in which no error happened to be seen. With more
+    than two classes, which one a wrong prediction should have been is split as the scores say, and corrected
+    by what was seen, and one curve serves all, with a ``level`` for each class. ``loose`` is the standard
+    deviation of the bends of the curves drawn for intervals, up to the outermost error seen (and beyond it
+    too, as long as hardly any error was seen).
+
+    >>> pool = Pool.from_arrays(score=np.linspace(-1, 1, 64), threshold=0.0)
+    >>> from sondage.strata.base import LogRank
+    >>> units = CellUnits(pool, LogRank().codes(pool, ("model",), 1), pool.system().prediction, seed=1)
+    >>> belief = ErrorCurve().bind(pool, ("model",))
+    >>> state = belief.start(pool, units)
+    >>> state.nodes.weights[units.unit_of(np.array([31, 0])), 1].round(3).tolist()
+    [0.5, 0.008]
+    """
+
+    alias: ClassVar[str] = "error-curve"
+    own: float | None = None
+    start_at: tuple[float, float] = (0.0, 1.5)
+    step_by: tuple[float, float] = (-0.1, 0.4)
+    bend: tuple[float, float] = (-0.15, 0.3)
+    level: float = 0.1
+    loose: float = 0.45
+    prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
+    systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.own is not None and not (is_number(self.own) and 0 <= self.own < np.inf):
+            raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own!r}")
+        for name in ("level", "loose"):
+            given = getattr(self, name)
+            if not (is_number(given) and 0 < given < np.inf):
+                raise InvalidInput(f"{name}= must be a number above 0, not {given!r}")
+        for name in ("start_at", "step_by", "bend"):
+            given = getattr(self, name)
+            try:
+                pair = tuple(float(one) for one in given)
+            except (TypeError, ValueError):
+                pair = ()
+            if len(pair) != 2 or not np.isfinite(pair).all() or not pair[1] > 0:
+                raise InvalidInput(f"{name}= takes a mean and a standard deviation above 0, not {given!r}")
+            object.__setattr__(self, name, pair)
+        object.__setattr__(self, "systems", tuple(self.systems))
+
+    def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
+        """Fit to a pool with predictions."""
+        if not pool.labels.finite:
+            raise InvalidInput(
+                f"belief {self.alias!r} needs labels that are classes: for others use belief='scores' "
+                "(design='auto' or 'poisson')"
+            )
+        if any(pool.system(name).prediction is None for name in systems):
+            raise InvalidInput(
+                f"belief {self.alias!r} is about wrong predictions, and the pool has none: "
+                "pass prediction= or threshold= when making the pool"
+            )
+        return replace(self, prior=self.prior.bind(pool, systems), systems=systems)
+
+    def counts_for(self, state: CurveState) -> float | Floats:
+        """Labels that the curve counts for in each unit, beside its own."""
+        return state.strength_of_curve if self.own is None else self.own
+
+    def items(self, rows: Rows) -> Nodes:
+        """Before any label and without units: as the scores say."""
+        return self.prior.items(rows)
+
+    def start(self, pool: Pool, units: Units) -> State:
+        """The curves as they are thought before any label."""
+        if not isinstance(units, CellUnits):
+            raise InvalidInput(f"belief {self.alias!r} needs a design with strata")
+        ranks = ranks_of(pool, self.systems, units)
+        others = np.arange(pool.labels.size) != ranks.expects[:, None]
+        split = others / max(pool.labels.size - 1, 1)
+        if pool.labels.size > 2:  # of two, it is the other one
+            mass = self.prior.mass(pool, units.codes, units.count) * others
+            total = mass.sum(axis=1, keepdims=True)
+            split = np.where(total > 0, mass / np.where(total > 0, total, 1.0), split)
+        nothing = np.zeros(units.count)
+        curve = self._curves(ranks, split.shape[1]).fit(nothing, nothing)
+        made = CurveState(
+            None, ranks=ranks, scored=split, curve=curve, n=nothing, wrong=nothing, own=self.own
+        )
+        made = self._fitted(made, nothing, nothing, None)
+        return replace(made, start=made.nodes)
+
+    def step(self, state: State, seen: Seen) -> State:
+        """The curves fitted to all labels known now."""
+        assert isinstance(state, CurveState)
+        if not len(seen.y) and not state.n.any():
+            return state
+        count, y = len(state.ranks.at), seen.y.astype(np.int64)
+        missed = y != state.ranks.expects[seen.unit]
+        n = np.bincount(seen.unit, minlength=count).astype(np.float64)
+        wrong = np.bincount(seen.unit[missed], minlength=count).astype(np.float64)
+        return self._fitted(state, n, wrong, (state.ranks.expects[seen.unit[missed]], y[missed]))
+
+    def _fitted(
+        self, state: CurveState, n: Floats, wrong: Floats, missed: tuple[Ints, Ints] | None
+    ) -> CurveState:
+        curve = state.curve.curves.fit(n, wrong, state.curve.theta)
+        moved = replace(state, nodes=None, curve=curve, n=n, wrong=wrong, missed=missed)
+        moved.forget()  # what was believed before
+        return moved
+
+    def _curves(self, ranks: Ranks, labels: int) -> Curves:
+        """A curve for each predicted class if there are two, otherwise one with a level for each.
+
+        Where systems disagree nothing is thought of the shape, and a level says who is right. Without an
+        order the start is the rate of the whole class, of which little is thought.
+        """
+        falling = Prior(self.start_at, self.step_by, self.bend)
+        free = Prior(self.start_at, (0.0, self.step_by[1]), (0.0, self.bend[1]))
+        flat = replace(falling, start=(self.start_at[0], max(self.start_at[1], _ANYWHERE)))
+        ordered = [bool(ranks.ordered[ranks.family == f].any()) for f in range(len(ranks.agreed))]
+        if labels == 2:
+            priors = [
+                falling if some else flat
+                for some, agreed in zip(ordered, ranks.agreed, strict=True)
+                if agreed
+            ]
+            number = iter(range(len(priors)))
+            families = [
+                Family(next(number)) if agreed else Family(len(priors), _WHO) for agreed in ranks.agreed
+            ]
+        else:
+            priors = [falling if any(ordered) else flat]
+            families = [Family(0, self.level) if agreed else Family(1, _WHO) for agreed in ranks.agreed]
+        if not all(ranks.agreed):
+            priors = [*priors, free]
+        return Curves(ranks.family, ranks.at, tuple(priors), tuple(families))
+
+    def replicate(self, state: State, stream: Stream, count: int, tail: Tail = HONEST) -> Iterator[Floats]:
+        """Draws of the curves, and of what went astray."""
+        assert isinstance(state, CurveState)
+        for rate in self.rates(state, stream, count, tail):
+            yield at_least(state.weights(rate), POSSIBLE)
+
+    def rates(
+        self,
+        state: CurveState,
+        stream: Stream,
+        count: int,
+        tail: Tail = HONEST,
+        around: CurveFit | None = None,
+    ) -> Floats:
+        """(B, U) draws of the chance that a prediction is wrong.
+
+        ``around`` is what ``loosened`` gives, for those who draw more than once.
+        """
+        fit = self.loosened(state) if around is None else around
+        normal = ndtri(stream.uniform(count * len(fit.theta)) + 2.0**-54).reshape(count, -1)
+        seen = state.n, state.wrong
+        drawn = not_refuted(fit.draws(normal, state.outermost, tail.fall), seen, fit.curves.curve)
+        drawn = state.uninformative.instead(drawn, stream.uniform(3 * count).reshape(count, 3))
+        if not tail.astray:
+            return drawn
+        uniform = stream.uniform(count * len(fit.curves.priors)).reshape(count, -1)
+        # With fewer others than this share of the pool, less than one of them would be expected astray.
+        fewest = 1.0 / (tail.astray * state.ranks.size.sum())
+        others = np.minimum(np.maximum(state.others, fewest), 1.0)
+        least = least_rates(tail.astray, others, seen, fit.rate, fit.curves.curve, uniform)
+        return np.maximum(drawn, least)
+
+    def loosened(self, state: CurveState) -> CurveFit:
+        """The curves that draws are made around: free to bend more, and the wider the worse the fit was.
+
+        For a point it pays to believe in smooth curves, but an interval that does is too short. Beyond the
+        outermost error seen bends are held to be small again, for that is what errors teach; so it is the
+        less held, the fewer were seen: with e of them, what ``loose`` adds counts ``1 / (1 + e)`` there.
+        """
+        curves = state.curve.curves
+        last = np.ceil(state.outermost).astype(np.int64)
+        errors = sums_by(state.wrong, curves.curve, len(curves.priors))
+        added = np.sqrt(max(self.loose**2 - self.bend[1] ** 2, 0.0)) / (1.0 + errors)
+        beyond = np.hypot(self.bend[1], added)
+        priors = tuple(
+            replace(one, loose=(self.loose, float(tail)), until=until)
+            for one, tail, until in zip(curves.priors, beyond, last.tolist(), strict=True)
+        )
+        fit = replace(curves, priors=priors).fit(state.n, state.wrong, state.curve.theta)
+        inside = np.arange(curves.knots) <= last[:, None]
+        return replace(fit, misfit=np.where(inside, _STRETCH * state.misfit[:, None], 1.0))

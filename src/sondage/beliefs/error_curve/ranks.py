@@ -1,0 +1,95 @@
+"""Where units lie from the decision boundary: the order in which an error curve runs through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from sondage.errors import InvalidInput
+from sondage.pool.pool import Pool
+from sondage.pool.units import CellUnits
+from sondage.strata.base import from_boundary, predicted_pattern
+from sondage.types import Bools, Floats, Ints
+
+_OUTER = 3.0
+"""Knots that a class has beside those of log-rank, spread evenly over its items."""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Where units lie from the decision boundary, in each pattern of predictions."""
+
+    family: Ints
+    """(U,) the pattern of predictions."""
+    expects: Ints
+    """(U,) the class that is predicted (by the first system, where there are several)."""
+    at: Floats
+    """(U,) position of the unit's stratum on the curve; 0 for all of a pattern without an order.
+
+    The mean log2 of its ranks, and ``_OUTER`` times the share of the ranks before it: log-rank alone would
+    leave the outer half of a class one knot, however many items that is.
+    """
+    reach: Floats
+    """(U,) log of how much further the unit's stratum reaches than the ones before it, by share."""
+    agreed: tuple[bool, ...]
+    """(F,) whether all systems predict the same class."""
+    first: Ints
+    """(U,) rank of the first item of the unit's stratum."""
+    last: Ints
+    """(U,) rank of its last item."""
+    ordered: Bools
+    """(U,) whether there is a score to rank by: not where all of a pattern are the same."""
+    across: bool
+    """Whether ranks run over all patterns together."""
+    size: Ints
+    """(U,) items."""
+
+
+def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
+    """Ranks of the units' strata from the boundary outwards: in each pattern of predictions, or over all.
+
+    Over all if strata hold several patterns: then one rank of doubt serves them together.
+    """
+    pattern = predicted_pattern(pool, systems)
+    found, first = np.unique(pattern, return_index=True)
+    predicted = np.array([pool.system(name).prediction[first] for name in systems])  # type: ignore[index]
+    family = np.full(units.count, -1, dtype=np.int64)
+    far = np.zeros(int(units.stratum.max()) + 1)
+    ordered = np.zeros(len(found), dtype=bool)
+    for f, one in enumerate(found):
+        members = np.flatnonzero(pattern == one)
+        code = units.codes[members].astype(np.int64)
+        mine = np.unique(code)
+        if (family[mine] >= 0).any():
+            raise InvalidInput(
+                "belief 'error-curve' needs cells that keep the predicted classes apart: use 'log-rank'"
+            )
+        family[mine] = f
+        each = from_boundary(pool, systems, members)
+        if each is not None:
+            ordered[f] = each.min() < each.max()
+            far += np.bincount(units.stratum[code], weights=each, minlength=len(far))
+    size = np.bincount(units.stratum, weights=units.size)
+    held = np.zeros((len(size), len(found)), dtype=bool)
+    held[units.stratum, family] = True
+    across = bool((held.sum(axis=1) > 1).any())
+    together = np.zeros(len(size), dtype=np.int64) if across else held.argmax(axis=1)
+    order = np.lexsort((far / np.maximum(size, 1), together))
+    end = np.empty(len(size))
+    end[order] = np.cumsum(size[order])
+    end -= (np.cumsum(np.bincount(together, weights=size)) - np.bincount(together, weights=size))[together]
+    begin = end - size
+    logs = (gammaln(end + 1) - gammaln(begin + 1)) / np.maximum(size, 1) / np.log(2.0)
+    at = logs + _OUTER * 0.5 * (begin + end - 1.0) / np.bincount(together, weights=size)[together]
+    share = units.size / size[units.stratum]
+    reach = np.log((end + 0.5) / (begin + 0.5))[units.stratum] * share
+    agreed = tuple(bool(column) for column in (predicted == predicted[0]).all(axis=0))
+    expects = predicted[0][family].astype(np.int64)
+    first_rank, last_rank = (np.rint(one[units.stratum]).astype(np.int64) for one in (begin + 1, end))
+    if across:
+        ordered[:] = ordered.any()
+    some = ordered[family]
+    at = at[units.stratum] * some
+    return Ranks(family, expects, at, reach, agreed, first_rank, last_rank, some, across, units.size)

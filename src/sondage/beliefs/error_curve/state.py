@@ -1,0 +1,157 @@
+"""What a belief in error curves knows after some labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from sondage.beliefs.base import POSSIBLE, Nodes, State, at_least
+from sondage.beliefs.error_curve.fit import CurveFit, sums_by
+from sondage.beliefs.error_curve.ranks import Ranks
+from sondage.beliefs.error_curve.uninformative import Uninformative, uninformative
+from sondage.beliefs.error_curve.weak_models import towards_mean
+from sondage.types import Bools, Floats, Ints
+
+_SPLIT = 10.0
+"""Pseudo-labels with which the scores say which class a wrong prediction should have been."""
+_BETWEEN = (1.0 / 301.0, 1.0 / 11.0)
+"""Least and greatest share of the variance that is held to be between units."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveState(State):
+    """The curves after some rounds, and what they were fitted to."""
+
+    ranks: Ranks
+    scored: Floats
+    """(U, S) which class an item is of if its prediction is wrong, as the scores say."""
+    missed: tuple[Ints, Ints] | None = None
+    """Classes predicted wrongly, and what they should have been, of every wrong prediction seen."""
+    curve: CurveFit
+    """The fitted curves."""
+    n: Floats
+    """(U,) labels."""
+    wrong: Floats
+    """(U,) wrong predictions among them."""
+    own: float | None = None
+    """Labels that the curve counts for in a unit, where that is fixed."""
+
+    @cached_property  # type: ignore[misc]
+    def nodes(self) -> Nodes:
+        """The chances of the classes in every unit."""
+        rate = self.rate(self.strength_of_curve if self.own is None else self.own)
+        labels = np.arange(self.scored.shape[1], dtype=np.float64)
+        return Nodes(labels, at_least(self.weights(rate), POSSIBLE))
+
+    @cached_property
+    def split(self) -> Floats:
+        """(U, S) which class an item is of if its prediction is wrong, after the labels seen.
+
+        Wrong predictions of all units that expect the same class count together.
+        """
+        labels = self.scored.shape[1]
+        if self.missed is None or labels == 2:
+            return self.scored
+        expected, y = self.missed
+        counts = np.bincount(expected * labels + y, minlength=labels * labels).reshape(labels, labels)
+        seen = counts[self.ranks.expects]
+        return np.asarray((_SPLIT * self.scored + seen) / (_SPLIT + seen.sum(axis=1, keepdims=True)))
+
+    def forget(self) -> None:
+        """The chances of every class in every unit."""
+        for name in ("nodes", "split"):
+            self.__dict__.pop(name, None)
+
+    def first(self) -> Self:
+        """The curves before any label."""
+        nothing = np.zeros(len(self.n))
+        curve = self.curve.curves.fit(nothing, nothing)
+        return replace(self, nodes=self.start, missed=None, curve=curve, n=nothing, wrong=nothing)
+
+    @property
+    def outermost(self) -> Floats:
+        """(C,) position of the outermost unit of each curve in which a wrong prediction was seen; else 0."""
+        curves = self.curve.curves
+        out = np.zeros(len(curves.priors))
+        np.maximum.at(out, curves.curve, np.where(self.wrong > 0, curves.at, 0.0))
+        return out
+
+    @property
+    def of_two(self) -> Bools:
+        """(U,) whether a unit is of one of two predicted classes with an order and a curve of its own."""
+        curves = self.curve.curves
+        apart = np.array([not one.level for one in curves.families])[curves.family]
+        return apart & self.ranks.ordered
+
+    @cached_property
+    def uninformative(self) -> Uninformative:
+        """How far it is thought that the model says nothing, and what is thought then."""
+        curves, concerned = self.curve.curves, self.of_two
+        evidence = self.curve.log_evidence(self.n, self.wrong)[np.unique(curves.curve[concerned])].sum()
+        return uninformative(self.n, self.wrong, self.ranks.expects, evidence, concerned)
+
+    @cached_property
+    def by_place(self) -> Floats:
+        """(U,) chance that a prediction is wrong, by its place.
+
+        By its curve, nearer to the mean than to the mode if the model is weak, or as if it said nothing.
+        """
+        fit, concerned = self.curve, self.of_two
+        if not concerned.any():
+            return fit.rate
+        rate = towards_mean(fit.rate, fit.variance, self.n, self.ranks, fit.curves.curve, concerned)
+        return self.uninformative.mixed(rate)
+
+    @cached_property
+    def strength_of_curve(self) -> Floats:
+        """(U,) labels that the curve is worth in a unit."""
+        return strength_of_curve(self.n, self.wrong, self.by_place, self.curve.curves.curve)
+
+    @property
+    def misfit(self) -> Floats:
+        """(C,) factor by which the labels lie further from each curve than chance explains; 1 to 2."""
+        mean, curves = self.curve.rate, self.curve.curves
+        found, expected = (
+            sums_by(one, curves.curve, len(curves.priors))
+            for one in (np.square(self.wrong - self.n * mean), self.n * mean * (1.0 - mean))
+        )
+        return np.sqrt(np.clip(found / np.maximum(expected, 0.5), 1.0, 4.0))
+
+    @property
+    def others(self) -> Floats:
+        """(U,) share of the pool that is thought to be of another class than each unit is predicted."""
+        size, expects = self.ranks.size, self.ranks.expects
+        wrong = self.wrong + (size - self.n) * self.rate(self.strength_of_curve)
+        right = np.bincount(expects, weights=size - wrong, minlength=self.split.shape[1])
+        return np.asarray(1.0 - (right + wrong @ self.split)[expects] / size.sum())
+
+    def rate(self, own: float | Floats) -> Floats:
+        """(U,) chance that a prediction is wrong: labels of the unit, and the curve like ``own`` labels.
+
+        Where neither counts (``own`` is 0, and the unit has no label) it is what its place says.
+        """
+        counted = self.n + own
+        seen = self.wrong + own * self.by_place
+        return np.divide(seen, counted, out=self.by_place.copy(), where=counted > 0)
+
+    def weights(self, rate: Floats) -> Floats:
+        """(..., U, S) chances of the classes, given (..., U) the chance that a prediction is wrong."""
+        out = rate[..., None] * self.split
+        out[..., np.arange(out.shape[-2]), self.ranks.expects] = 1.0 - rate
+        return np.asarray(out)
+
+
+def strength_of_curve(n: Floats, wrong: Floats, rate: Floats, curve: Ints) -> Floats:
+    """(..., U) labels that a curve is worth in a unit, by how much its units differ more than by chance.
+
+    The share ``phi`` of the variance that is between units, by moments over those of the same curve,
+    makes the curve worth ``1 / phi - 1`` labels; 10 at least and 300 at most.
+    """
+    chance = rate * (1.0 - rate)
+    between = sums_by(np.square(wrong - n * rate) - n * chance, curve)
+    most = sums_by(n * (n - 1.0) * chance, curve)
+    phi = np.divide(between, most, out=np.zeros_like(most), where=most > 0)
+    return np.asarray((1.0 / np.clip(phi, *_BETWEEN) - 1.0)[..., curve])

@@ -1,0 +1,1 @@
+"""From files, frames and models to the columns of a pool."""

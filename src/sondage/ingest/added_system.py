@@ -1,0 +1,133 @@
+"""One more system for a pool: a new model on the same items, and so on the labels that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.ingest.calibrated_systems import calibrated
+from sondage.ingest.columns import Columns
+from sondage.ingest.roles import SYSTEM_PARTS, Roles, read_systems
+from sondage.ingest.tables import NO_COLUMNS, columns_of, flattened, names_of, sorted_ids
+from sondage.pool.labels import shown
+from sondage.pool.rows import PARTS, System
+from sondage.pool.text import is_text
+from sondage.types import Array, Ints
+
+if TYPE_CHECKING:
+    from sondage.pool.pool import Pool
+
+
+def added_system(
+    pool: Pool, name: str, source: Any, id: str | None, parts: Mapping[str, Any]
+) -> tuple[Roles, System, dict[str, bytes]]:
+    """Roles with the new system, its arrays in the order of the pool, and what identifies calibrated ones."""
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"a system's name must be text, not {name!r}")
+    if name in pool.systems:
+        raise InvalidInput(f"system {name!r} is in the pool already: choose another name")
+    try:
+        if hasattr(source, "with_system"):
+            its = _only_system(pool, source, id, parts)
+            mark = source.calibration_marks.get(its)
+            marks = {} if mark is None else {name: mark}
+            together = {**pool.roles.systems, name: source.roles.systems[its]}
+            return replace(pool.roles, systems=together), source.systems[its], marks
+        key = pool.roles.id if id is None else id
+        source, parts = _named(pool, source, parts)
+        roles = _roles_of(pool, name, key, parts)
+        columns = columns_of(source, list(dict.fromkeys(roles.columns())) or names_of(source)[:1])
+        columns.order = _places(pool, columns, key)
+        systems, _ = read_systems(columns, roles)
+        fitted, systems, marks = calibrated(roles, pool.ids, systems, pool.labels)
+    except InvalidInput as error:
+        said = str(error).removeprefix(f"system {name!r}: ")
+        raise InvalidInput(f"system {name!r}: {said}") from None
+    together = {**pool.roles.systems, name: fitted.systems[name]}
+    return replace(pool.roles, systems=together), systems[name], marks
+
+
+def _only_system(pool: Pool, source: Pool, id: str | None, parts: Mapping[str, Any]) -> str:
+    """The name of the only system of another pool about the same items."""
+    given = [part for part, value in {"id": id, **parts}.items() if value is not None]
+    if given:
+        raise InvalidInput(f"a pool brings its columns with it: leave out {given[0]}=")
+    if len(source.systems) != 1:
+        raise InvalidInput(f"the pool given has {len(source.systems)} systems: make one with one")
+    if source.labels != pool.labels:
+        raise InvalidInput(
+            f"its labels are {source.labels.words()} where the pool's are {pool.labels.words()}: make it "
+            "with the same labels=, in the same order"
+        )
+    _check_same(pool, source.ids, "the pool given")
+    return source.system_name()
+
+
+def _named(pool: Pool, source: Any, parts: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The table, and which of its columns is what: as named, else as in the pool's first system."""
+    own: dict[str, Any] = {}
+    if isinstance(source, Mapping):
+        flat = {column: values for column, values in source.items() if column not in SYSTEM_PARTS}
+        own = flattened({part: source[part] for part in SYSTEM_PARTS if part in source}, "", flat)
+        source = flat
+    if any(parts.get(part) is not None for part in PARTS):
+        return source, {part: own[part] for part in NO_COLUMNS if part in own} | dict(parts)
+    first, have = next(iter(pool.roles.systems.values())), names_of(source)
+    for part in PARTS:
+        for names in (own.get(part), first.get(part), part):
+            if names is not None and set([names] if isinstance(names, str) else names) <= set(have):
+                own[part] = names
+                break
+    if not any(part in own for part in PARTS):
+        raise InvalidInput(f"name its columns among {have}: score=, probability=, prediction= or std=")
+    if "prediction" not in own:
+        own.setdefault("threshold", first.get("threshold"))
+    return source, {**own, **parts}
+
+
+def _roles_of(pool: Pool, name: str, key: str | None, parts: Mapping[str, Any]) -> Roles:
+    """Roles of a table that holds the new system alone, about the labels of the pool."""
+    return Roles.named(id=key, systems={name: parts}, labels=_labels(pool), multilabel=pool.roles.multilabel)
+
+
+def _labels(pool: Pool) -> Any:
+    """The labels of the pool, as ``labels=`` takes them."""
+    if pool.labels.values is not None:
+        return list(pool.labels.values)
+    if pool.roles.labels is not None:
+        return pool.roles.labels
+    return list(pool.labels.components) or "real"
+
+
+def _places(pool: Pool, columns: Columns, key: str | None) -> Ints | None:
+    """Where each item of the pool is in the table."""
+    if key is None and columns.index() is None:
+        if columns.length == len(pool):
+            return pool.row_in_source
+        raise InvalidInput(
+            f"the table has {columns.length:,} rows for the {len(pool):,} items of the pool: give one each, "
+            "in the order of the pool's own table, or name the column of their ids with id="
+        )
+    theirs, order = sorted_ids(columns, key)
+    _check_same(pool, theirs, "the index" if key is None else f"column {key!r}")
+    return order
+
+
+def _check_same(pool: Pool, theirs: Array, where: str) -> None:
+    """Refuse ids, in order and each once, that are not those of the pool."""
+    if np.array_equal(theirs, pool.ids):
+        return
+    if is_text(theirs) != is_text(pool.ids):
+        kinds = ("text", "numbers") if is_text(pool.ids) else ("numbers", "text")
+        raise InvalidInput(f"{where}: the pool's ids are {kinds[0]}, these are {kinds[1]}")
+    for fault, ids in (
+        ("lacks {} of the pool's ids, {}: every item needs what the system says of it", (pool.ids, theirs)),
+        ("has {} ids that are not in the pool, {}: leave them out", (theirs, pool.ids)),
+    ):
+        odd = np.setdiff1d(*ids, assume_unique=True)
+        if len(odd):
+            raise InvalidInput(f"{where} {fault.format(f'{len(odd):,}', shown(odd.tolist(), 3))}")

@@ -1,0 +1,328 @@
+"""From any data frame to checked arrays: one code path for pandas, polars, pyarrow and duckdb."""
+
+from __future__ import annotations
+
+import glob
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+
+from sondage.errors import InvalidInput, MissingExtra
+from sondage.ingest.pandas_index import index_of, kept_index, shared_index
+from sondage.pool.labels import shown
+from sondage.pool.plain_values import is_gap, plain
+from sondage.pool.text import as_text, lengths_of, one_by_one
+from sondage.types import Array, Bools, Ints
+
+_BATCH, _BUFFER = 1 << 16, 1 << 20
+"""Rows, and bytes of a file, that are held at once while a column is read."""
+
+
+INDEX = "(index)"
+"""The name under which the index of a frame is read."""
+
+
+class Columns:
+    """Named columns of one source, read once, each checked for gaps when it is taken."""
+
+    def __init__(self, columns: Mapping[str, Any], length: int) -> None:
+        self._columns = columns
+        self.length = length
+        self.order: Ints | None = None
+        """Where each row of what is handed out is in the source; None: in the same place."""
+        self._index: Callable[[], nw.Series[Any] | None] = lambda: None
+        self._schema: Any = None
+
+    @classmethod
+    def from_frame(cls, frame: Any, wanted: Iterable[str]) -> Columns:
+        """Columns of a data frame or lazy relation; only those wanted are read."""
+        try:
+            native = nw.from_native(frame)
+            have = native.collect_schema().names()
+        except DuplicateError:
+            twice = [str(name) for name, count in Counter(frame.columns).items() if count > 1]
+            raise InvalidInput(f"the frame has columns of one name, {shown(twice, 3)}: rename them") from None
+        except TypeError:
+            raise InvalidInput(
+                f"cannot read a {type(frame).__name__} as a data frame: pass pandas, polars, pyarrow "
+                "or a duckdb relation, a parquet path to Pool.from_parquet, or arrays to "
+                "Pool.from_arrays"
+            ) from None
+        names = list(dict.fromkeys(wanted))
+        for name in names:
+            if name not in have:
+                raise InvalidInput(f"column {name!r} is not in the frame, which has {have}")
+        chosen = native.select(names) if names else native
+        eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
+        if not names:  # a pool of bare rows still has a length
+            names = have[:1]
+        columns = cls({name: eager[name] for name in names}, len(eager))
+        columns.told_by_index_of(eager)
+        if isinstance(native, nw.DataFrame):
+            columns._schema = getattr(native.to_native(), "schema", None)
+        return columns
+
+    @classmethod
+    def from_parquet(cls, path: str | Path, wanted: Iterable[str]) -> Columns:
+        """Columns of a parquet file or a glob of files."""
+        columns = ParquetColumns(path)
+        for name in wanted:
+            if name not in columns:
+                raise InvalidInput(f"column {name!r} is not in {str(path)!r}, which has {list(columns)}")
+        made = cls(columns, columns.length)
+        made._schema = columns.schema
+        return made
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Columns:
+        """Columns given one by one; all must be equally long."""
+        columns = {name: _as_column(name, values) for name, values in arrays.items()}
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise InvalidInput(f"the arrays have different lengths: {lengths}")
+        made = cls(columns, next(iter(lengths.values()), 0))
+        made._index = lambda: shared_index(arrays)
+        return made
+
+    def told_by_index_of(self, table: Any) -> None:
+        """Let the index of another table with the same rows tell them apart."""
+        self._index = lambda: index_of(table)
+
+    def index(self) -> str | None:
+        """The name of the column that tells rows where none is named: the index, if it is no mere count."""
+        index = self._index()
+        if index is not None:
+            self._columns = {**self._columns, INDEX: index}
+        elif kept := kept_index(self._schema):
+            warnings.warn(
+                f"column {kept!r} was the index of a pandas frame, and without id= ids are row numbers: pass "
+                f"id={kept!r} if labels are told by it",
+                stacklevel=6,
+            )
+        return None if index is None else INDEX
+
+    def keep(self, names: Iterable[str]) -> Mapping[str, Any]:
+        """The columns still needed once the rest has become arrays."""
+        return {name: self._columns[name] for name in names}
+
+    def raw(self, name: str) -> Array:
+        """The column as numpy, any type, without gaps, in ``order``."""
+        values = self._read(name)
+        return values if self.order is None else values[self.order]
+
+    def _read(self, name: str) -> Array:
+        column = self._columns[name]
+        if isinstance(column, nw.Series):
+            if column.null_count():
+                self._refuse(name, column.is_null().to_numpy(), "is missing", sourced=True)
+            values = _values(column)
+        else:
+            values = column
+        if values.ndim != 1:
+            raise InvalidInput(
+                f"column {name!r} is an array of shape {values.shape}: give one value per item"
+            )
+        if values.dtype == object:
+            gaps = np.array([is_gap(value) for value in values], dtype=bool)
+            self._refuse(name, gaps, "is missing", sourced=True)
+            return _of_one_type(name, values)
+        # nan and NaT spread to the least value: no mask is made for a good column.
+        if values.dtype.kind in "fmM" and len(values) and np.isnan(values.min()):
+            self._refuse(name, np.isnan(values), "is missing", sourced=True)
+        return as_text(values) if values.dtype.kind in "UT" else values
+
+    def numbers(self, name: str) -> Array:
+        """The column as finite floats (of the width it came in)."""
+        values = self.raw(name)
+        if values.dtype.kind not in "biuf":
+            raise InvalidInput(f"column {name!r} must be numeric, not {values.dtype}")
+        if values.dtype.kind != "f":
+            values = values.astype(np.float64)
+        # The sum is finite unless something is not: no mask is made for a good column.
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = not np.isfinite(values.sum(dtype=np.float64))
+        if suspicious:
+            self._refuse(name, ~np.isfinite(values), "is missing or infinite")
+        return values
+
+    def check(self, name: str, bad: Bools, fault: str) -> None:
+        """Refuse the column where ``bad``."""
+        self._refuse(name, bad, fault)
+
+    def _refuse(self, name: str, bad: Bools, fault: str, sourced: bool = False) -> None:
+        """Name the first row at fault, as the source numbers it."""
+        if bad.any():
+            if self.order is not None and not sourced:
+                back = np.empty_like(bad)
+                back[self.order] = bad
+                bad = back
+            row = int(np.argmax(bad))
+            column = self._columns[name]
+            value = column[row] if not isinstance(column, nw.Series) else column.item(row)
+            raise InvalidInput(
+                f"column {name!r}, row {row} (value {plain(value)!r}) {fault}; "
+                f"{int(bad.sum())} of {len(bad)} rows are like this. Fix or remove these rows"
+            )
+
+
+def _values(column: nw.Series[Any]) -> Array:
+    """A column as numpy: of categories what they are of, of very uneven text entry by entry."""
+    if column.dtype in (nw.Int128, nw.UInt128):  # numpy has none
+        column = column.cast(nw.Int64)
+    if column.dtype == nw.String and one_by_one(column.str.len_chars().to_numpy()):
+        return np.array(column.to_list(), dtype=object)
+    if column.dtype not in (nw.Categorical, nw.Enum):
+        return column.to_numpy()
+    native = column.to_native()
+    values = np.empty(0, dtype=object)
+    if hasattr(native, "cat") and hasattr(native, "array"):  # pandas: categories may be numbers
+        values = np.asarray(native)
+    elif hasattr(native, "combine_chunks"):  # arrow: so may be a dictionary's entries
+        values = np.asarray(native.cast(native.type.value_type))
+    # Text, and what only text can stand for (the intervals of pandas.cut).
+    return column.cast(nw.String).to_numpy() if values.dtype.kind not in "biuf" else values
+
+
+def _as_column(name: str, values: Any) -> Any:
+    """A series of any library as it is, anything else as an array."""
+    column = nw.from_native(values, allow_series=True, pass_through=True)
+    return column if isinstance(column, nw.Series) else _as_array(name, values)
+
+
+def _as_array(name: str, values: Any) -> Array:
+    """An array of any type with an entry per item; unlike numpy, never numbers or gaps made into text."""
+    if np.ma.is_masked(values):  # numpy would take what is under the mask
+        masked = int(np.sum(values.mask))
+        raise InvalidInput(
+            f"column {name!r} has {masked:,} masked values: fill them, or leave these rows out"
+        )
+    if isinstance(values, (list, tuple)) and values and all(isinstance(value, str) for value in values):
+        return np.array(values, dtype=object if one_by_one(lengths_of(values)) else np.str_)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        array = np.empty(())
+    if array.ndim == 0:
+        raise InvalidInput(f"column {name!r} must be an array with one value per item")
+    made_text = array.dtype.kind == "U" and array.ndim == 1 and not hasattr(values, "dtype")
+    if made_text and not all(isinstance(value, str) for value in values):
+        return np.asarray(values, dtype=object)
+    return array
+
+
+def _of_one_type(name: str, values: Array) -> Array:
+    """An object array as text or as numbers; refused where it is neither throughout."""
+    if all(isinstance(value, str) for value in values):
+        return as_text(values)
+    if all(isinstance(value, (Real, Decimal, np.bool_)) for value in values):
+        numbers = np.array(values.tolist())
+        # Decimals (and whole numbers beyond 64 bits) are objects to numpy.
+        return numbers.astype(np.float64) if numbers.dtype == object else numbers
+    kinds = list(dict.fromkeys(type(value).__name__ for value in values))
+    if len(kinds) > 1:
+        raise InvalidInput(
+            f"column {name!r} mixes types ({', '.join(kinds[:3])}): use numbers throughout, or text"
+        )
+    raise InvalidInput(
+        f"column {name!r} holds values of type {kinds[0]} ({values[0]!r}): turn them into numbers or text, "
+        "for instance with str()"
+    )
+
+
+class ParquetColumns(Mapping[str, Any]):
+    """Columns of a parquet file or glob, each read when it is taken and let go of again.
+
+    Reading one column at a time keeps the peak near the size of the columns used.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._load, self.schema, self.length = _parquet_engine(str(path))
+        self._names = list(self.schema.names if hasattr(self.schema, "pandas_metadata") else self.schema)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._load(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names  # the inherited test reads the column
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _streamed(source: Any, name: str, length: int) -> Array | None:
+    """A column of plain numbers, read batch by batch into its array; None if it is something else.
+
+    A whole column read at once is held three times over: compressed, decoded and as numpy.
+    """
+    import pyarrow.parquet
+
+    kind = source.schema.field(name).type
+    if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
+        return None
+    values = np.empty(length, dtype=kind.to_pandas_dtype())
+    filled = 0
+    for path in source.files:
+        with pyarrow.parquet.ParquetFile(path, buffer_size=_BUFFER) as file:
+            for batch in file.iter_batches(_BATCH, columns=[name], use_threads=False):
+                column = batch.column(0)
+                if column.null_count or column.type != kind:
+                    return None
+                values[filled : filled + len(column)] = column.to_numpy(zero_copy_only=False)
+                filled += len(column)
+    return values if filled == length else None
+
+
+def _parquet_engine(location: str) -> tuple[Callable[[str], Any], Any, int]:
+    """A function that reads one column, a schema with the names of all, and the number of rows."""
+    # A file that is there is meant, whatever a pattern would make of the brackets in its name.
+    files = [location] if Path(location).exists() else sorted(glob.glob(location))
+    if not files:
+        raise InvalidInput(f"there is no file {location!r}")
+    try:
+        import pyarrow.dataset
+    except ImportError:
+        pass
+    else:
+        try:
+            source = pyarrow.dataset.dataset(files if len(files) > 1 else files[0], format="parquet")
+            length = source.count_rows()
+        except (pyarrow.ArrowInvalid, OSError) as error:
+            raise _unreadable(location, error) from None
+
+        def load(name: str) -> Any:
+            numbers = _streamed(source, name, length)
+            return nw.from_native(source.to_table(columns=[name]))[name] if numbers is None else numbers
+
+        return load, source.schema, length
+    try:
+        import polars
+    except ImportError:
+        raise MissingExtra("pyarrow", "parquet", "reading parquet") from None
+    try:
+        frame = polars.scan_parquet(files, glob=False)
+        schema, length = frame.collect_schema(), frame.select(polars.len()).collect().item()
+    except (polars.exceptions.PolarsError, OSError) as error:
+        raise _unreadable(location, error) from None
+
+    def load_polars(name: str) -> Any:
+        return nw.from_native(frame.select(name).collect())[name]
+
+    return load_polars, schema, length
+
+
+def _unreadable(location: str, error: Exception) -> InvalidInput:
+    said = str(error).splitlines()[0]
+    return InvalidInput(
+        f"{location!r} cannot be read as parquet ({said}): read it with pandas or polars first"
+    )

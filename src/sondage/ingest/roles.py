@@ -1,0 +1,356 @@
+"""Roles: which column is the id, the score, the prediction, ... of an item."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.ingest.calibrated_systems import check_calibration
+from sondage.ingest.columns import Columns
+from sondage.ingest.multilabel import read_vector_systems
+from sondage.ingest.tables import NO_COLUMNS
+from sondage.pool.labels import TOO_LARGE, LabelSpace, shown
+from sondage.pool.plain_values import is_gap, plain
+from sondage.pool.rows import PARTS, Group, System
+from sondage.pool.text import is_text
+from sondage.types import Array, is_number
+
+SYSTEM_PARTS = (*PARTS, *NO_COLUMNS)
+ONLY_SYSTEM = "model"
+"""Name of the system of a pool that has one."""
+
+
+_APART = 1e12
+"""Most that the greatest of the weights, or of the costs, may be of the least."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns that play a part, by name."""
+
+    id: str | None
+    systems: Mapping[str, Mapping[str, Any]]
+    labels: Sequence[Any] | Mapping[str, Any] | str | None
+    groups: tuple[str, ...]
+    weight: str | None
+    cost: str | None
+    payload: tuple[str, ...]
+    features: tuple[str, ...] = field(default=())
+    opinions: tuple[str, ...] = field(default=())
+    multilabel: bool = False
+
+    @classmethod
+    def named(
+        cls,
+        *,
+        id: str | None = None,
+        score: str | None = None,
+        probability: str | Sequence[str] | None = None,
+        prediction: str | Sequence[str] | None = None,
+        threshold: float | None = None,
+        calibrate: Any = None,
+        calibration: Any = None,
+        labels: Sequence[Any] | Mapping[str, Any] | str | None = None,
+        multilabel: bool = False,
+        systems: Mapping[str, Mapping[str, Any]] | None = None,
+        std: str | None = None,
+        groups: str | Sequence[str] = (),
+        weight: str | None = None,
+        cost: str | None = None,
+        features: str | Sequence[str] = (),
+        opinions: str | Sequence[str] = (),
+        payload: str | Sequence[str] = (),
+    ) -> Roles:
+        """Check the arguments and put a single system under its standard name."""
+        single = {
+            "score": score,
+            "probability": probability,
+            "prediction": prediction,
+            "std": std,
+            "threshold": threshold,
+            "calibrate": calibrate,
+            "calibration": calibration,
+        }
+        given = [name for name, value in single.items() if value is not None]
+        if systems is None:
+            systems = {ONLY_SYSTEM: single}
+        elif given:
+            raise InvalidInput(f"pass either systems= or {', '.join(name + '=' for name in given)}, not both")
+        elif not systems:
+            raise InvalidInput("systems= is empty: name at least one system")
+        elif not isinstance(systems, Mapping):
+            raise InvalidInput(f"systems= takes a mapping of names to their columns, not {systems!r}")
+        for name, parts in systems.items():
+            if not isinstance(name, str) or not isinstance(parts, Mapping):
+                raise InvalidInput(
+                    f"systems[{name!r}]: map a name, which is text, to columns such as {{'score': ...}}"
+                )
+            unknown = set(parts) - set(SYSTEM_PARTS)
+            if unknown:
+                raise InvalidInput(
+                    f"systems[{name!r}] has unknown parts {sorted(unknown)}; known are {list(SYSTEM_PARTS)}"
+                )
+            if parts.get("threshold") is not None and parts.get("prediction") is not None:
+                raise InvalidInput(
+                    f"system {name!r}: threshold= cuts scores into predictions, but prediction= is given: "
+                    "pass one of them"
+                )
+            several = isinstance(parts.get("prediction"), (list, tuple))
+            if several and not multilabel and not isinstance(labels, Mapping):
+                raise InvalidInput(
+                    f"system {name!r}: several columns in place of one 'prediction' need multilabel=True"
+                )
+            check_calibration(name, parts)
+            for part in PARTS:
+                if not (part in ("probability", "prediction") and isinstance(parts.get(part), (list, tuple))):
+                    _check_name(f"system {name!r}: {part}", parts.get(part))
+        for role, column in (("id", id), ("weight", weight), ("cost", cost)):
+            _check_name(role, column)
+        return cls(
+            id=id,
+            systems=systems,
+            labels=labels,
+            groups=_names(groups),
+            weight=weight,
+            cost=cost,
+            payload=_names(payload),
+            features=_names(features),
+            opinions=_names(opinions),
+            multilabel=multilabel,
+        )
+
+    @classmethod
+    def from_arguments(cls, caller: str, arguments: Mapping[str, Any]) -> Roles:
+        """Roles from keyword arguments; an unknown one is an error that lists those there are."""
+        have = [name for name in inspect.signature(cls.named).parameters if name != "cls"]
+        for name in arguments:
+            if name not in have:
+                near = difflib.get_close_matches(name, have, n=1)
+                hint = f"did you mean {near[0]}=? " if near else ""
+                raise InvalidInput(f"{caller}: there is no role {name}=: {hint}there are {', '.join(have)}")
+        return cls.named(**arguments)
+
+    def columns(self) -> Iterator[str]:
+        """Every column that has to be read."""
+        for name in (self.id, self.weight, self.cost):
+            if name is not None:
+                yield name
+        yield from (*self.groups, *self.features, *self.opinions, *self.payload)
+        for parts in self.systems.values():
+            for part in PARTS:
+                yield from _names(parts.get(part) or ())
+
+    def config(self) -> dict[str, Any]:
+        """The arguments of ``named`` that give these roles again."""
+        labels = self.labels
+        return {
+            "id": self.id,
+            "systems": {
+                name: {part: plain(value) for part, value in parts.items() if value is not None}
+                for name, parts in self.systems.items()
+            },
+            "labels": labels if labels is None or isinstance(labels, str) else plain(labels),
+            "groups": list(self.groups),
+            "weight": self.weight,
+            "cost": self.cost,
+            "features": list(self.features),
+            "opinions": list(self.opinions),
+            "multilabel": self.multilabel,
+            "payload": list(self.payload),
+        }
+
+
+def read_systems(columns: Columns, roles: Roles) -> tuple[dict[str, System], LabelSpace]:
+    """Every system's arrays, and the label space they imply."""
+    if roles.multilabel or isinstance(roles.labels, Mapping):
+        return read_vector_systems(columns, roles.systems, roles.labels)
+    raw = {
+        name: {
+            "score": columns.numbers(parts["score"]) if parts.get("score") else None,
+            "probability": _probability(columns, parts.get("probability")),
+            "prediction": columns.raw(parts["prediction"]) if parts.get("prediction") else None,
+            "std": _std(columns, parts.get("std")),
+        }
+        for name, parts in roles.systems.items()
+    }
+    labels = _label_space(roles, raw)
+    for name, parts in roles.systems.items():
+        if raw[name]["probability"] is not None:
+            _check_classes(name, parts["probability"], labels)
+    systems = {}
+    for name, arrays in raw.items():
+        parts = roles.systems[name]
+        prediction = arrays["prediction"]
+        if prediction is not None:
+            prediction = _encode(columns, parts["prediction"], prediction, labels)
+        else:
+            prediction = _decide(name, arrays, parts.get("threshold"), labels)
+        systems[name] = System(arrays["score"], arrays["probability"], prediction, arrays["std"])
+    return systems, labels
+
+
+def read_group(columns: Columns, name: str) -> Group:
+    """A grouping column as level positions."""
+    levels, codes = np.unique(columns.raw(name), return_inverse=True)
+    small = np.min_scalar_type(max(len(levels) - 1, 1))
+    return Group(codes.astype(small), tuple(str(level) for level in levels))
+
+
+def read_positive(columns: Columns, name: str | None, what: str) -> Array | None:
+    """A column of numbers above zero (costs, weights)."""
+    if name is None:
+        return None
+    values = columns.numbers(name)
+    columns.check(name, values <= 0, f"must be above 0 to be a {what}")
+    least, most = float(values.min()), float(values.max())
+    columns.check(
+        name, (values > TOO_LARGE) | (values < 1 / TOO_LARGE), f"is too large or small for a {what}"
+    )
+    if most > _APART * least:
+        raise InvalidInput(
+            f"column {name!r} has {what}s from {least:g} to {most:g}: beside the greatest the least are lost "
+            f"to rounding. Keep {what}s within a factor of {_APART:g}; leave out items that count for nothing"
+        )
+    return values
+
+
+def _probability(columns: Columns, names: str | Sequence[str] | None) -> Array | None:
+    if names is None:
+        return None
+    several = not isinstance(names, str)
+    arrays = []
+    for name in _names(names):
+        values = columns.numbers(name)
+        if values.min(initial=0.0) < 0 or values.max(initial=0.0) > 1:
+            columns.check(name, (values < 0) | (values > 1), "is not a probability in [0, 1]")
+        arrays.append(values)
+    if not several:
+        return arrays[0]
+    table = np.stack(arrays, axis=1)
+    if table.shape[1] < 2:
+        raise InvalidInput("probability= takes one column (binary) or one per class, at least two")
+    off = np.abs(table.sum(axis=1) - 1.0) > 1e-3
+    columns.check(names[0], off, f"and its fellows {list(names)} do not sum to 1")
+    return table
+
+
+def _check_classes(system: str, names: str | Sequence[str], labels: LabelSpace) -> None:
+    """Refuse other than one probability per class; a single column speaks of two classes."""
+    wanted = labels.size if labels.values is not None else 0
+    if wanted == (2 if isinstance(names, str) else len(names)):
+        return
+    have = f"one column {names!r}, for two classes" if isinstance(names, str) else f"columns {list(names)}"
+    said = (
+        f"the labels are {shown(labels.values)}" if labels.values is not None else "labels are real numbers"
+    )
+    raise InvalidInput(
+        f"system {system!r}: probability= has {have}, but {said}: "
+        "give one column per class, in the order of labels=[...]"
+    )
+
+
+def _std(columns: Columns, name: str | None) -> Array | None:
+    if name is None:
+        return None
+    values = columns.numbers(name)
+    columns.check(name, values < 0, "is not a standard deviation (it is negative)")
+    return values
+
+
+def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpace:
+    if isinstance(roles.labels, str):
+        if roles.labels == "real":
+            return LabelSpace(None)
+        if roles.labels == "unit":
+            return LabelSpace(None, 0.0, 1.0)
+        raise InvalidInput(
+            "labels= takes the classes in order, 'real' for numbers, 'unit' for numbers from 0 to 1, or "
+            f"a mapping of names to (least, greatest) for several numbers at once, not {roles.labels!r}"
+        )
+    if roles.labels is not None:
+        if not isinstance(roles.labels, Iterable):
+            raise InvalidInput(f"labels= takes the classes in order, such as [0, 1], not {roles.labels!r}")
+        values = tuple(plain(list(roles.labels)))
+        if any(is_gap(value) or not isinstance(value, Hashable) for value in values):
+            raise InvalidInput(f"labels= must be classes, such as 0 or 'yes', not {shown(values)}")
+        if len(set(values)) != len(values) or len(values) < 2:
+            raise InvalidInput(f"labels= must be at least two different classes, not {values}")
+        return LabelSpace(values)
+    for arrays in raw.values():
+        if arrays["probability"] is not None and arrays["probability"].ndim == 2:
+            return LabelSpace(tuple(range(arrays["probability"].shape[1])))
+    seen = [arrays["prediction"] for arrays in raw.values() if arrays["prediction"] is not None]
+    if not seen:
+        return LabelSpace((0, 1))
+    kinds = {"U" if is_text(array) else array.dtype.kind for array in seen}
+    if "U" in kinds and len(kinds) > 1:
+        raise InvalidInput(
+            "prediction= is text for some systems and numbers for others: use one kind, or pass labels=[...]"
+        )
+    if "f" in kinds and not all(np.isin(array, (0.0, 1.0)).all() for array in seen):
+        return LabelSpace(None)
+    if kinds <= set("biuf") and all(array.min() >= 0 and array.max() <= 1 for array in seen):
+        return LabelSpace((0, 1))
+    found = sorted({plain(value) for array in seen for value in np.unique(array)})
+    if len(found) < 2:
+        raise InvalidInput(f"every prediction is {found[0]!r}, so the classes are unknown: pass labels=[...]")
+    return LabelSpace(tuple(found), inferred=True)
+
+
+def _encode(columns: Columns, name: str, values: Array, labels: LabelSpace) -> Array:
+    if not labels.finite:
+        numbers = columns.numbers(name)
+        columns.check(name, np.abs(numbers) > TOO_LARGE, "is too large to reckon with")
+        return numbers
+    assert labels.values is not None
+    if labels.values == (0, 1) and values.dtype.kind in "biuf":
+        columns.check(name, (values != 0) & (values != 1), "is not one of the classes [0, 1]")
+        return values.astype(np.int8)
+    distinct, inverse = np.unique(values, return_inverse=True)
+    codes = {value: code for code, value in enumerate(labels.values)}
+    lookup = np.array([codes.get(plain(value), -1) for value in distinct])
+    encoded = lookup[inverse]
+    columns.check(name, encoded < 0, f"is not one of the classes {shown(labels.values)}")
+    return encoded.astype(np.min_scalar_type(-len(labels.values)))
+
+
+def _decide(
+    name: str, arrays: Mapping[str, Any], threshold: float | None, labels: LabelSpace
+) -> Array | None:
+    """Predictions a user did not give: scores cut at the threshold, or the likeliest class."""
+    probability, score = arrays["probability"], arrays["score"]
+    if probability is not None and probability.ndim == 2:
+        if threshold is not None:
+            raise InvalidInput(f"system {name!r}: threshold= cuts one column, not a class table")
+        return np.asarray(np.argmax(probability, axis=1), dtype=np.min_scalar_type(-labels.size))
+    if threshold is None and probability is not None:
+        threshold = 0.5
+    if threshold is None:
+        return None
+    if not is_number(threshold) or not np.isfinite(threshold):
+        raise InvalidInput(f"system {name!r}: threshold= must be a finite number, not {plain(threshold)!r}")
+    if score is None and probability is None:
+        raise InvalidInput(f"system {name!r}: threshold= needs a score or a probability to cut")
+    if not labels.finite or labels.size != 2:
+        raise InvalidInput(f"system {name!r}: threshold= decides between two classes only")
+    return np.asarray((score if score is not None else probability) >= threshold).astype(np.int8)
+
+
+def _check_name(role: str, value: Any) -> None:
+    """Refuse what is no name of a column; 0 would pass for none."""
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"{role}= takes the name of a column, which is text, not {value!r}")
+
+
+def _names(value: str | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
+        raise InvalidInput(f"a role takes the name of a column, or a list of names, not {value!r}")
+    return tuple(value)

@@ -1,0 +1,1 @@
+"""How items are drawn: one function per kind of sampling, shared by all designs."""

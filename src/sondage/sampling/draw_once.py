@@ -1,0 +1,152 @@
+"""Drawing each item at most once by an inclusion chance of the round: Poisson, systematic, pivotal."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import betainc
+
+from sondage.designs.base import Table
+from sondage.pool.units import Units
+from sondage.sampling.draws import Draws, History, Limit
+from sondage.streams import Stream
+from sondage.types import Floats, Ints
+
+_EDGE = 1e-9
+_WHOLE = 1 << 30
+"""One, where fractions are compared as whole numbers."""
+
+
+def draw_once(table: Table, units: Units, history: History, limit: Limit, stream: Stream) -> Draws:
+    """Items not asked before, each with the round's chance of its unit.
+
+    In a cell the number of items is drawn, and the next so many in keyed order are taken: given their
+    number, all of a cell's items are equally likely. Where a number that varies might cost more than the
+    budget has left, it is fixed by pivoting instead, and all chances are lowered until the dearest outcome
+    is paid for: known before anything is drawn, this leaves every chance exact.
+    """
+    assert table.chance is not None
+    left = (~history.asked).astype(np.int64) if units.itemwise else units.size - history.taken
+    chance = np.where(left > 0, np.clip(table.chance, 0.0, 1.0), 0.0)
+    order = table.cached("order", lambda: np.arange(units.count))
+    pick = {"online": _independent, "systematic": _systematic, "pivotal": _pivotal}[table.kind]
+    if table.kind != "online" or not _surely_paid(chance, left, units.dearest, limit):
+        chance = _affordable(chance, left, units.dearest, limit)
+        pick = _systematic if table.kind == "systematic" else _pivotal
+    expected = float(chance @ left) if pick is _independent else np.nan
+    count = np.zeros(units.count, dtype=np.int64)
+    count[order] = pick(chance[order], left[order], stream)
+    row, unit = _rows(units, history, count, order)
+    fits = limit.cut(units.cost_of(row))  # all, but for six standard deviations
+    row, unit = row[:fits], unit[:fits]
+    nothing = np.full(fits, np.nan)
+    return Draws(
+        row,
+        unit,
+        np.ones(fits, np.int64),
+        nothing,
+        chance[unit],
+        1.0 / np.maximum(left[unit], 1),
+        left[unit],
+        np.ones(fits, bool),
+        expected,
+    )
+
+
+_SAFE = 6.0
+"""Standard deviations: a number that varies this much is never met."""
+
+
+def _surely_paid(chance: Floats, left: Ints, cost: Floats, limit: Limit) -> bool:
+    """Whether no outcome that is ever met exceeds the budget."""
+    for price, most in ((np.ones(len(cost)), float(limit.labels)), (cost, limit.cost)):
+        mean = float((chance * left) @ price)
+        noise = np.sqrt(float((chance * (1 - chance) * left) @ np.square(price)))
+        if mean + _SAFE * (noise + float(price.max(initial=0.0)) * (noise > 0)) > most:
+            return False
+    return True
+
+
+def _affordable(chance: Floats, left: Ints, cost: Floats, limit: Limit) -> Floats:
+    """Chances lowered until they add up to a whole number whose dearest outcome is paid for."""
+
+    def dearest(some: Floats) -> float:
+        expected = some * left
+        whole = np.floor(expected + _EDGE)
+        rest = np.sort(cost[expected - whole > _EDGE])[::-1]
+        return float(whole @ cost) + float(rest[: round(float((expected - whole).sum()))].sum())
+
+    total = float((chance * left).sum())
+    for number in range(int(min(np.floor(total + _EDGE), limit.labels)), 0, -1):
+        some = chance * min(number / total, 1.0)
+        if dearest(some) <= limit.cost * (1 + 1e-12):
+            return np.asarray(some)
+    return np.zeros(len(chance))
+
+
+def _rows(units: Units, history: History, count: Ints, order: Ints) -> tuple[Ints, Ints]:
+    """The items, in the order of their units."""
+    chosen = order[count[order] > 0]
+    unit = np.repeat(chosen, count[chosen])
+    if units.itemwise:
+        return unit, unit
+    index = np.arange(len(unit)) - np.repeat(np.cumsum(count[chosen]) - count[chosen], count[chosen])
+    return units.rows_at(unit, history.taken[unit] + index), unit
+
+
+def _independent(chance: Floats, left: Ints, stream: Stream) -> Ints:
+    """A binomial number of each unit, by the inverse of its distribution."""
+    u = stream.uniform(len(chance))
+    single = left <= 1
+    out = ((u < chance) & (left > 0)).astype(np.int64)
+    many = np.flatnonzero(~single & (chance > 0))
+    if len(many):
+        out[many] = _binomial(u[many], left[many], chance[many])
+    return out
+
+
+def _binomial(level: Floats, n: Ints, p: Floats) -> Ints:
+    """The least k at which the distribution of n trials reaches ``level``, by bisection."""
+    low, high = np.zeros(len(n), dtype=np.int64), n.copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        reached = betainc(np.maximum(n - middle, 1), middle + 1, 1.0 - p)  # P(X <= middle), middle < n
+        enough = (reached > level) | (middle >= n)
+        low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
+    return low
+
+
+def _systematic(chance: Floats, left: Ints, stream: Stream) -> Ints:
+    """Equal steps along the units from a random start: as many of each as steps fall into it."""
+    start = float(stream.uniform(1)[0])
+    reached = np.concatenate([[0.0], np.cumsum(chance * left)])
+    steps = np.floor(reached + start + _EDGE).astype(np.int64)
+    return np.minimum(np.diff(steps), left)
+
+
+def _pivotal(chance: Floats, left: Ints, stream: Stream) -> Ints:
+    """Whole numbers as near as can be, the fractions settled between neighbours (Deville and Tille 1998)."""
+    expected = chance * left
+    count = np.floor(expected + _EDGE).astype(np.int64)
+    # In whole numbers: fractions that add up to just one must do so on every machine.
+    part = np.rint(np.clip(expected - count, 0.0, 1.0) * _WHOLE).astype(np.int64)
+    open_ = np.flatnonzero((part > 0) & (part < _WHOLE))
+    count[part == _WHOLE] += 1
+    words = stream.uniform(max(len(open_), 1))
+    held, share = -1, 0
+    for u, unit in zip(words.tolist(), open_.tolist(), strict=False):
+        if held < 0:
+            held, share = unit, int(part[unit])
+            continue
+        total = share + int(part[unit])
+        if total < _WHOLE:  # one of the two is out, the other goes on with what both had
+            if u * total < share:
+                share = total
+            else:
+                held, share = unit, total
+        else:  # one of the two is in, the other goes on with the rest
+            stays = u * (2 * _WHOLE - total) < _WHOLE - share
+            count[unit if stays else held] += 1
+            held, share = (held if stays else unit), total - _WHOLE
+    if held >= 0 and words[-1] * _WHOLE < share:
+        count[held] += 1
+    return count

@@ -1,0 +1,84 @@
+"""Cells no finer than labels can fill: what they cannot keep apart is joined before the first one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sondage.pool.pool import Pool
+from sondage.pool.units import CellUnits, compressed, cost_band, crossed
+from sondage.strata.base import LogRank, Strata, predicted_pattern
+from sondage.strata.consensus import Consensus
+from sondage.types import Array, Ints
+
+EACH = 5
+"""Labels that a cell should get by the end of the budget."""
+_FEW = 10
+"""Kinds of items that are kept apart however few labels there will be."""
+
+
+def cells_to_fill(
+    pool: Pool, strata: Strata, systems: tuple[str, ...], signature: Array | None, seed: int, labels: float
+) -> CellUnits:
+    """Cells of strata and signature, so coarse that each can have ``EACH`` of the labels.
+
+    Where the measure tells more kinds of items apart than that, cells leave it to the estimator to do so; and
+    where the predictions of several systems together are too many for strata of their own, strata go by how
+    far the systems agree. Then neighbouring strata are joined; costs make cells of their own only if there
+    are labels for these, too.
+    Strata that somebody chose, groups say, stay as they are.
+    """
+    if too_many(_kinds(signature), labels):
+        signature = None
+    if signature is None and isinstance(strata, LogRank):
+        strata = Consensus() if too_many(_kinds(predicted_pattern(pool, systems)), labels) else strata
+    codes = strata.codes(pool, systems, seed)
+    if isinstance(strata, LogRank | Consensus):
+        codes = joined_bands(pool, codes, signature, labels, systems)
+    elif signature is not None and too_many(_kinds(crossed([codes, signature])), labels):
+        signature = None
+    costs = cost_band(pool.cost)
+    levels = [one for one in (codes, signature, costs) if one is not None]
+    by_cost = costs is None or len(np.unique(crossed(levels))) * EACH <= labels
+    return CellUnits(pool, codes, signature, seed=seed, by_cost=by_cost)
+
+
+def too_many(kinds: int, labels: float) -> bool:
+    """Whether so many kinds of items are more than the labels can tell apart."""
+    return kinds > _FEW and kinds * EACH > labels
+
+
+def _kinds(codes: Array | None) -> int:
+    return 0 if codes is None else len(np.unique(codes))
+
+
+def joined_bands(
+    pool: Pool, strata: Array, signature: Array | None, labels: float, systems: tuple[str, ...]
+) -> Array:
+    """Strata joined with their neighbours until there is a cell for every ``EACH`` labels, or one per kind.
+
+    Only strata of the same signature are joined; where there is none, of the same predicted class.
+
+    >>> pool = Pool.from_arrays(score=[-3, -2, -1, 1, 2, 3], threshold=0)
+    >>> joined_bands(pool, np.arange(6), None, 20, ("model",)).tolist()
+    [0, 0, 1, 2, 2, 3]
+    """
+    kind = _pattern_of_strata(pool, strata, systems)[strata] if signature is None else signature
+    cell = compressed(crossed([kind, strata])).astype(np.int64)
+    _, first = np.unique(cell, return_index=True)
+    bands = np.bincount(compressed(kind[first]).astype(np.int64))
+    most = max(labels // EACH, len(bands))
+    if len(first) <= most:
+        return strata
+    kept = np.maximum((bands * most // len(first)).astype(np.int64), 1)
+    place = np.arange(len(first)) - np.repeat(np.cumsum(bands) - bands, bands)
+    band = place * np.repeat(kept, bands) // np.repeat(bands, bands)
+    joined: Ints = np.repeat(np.cumsum(kept) - kept, bands) + band
+    return joined[cell]
+
+
+def _pattern_of_strata(pool: Pool, strata: Array, systems: tuple[str, ...]) -> Ints:
+    """(K,) the predicted pattern of each stratum, if none of them mixes several; otherwise all are alike."""
+    pattern = compressed(predicted_pattern(pool, systems)).astype(np.int64)
+    own = np.zeros(int(strata.max()) + 1, dtype=np.int64)
+    own[strata] = pattern
+    return own if np.array_equal(own[strata], pattern) else np.zeros(len(own), dtype=np.int64)

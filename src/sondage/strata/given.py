@@ -1,0 +1,175 @@
+"""Strata from what is there already: clusters made elsewhere, and other strata crossed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.pool.pool import CHUNK, Pool
+from sondage.pool.units import compressed, crossed
+from sondage.strata.base import Strata, check_count
+from sondage.strata.hierarchy import Tree
+from sondage.strata.stratification import Stratification, left_out
+from sondage.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters(Strata):
+    """Clusters made elsewhere, by any clusterer.
+
+    ``by`` is one of
+
+    * the name of a group of the pool, which a journal can hold;
+    * the label of every item, in the row order of the pool's source;
+    * a fitted clusterer of the kind of scikit-learn: its ``predict`` on the pool's features if it has both,
+      otherwise its ``labels_``, in the row order of the source;
+    * a linkage matrix of scipy over the items in the row order of the source, cut into ``count`` clusters,
+      which keep its tree; so does a clusterer that has ``children_``.
+
+    Items that a clusterer left alone (label -1) are a stratum of their own. A study with anything but a
+    name cannot be loaded from its journal: put the labels into a group where that matters.
+
+    >>> pool = Pool.from_arrays(score=[0.1, 0.2, 0.3, 0.4])
+    >>> Clusters(["b", "a", "b", "b"]).describe(pool).size.tolist()
+    [1, 3]
+    """
+
+    alias: ClassVar[str] = "clusters"
+    by: Any
+    count: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.count is not None:
+            check_count(self.count)
+
+    def config(self) -> dict[str, Any]:
+        """As every part, but an array or a clusterer is named only: a journal cannot hold it."""
+        if isinstance(self.by, str):
+            return super().config()
+        said = f"strata 'clusters' by {type(self.by).__name__}; the name of a group would be kept"
+        options = {"by": {"code": said}, "count": self.count}
+        return {"family": self._family, "alias": self.alias, "options": options}
+
+    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
+        """Clusters in the order of their labels, or of their tree."""
+        return self.describe(pool, systems, seed).codes
+
+    def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
+        """The clusters; named by their labels."""
+        if isinstance(self.by, str):
+            group = pool.group(self.by)
+            return self._stratification(group.codes, group.levels, None)
+        merges = self._merges()
+        if merges is not None:
+            return self._cut(pool, *merges)
+        if self.count is not None:
+            raise InvalidInput("strata 'clusters': count= cuts a linkage, and by= is none: leave count= out")
+        levels, codes = np.unique(self._labels(pool), return_inverse=True)
+        found = compressed(codes.ravel())
+        return self._stratification(found, tuple(str(level) for level in levels.tolist()), None)
+
+    def _merges(self) -> tuple[Any, int] | None:
+        """A linkage and the number of clusters to cut it into; None if ``by`` is no linkage."""
+        merges = getattr(self.by, "children_", self.by)
+        given = not hasattr(self.by, "labels_") and np.ndim(merges) == 2
+        # A clusterer may stop as soon as it has its clusters: its merges are then no tree.
+        whole = hasattr(self.by, "children_") and len(merges) + 1 == len(self.by.labels_)
+        if not (given or whole):
+            return None
+        count = self.count if self.count is not None else getattr(self.by, "n_clusters_", None)
+        if count is None:
+            raise InvalidInput("strata 'clusters' of a linkage need count=: how many clusters to cut it into")
+        return merges, int(count)
+
+    def _cut(self, pool: Pool, merges: Any, count: int) -> Stratification:
+        if len(merges) + 1 != len(pool):
+            raise InvalidInput(
+                f"strata 'clusters': the linkage is over {len(merges) + 1:,} items and the pool has "
+                f"{len(pool):,}: fit it on the rows of the pool"
+            )
+        tree, stratum = Tree.from_linkage(merges, min(count, len(pool)))
+        codes = compressed(pool.ordered(stratum))
+        names = tuple(str(number) for number in range(len(tree.leaf)))
+        return self._stratification(codes, names, tree)
+
+    def _labels(self, pool: Pool) -> Array:
+        by = self.by
+        if hasattr(by, "predict") and pool.features is not None:
+            pieces = [by.predict(pool.features[k : k + CHUNK]) for k in range(0, len(pool), CHUNK)]
+            return np.concatenate(pieces)
+        labels = np.asarray(getattr(by, "labels_", by))
+        if labels.ndim != 1 or len(labels) != len(pool):
+            have = f"{len(labels):,} labels" if labels.ndim == 1 else type(by).__name__
+            raise InvalidInput(
+                f"strata 'clusters': by= must be a label for each of the pool's {len(pool):,} items, the "
+                "name of a group, a linkage, or a fitted clusterer (which may predict if the pool has "
+                f"features), not {have}"
+            )
+        return np.asarray(pool.ordered(labels))
+
+    def _stratification(self, codes: Array, names: tuple[str, ...], tree: Tree | None) -> Stratification:
+        alone = "-1" in names
+        notes = ("items in no cluster (label -1) are a stratum of their own",) if alone else ()
+        size = np.bincount(codes)
+        return Stratification(self.alias, codes, size, names, "cluster", self.count, None, notes, tree)
+
+
+@dataclass(frozen=True)
+class Cross(Strata):
+    """Several rules at once: items are together if every rule puts them together.
+
+    Combinations without items are left out. The tree parts by the first rule at the root, then by the
+    next.
+
+    >>> pool = Pool.from_arrays(score=[0.1, 0.2, 0.8, 0.9], groups={"shop": ["a", "b", "b", "b"]})
+    >>> from sondage.strata import ByGroup, EqualWidth
+    >>> print(Cross((ByGroup("shop"), EqualWidth(2))).describe(pool))
+    strata 'cross' of 4 items: 4 asked for, 3 made
+    stratum  group 'shop' x along the score  items   share
+    0        a x 0.1 to 0.2                      1  25.0 %
+    1        b x 0.1 to 0.2                      1  25.0 %
+    2        b x 0.8 to 0.9                      2  50.0 %
+    1 of 4 combinations holds no item and was left out
+    """
+
+    alias: ClassVar[str] = "cross"
+    rules: tuple[Strata, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", tuple(self.rules))
+        if not self.rules or not all(isinstance(rule, Strata) for rule in self.rules):
+            raise InvalidInput("rules= must be strata, at least one, such as (ByGroup('shop'), EqualSize(5))")
+
+    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
+        """Combinations in the order of the first rule, then of the next."""
+        return compressed(crossed([rule.codes(pool, systems, seed) for rule in self.rules]))
+
+    def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
+        """The combinations; named by what each rule says."""
+        parts = [rule.describe(pool, systems, seed) for rule in self.rules]
+        codes = compressed(crossed([part.codes for part in parts]))
+        _, first, size = np.unique(codes, return_index=True, return_counts=True)
+        levels = [part.codes[first].astype(np.int64) for part in parts]
+        names = tuple(
+            " x ".join(part.names[level[k]] for part, level in zip(parts, levels, strict=True))
+            for k in range(len(size))
+        )
+        wanted = math.prod(part.actual for part in parts)
+        notes = [note for part in parts for note in part.notes]
+        if len(size) < wanted:
+            notes.append(left_out(wanted - len(size), wanted, "combinations"))
+        return Stratification(
+            self.alias,
+            codes,
+            size,
+            names,
+            " x ".join(part.named_by for part in parts),
+            math.prod(part.requested or part.actual for part in parts),
+            None,
+            tuple(notes),
+            Tree.from_codes(*levels),
+        )

@@ -1,0 +1,139 @@
+"""What a rule for strata made of a pool: the strata, and how they differ from what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+
+import numpy as np
+
+from sondage.strata.hierarchy import Tree, complete_tree
+from sondage.types import Array, Floats, Ints
+
+_LINES = 40
+"""Strata that a table lists; the middle of a longer one is left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stratification:
+    """Strata of one pool, numbered 0, 1, 2, ...; none is empty. ``print`` shows a table.
+
+    >>> from sondage.pool import Pool
+    >>> from sondage.strata import EqualWidth
+    >>> print(EqualWidth(4).describe(Pool.from_arrays(score=[0, 0.1, 0.2, 0.3, 1])))
+    strata 'equal-width' of 5 items: 4 asked for, 3 made
+    stratum  along the score  items   share
+    0        0 to 0.2             3  60.0 %
+    1        0.3 to 0.3           1  20.0 %
+    2        1 to 1               1  20.0 %
+    1 of 4 bands holds no item and was left out
+    """
+
+    alias: str
+    """The rule's name."""
+    codes: Array
+    """(N,) stratum of every item."""
+    size: Ints
+    """(K,) items in each stratum."""
+    names: tuple[str, ...]
+    """(K,) what each stratum holds, in words."""
+    named_by: str = "holds"
+    """What the names speak of."""
+    requested: int | None = None
+    """The number asked for; None where the rule finds its own."""
+    edges: Floats | None = None
+    """(K + 1,) ends of the bands: band h holds scores from ``edges[h]`` on, below ``edges[h + 1]``.
+
+    The first and the last are the least and the greatest score. None where strata are no bands.
+    """
+    notes: tuple[str, ...] = ()
+    """Why there are fewer strata than asked for, and other things worth knowing."""
+    own_tree: Tree | None = None
+    """The hierarchy that the rule built, if it did."""
+
+    @property
+    def actual(self) -> int:
+        """The number of strata."""
+        return len(self.size)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The rule's own hierarchy, otherwise the complete binary tree over the strata in order."""
+        return complete_tree(self.actual) if self.own_tree is None else self.own_tree
+
+    def __repr__(self) -> str:
+        return f"Stratification({self._summary()})"
+
+    def __str__(self) -> str:
+        rows = [("stratum", self.named_by, "items", "share"), *self._rows()]
+        widths = [max(len(row[k]) for row in rows) for k in range(4)]
+        lines = [
+            f"{number:<{widths[0]}}  {name:<{widths[1]}}  {items:>{widths[2]}}  {share:>{widths[3]}}".rstrip()
+            for number, name, items, share in rows
+        ]
+        return "\n".join([self._summary(), *lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        def row(cells: Sequence[str], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        head = row(("stratum", self.named_by, "items", "share"), "th")
+        body = "".join(row(cells, "td") for cells in self._rows())
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table><caption>{escape(self._summary())}</caption>{head}{body}</table>{notes}"
+
+    def _summary(self) -> str:
+        number = (
+            f"{self.actual:,}"
+            if self.requested is None
+            else f"{self.requested:,} asked for, {self.actual:,} made"
+        )
+        return f"strata {self.alias!r} of {len(self.codes):,} items: {number}"
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        shown = list(range(self.actual))
+        if self.actual > _LINES:
+            shown = [*shown[: _LINES // 2], *shown[-_LINES // 2 :]]
+        total = len(self.codes)
+        rows = [
+            (str(h), self.names[h], f"{self.size[h]:,}", f"{100 * self.size[h] / total:.1f} %") for h in shown
+        ]
+        if self.actual > _LINES:
+            rows.insert(_LINES // 2, ("...", f"{self.actual - _LINES:,} more", "", ""))
+        return rows
+
+
+def short(number: float) -> str:
+    """A number with five digits or all before the point, without an exponent while it can be read so.
+
+    >>> short(19860.4), short(0.000123456), short(1.5e-9)
+    ('19860', '0.00012346', '1.5e-09')
+    """
+    if 1e4 <= abs(number) < 1e9:
+        return f"{number:.0f}"
+    if number == 0 or 1e-5 <= abs(number) < 1e4:
+        return np.format_float_positional(number, precision=5, fractional=False, trim="-")
+    return f"{number:.5g}"
+
+
+def left_out(empty: int, total: int, what: str) -> str:
+    """The note that some of the strata that could be hold nothing."""
+    verbs = "holds no item and was" if empty == 1 else "hold no item and were"
+    return f"{empty:,} of {total:,} {what} {verbs} left out"
+
+
+def numbered(codes: Array, count: int, tree: Tree | None = None) -> tuple[Array, Array, Tree | None]:
+    """Codes and tree without the numbers that no item has, and the numbers that are left.
+
+    >>> codes, used, _ = numbered(np.array([0, 3, 3]), 4)
+    >>> codes.tolist(), used.tolist()
+    ([0, 1, 1], [0, 3])
+    """
+    held = np.bincount(codes, minlength=count) > 0
+    used = np.flatnonzero(held)
+    small = np.min_scalar_type(max(len(used) - 1, 0))
+    if len(used) == count:
+        return codes.astype(small, copy=False), used, tree
+    return (np.cumsum(held) - 1).astype(small)[codes], used, None if tree is None else tree.pruned(held)

@@ -1,0 +1,155 @@
+"""Looking before the end: the interval that a stop rule may look at, and what can be expected of it."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from sondage.designs.base import Design
+from sondage.designs.influence import unit_spread
+from sondage.errors import InvalidInput, NotSupported
+from sondage.intervals.base import Interval
+from sondage.intervals.posterior import BETWEEN_LOOKS
+from sondage.journal import Look
+from sondage.pool.units import Units
+from sondage.study.estimate import Estimate
+from sondage.study.state import StudyState
+from sondage.study.stopping.rules import SAFE, Decision, Outlook, StopRule, check_safety
+
+if TYPE_CHECKING:
+    from sondage.study.study import Study
+
+SAFE_INTERVALS = ("sequence", "asymptotic-sequence")
+"""Intervals that hold however often one looks, the first that serves a sample being taken."""
+_MANY_CORRECTED = 0.01
+"""Share of the labels that may be corrected after a look before it is spoken of."""
+CALIBRATED = "calibrated"
+"""The one whose level was set by simulation so that looking often is allowed, for a belief in curves."""
+
+
+def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | None = None) -> Estimate:
+    """The estimate that a rule looks at: with an interval that is safe to look at, where there is one."""
+    if not isinstance(rule, StopRule):
+        raise InvalidInput(
+            f"should_stop(rule) and run(stop=) take a stop rule such as Width(0.1), not {rule!r}"
+        )
+    pointless = rule.refuses(study.measure)
+    if pointless:
+        raise InvalidInput(pointless)
+    if interval is None and rule.peeks and not allow_unsafe:
+        for name in _safe_intervals(study):
+            try:
+                rounds: Literal["all", "closed"] = "closed" if name == CALIBRATED else "all"
+                return study.estimate(interval=name, rounds=rounds, alternative=rule.alternative)
+            except NotSupported:
+                continue
+    estimate = study.estimate(
+        rounds="closed", interval=interval, alternative=rule.alternative if rule.peeks else "two-sided"
+    )
+    check_safety(rule, estimate, allow_unsafe)
+    return estimate
+
+
+def remember(state: StudyState, rule: StopRule, decision: Decision, looked_at: Estimate) -> None:
+    """Write down the first look, and the first at which what was seen ended the study.
+
+    Not where nothing can be written: no label will follow there because of what was seen.
+    """
+    if state.journal.read_only:
+        return
+    stop = decision.stop and rule.peeks
+    ledger = state.ledger
+    if ledger.corrections_before is None or (stop and ledger.stopped_by is None):
+        safe = looked_at.interval if looked_at.guarantee in SAFE else None
+        state.append([Look(rule.explain(), stop, safe, time.time())])
+
+
+def after_looks(study: Study, estimate: Estimate) -> Iterator[str]:
+    """What an estimate has to say about looks before it."""
+    ledger = study.state.ledger
+    by = ledger.stopped_by
+    if by is not None and estimate.guarantee not in SAFE:
+        said = "the study stopped because of what it saw, so this interval is too short"
+        yield said if by.interval is None else f"{said}; the stop rule looked at interval={by.interval!r}"
+    if ledger.corrections_before is None:
+        return
+    corrected = ledger.corrections - ledger.corrections_before
+    if corrected > _MANY_CORRECTED * estimate.n_labels:
+        yield (
+            "more than 1 % of the labels were corrected after the first look at a stop rule: the interval "
+            "holds only if the result did not prompt that"
+        )
+
+
+def labels_between(study: Study, rule: StopRule, allow_unsafe: bool) -> int:
+    """Labels that should come between two looks: as many as where looking was tested."""
+    tested = rule.peeks and not allow_unsafe and _safe_intervals(study) == (CALIBRATED,)
+    return BETWEEN_LOOKS if tested else 1
+
+
+def _safe_intervals(study: Study) -> tuple[str, ...]:
+    """Names of the intervals that may serve the study's samples and are safe to look at."""
+    return safe_intervals(study.design, study.units)
+
+
+def safe_intervals(design: Design, units: Units) -> tuple[str, ...]:
+    """Names of the intervals that may serve the samples of a design and are safe to look at."""
+    # Items drawn one by one with chances for all that are left have sequences.
+    if design.kind == "wor" or (design.kind == "strata" and units.count == 1):
+        return SAFE_INTERVALS
+    return (CALIBRATED,) if design.estimator == "posterior" else ()
+
+
+def sequence_errors(level: float, n: float) -> float:
+    """About how many standard errors a sequence by betting reaches to each side after ``n`` draws."""
+    return float(np.sqrt(2.0 * np.log(2.0 / (1.0 - level)) + np.log(n)))
+
+
+def warn_if_never(study: Study, rule: StopRule, most: float) -> None:
+    """Warn of a rule that cannot stop before the labels end, ``most`` of them being asked in all."""
+    why = rule.never(outlook(study, most))
+    if why:
+        warnings.warn(f"this stop rule may never stop labelling early: {why}", stacklevel=4)
+
+
+def outlook(study: Study, most: float) -> Outlook:
+    """What can be expected of so many labels, by the belief as it is now."""
+    least, greatest = study.measure.range
+    budget = study.parts.budget
+    n = min(most, float(len(study.pool)))
+    cost = float(study.units.cost @ study.units.size)
+    if budget is not None and not isinstance(budget, int):
+        cost = min(cost, float(budget.amount))
+    elif study.pool.cost is None:
+        cost = n
+    return Outlook(n, cost, expected_width(study, n), float(np.min(least)), float(np.max(greatest)))
+
+
+def expected_width(study: Study, n: float) -> float:
+    """About how wide the sequence is after ``n`` draws, if the belief is right; nan where nobody can tell.
+
+    The variance of one increment on the scale of the measure is ``sum left v / q``, v being the believed
+    variance of an item's influence.
+    """
+    problem = study.problem()
+    if (
+        study.measure.m > 1
+        or study.design.kind != "wor"
+        or problem.state.nodes is None
+        or n >= len(study.pool)
+    ):
+        return 0.0 if n >= len(study.pool) else np.nan
+    left = problem.units.size - problem.asked
+    chance = study.design.table(problem, study.design.batch).next_chance(problem.units.size, problem.asked)
+    there = chance > 0
+    spread = unit_spread(problem, 1.0 / len(study.pool))
+    variance = float((left[there] * spread[there] / chance[there]).sum()) / len(study.pool) ** 2
+    share_left = 1.0 - n / len(study.pool)
+    least, greatest = study.measure.range
+    most = float((greatest - least).max())
+    errors = sequence_errors(study.parts.confidence_level, n)
+    return min(most, float(2.0 * errors * np.sqrt(variance * share_left / n)))

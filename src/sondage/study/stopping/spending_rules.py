@@ -1,0 +1,80 @@
+"""Stop rules on what labelling takes: cost and time. They look at no value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.study.estimate import Estimate
+from sondage.study.stopping.rules import Decision, Outlook, Spent, StopRule
+from sondage.types import is_number
+
+
+@dataclass(frozen=True)
+class CostSpent(StopRule):
+    """Stop once labels have cost this much.
+
+    >>> CostSpent(250).explain()
+    'once labels have cost 250'
+    """
+
+    amount: float
+    peeks = False
+
+    def __post_init__(self) -> None:
+        if not is_number(self.amount) or not self.amount > 0:
+            raise InvalidInput(f"amount must be above 0, not {self.amount!r}")
+
+    def explain(self) -> str:
+        """In plain words."""
+        return f"once labels have cost {self.amount:g}"
+
+    def never(self, outlook: Outlook) -> str | None:
+        """More than all labels cost."""
+        if outlook.cost >= self.amount:
+            return None
+        return f"labels will cost no more than {outlook.cost:g}, and {self.amount:g} is waited for"
+
+    def room(self, spent: Spent) -> float:
+        """So many as cannot cost more than is left, but one."""
+        left = self.amount - spent.cost
+        return max(left // spent.dearest, 1.0) if left > 0 else 0.0
+
+    def check(self, history: Sequence[Estimate]) -> Decision:
+        """Enough spent?"""
+        last = history[-1]
+        return Decision(last.cost >= self.amount, f"{last.cost:g} of {self.amount:g} spent", last.guarantee)
+
+
+@dataclass(frozen=True)
+class Until(StopRule):
+    """Stop at a moment fixed beforehand; without a time zone it is local time.
+
+    >>> Until(datetime(2030, 1, 31, 17)).explain()
+    'at 2030-01-31 17:00'
+    """
+
+    moment: datetime
+    peeks = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.moment, datetime):
+            raise InvalidInput(f"moment must be a datetime, not {self.moment!r}")
+
+    def explain(self) -> str:
+        """In plain words."""
+        return f"at {self.moment:%Y-%m-%d %H:%M}"
+
+    def room(self, spent: Spent) -> float:
+        """None from that moment on."""
+        return 0.0 if datetime.now(self.moment.tzinfo) >= self.moment else np.inf
+
+    def check(self, history: Sequence[Estimate]) -> Decision:
+        """Is it time?"""
+        now = datetime.now(self.moment.tzinfo)
+        why = f"it is {now:%Y-%m-%d %H:%M}, the end is {self.explain()}"
+        return Decision(now >= self.moment, why, history[-1].guarantee)
