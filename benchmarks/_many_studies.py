@@ -30,7 +30,7 @@ from sondage.designs.joint import joint
 from sondage.designs.sharing import shares, shortfall
 from sondage.estimators.base import Totals
 from sondage.intervals import PosteriorInterval
-from sondage.simulate.engine import encoded_labels
+from sondage.simulation.engine import encoded_labels
 from sondage.streams import stream
 from sondage.types import Floats, Ints
 

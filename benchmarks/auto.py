@@ -19,7 +19,7 @@ from benchmarks._pools import Labelled, available, folder, load
 from benchmarks._results import Result, Row, markdown
 from benchmarks.variance import embed, in_parallel, stamp
 from sondage.measures import pool_value, resolve
-from sondage.simulate.engine import encoded_labels
+from sondage.simulation.engine import encoded_labels
 from sondage.streams import stream
 from sondage.types import Floats
 

@@ -34,7 +34,7 @@ from sondage.estimators import Case, Totals, estimate_totals
 from sondage.intervals import Bootstrap, Interval, Region, region
 from sondage.measures import pool_value, resolve
 from sondage.measures.base import Measure
-from sondage.simulate.engine import encoded_labels
+from sondage.simulation.engine import encoded_labels
 from sondage.streams import stream
 from sondage.types import Floats, Id
 

@@ -30,7 +30,7 @@ from sondage.measures import (
     pool_value,
 )
 from sondage.measures.base import Measure as Dense
-from sondage.simulate import simulate
+from sondage.simulation import simulate
 
 MOST_MS = 50.0
 """What a table of chances for 1,024 thresholds may take."""

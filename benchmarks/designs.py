@@ -20,7 +20,7 @@ from benchmarks._pools import Labelled, available, known, load
 from benchmarks._random_pools import broken_pools, random_pools
 from benchmarks._results import Result, Row
 from sondage.designs import Design, Stratified, StratifiedPPI
-from sondage.simulate import simulate, summarise
+from sondage.simulation import simulate, summarise
 from sondage.strata import CumulatedRootFrequency
 
 LEAST = 1e-6

@@ -21,8 +21,8 @@ from benchmarks._results import Result, Row
 from benchmarks.variance import embed, in_parallel, last_rows, stamp
 from sondage.designs import AIS, Design, Importance, Oasis, Sequential, Stratified, Uniform
 from sondage.measures import pool_value, resolve
-from sondage.simulate.diagnostics import diagnose
-from sondage.simulate.engine import encoded_labels
+from sondage.simulation.diagnostics import diagnose
+from sondage.simulation.engine import encoded_labels
 from sondage.streams import stream
 from sondage.types import Floats
 

@@ -22,7 +22,7 @@ from sondage import Pool
 from sondage.beliefs import ScoreBelief
 from sondage.datasets import synthetic_pool
 from sondage.designs import Design, Importance, Poisson, Uniform
-from sondage.simulate import simulate, summarise
+from sondage.simulation import simulate, summarise
 from sondage.types import Floats, Id
 
 NEEDLE = {500: 3.4e-2, 1000: 1.7e-2, 2000: 9.3e-3}

@@ -42,7 +42,7 @@ from sondage.estimators import (
     estimate_totals,
 )
 from sondage.estimators.linear import linearise
-from sondage.simulate.engine import encoded_labels
+from sondage.simulation.engine import encoded_labels
 from sondage.streams import seed_from, stream
 from sondage.types import Array, Floats, Id, Ints
 

@@ -52,7 +52,7 @@ def test_every_name_that_a_module_exports_is_there(package: str) -> None:
 
 def test_the_modules_were_found() -> None:
     expected = {"pool", "measures", "beliefs", "designs", "estimators", "intervals", "journal"}
-    expected |= {"study", "simulate", "datasets", "testing"}
+    expected |= {"study", "simulation", "datasets", "testing"}
     assert {f"sondage.{name}" for name in expected} <= {*MODULES}
 
 

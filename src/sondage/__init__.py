@@ -1,29 +1,46 @@
 """Sondage: know how good a model is from as few labels as possible."""
 
-from sondage import beliefs, datasets, designs, errors, estimators, intervals, journal, measures, plot, strata
-from sondage.objective import EstimateAll
-from sondage.pool import Pool
-from sondage.simulate import simulate
-from sondage.study import (
-    CANNOT_TELL,
-    Above,
-    Below,
-    Cost,
-    CostSpent,
-    Decided,
-    Estimate,
-    Item,
-    LabelsSpent,
-    Plan,
-    Study,
-    Until,
-    Width,
-    create_study,
-    estimate,
-    load_study,
-    plan,
-)
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from sondage.version import __version__
+
+if _TYPE_CHECKING:
+    from sondage import (
+        beliefs,
+        datasets,
+        designs,
+        errors,
+        estimators,
+        intervals,
+        journal,
+        measures,
+        plot,
+        strata,
+    )
+    from sondage.objective import EstimateAll
+    from sondage.pool import Pool
+    from sondage.simulation import simulate
+    from sondage.study import (
+        CANNOT_TELL,
+        Above,
+        Below,
+        Cost,
+        CostSpent,
+        Decided,
+        Estimate,
+        Item,
+        LabelsSpent,
+        Plan,
+        Study,
+        Until,
+        Width,
+        create_study,
+        estimate,
+        load_study,
+        plan,
+    )
 
 __all__ = [
     "CANNOT_TELL",
@@ -58,3 +75,22 @@ __all__ = [
     "simulate",
     "strata",
 ]
+
+_HOME = {"EstimateAll": "objective", "Pool": "pool", "simulate": "simulation"}
+"""The rooms of classes and functions that are not in ``sondage.study``."""
+_FUNCTIONS = {"create_study", "estimate", "load_study", "plan", "simulate"}
+
+
+def __getattr__(name: str) -> _Any:
+    """What is named in ``__all__``, loaded when it is used for the first time."""
+    if name not in __all__:
+        raise AttributeError(f"module 'sondage' has no attribute {name!r}")
+    if name.islower() and name not in _FUNCTIONS:
+        return _import_module(f"sondage.{name}")
+    value = getattr(_import_module(f"sondage.{_HOME.get(name, 'study')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -13,7 +13,7 @@ from scipy.special import expit, softmax
 
 import sondage as sd
 from sondage.designs import Design
-from sondage.simulate.engine import encoded_labels
+from sondage.simulation.engine import encoded_labels
 
 SIZE = 100
 CLASSES = ("bug", "question", "feature", "docs", "spam")

@@ -11,8 +11,8 @@ from sondage.designs import Importance, Stratified
 from sondage.designs.ais import AIS
 from sondage.designs.optimal import Optimal
 from sondage.errors import InvalidInput, NotSupported
-from sondage.simulate import diagnose
-from sondage.simulate.diagnostics import divergence, true_influence
+from sondage.simulation import diagnose
+from sondage.simulation.diagnostics import divergence, true_influence
 from sondage.strata.base import EqualSize
 
 

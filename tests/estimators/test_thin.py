@@ -8,7 +8,7 @@ import pytest
 import sondage as sd
 from sondage.estimators.sequential import SequentialEstimator
 from sondage.measures import Difference, PerGroup, pool_value, resolve
-from sondage.simulate.engine import encoded_labels
+from sondage.simulation.engine import encoded_labels
 
 REPEATS = 40
 

@@ -16,7 +16,7 @@ from sondage.measures import (
     RocAuc,
     RocCurve,
 )
-from sondage.simulate import simulate
+from sondage.simulation import simulate
 from sondage.types import Floats
 
 DESIGNS = ("uniform", "stratified", "importance", "poisson")

@@ -12,7 +12,7 @@ import pytest
 from tests.slow.workers import WORKERS
 
 from sondage.datasets import synthetic_pool
-from sondage.simulate import simulate, summarise
+from sondage.simulation import simulate, summarise
 
 pytestmark = pytest.mark.slow
 REPEATS = 200

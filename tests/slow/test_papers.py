@@ -29,8 +29,8 @@ from sondage.designs import AIS, Poisson, PoissonOnline
 from sondage.designs.allocations import ExploreThenCommit, variance_drop
 from sondage.estimators import Weighted
 from sondage.measures import pool_value, resolve
-from sondage.simulate.diagnostics import item_chances, true_influence
-from sondage.simulate.engine import encoded_labels
+from sondage.simulation.diagnostics import item_chances, true_influence
+from sondage.simulation.engine import encoded_labels
 from sondage.strata.by_score import CumulatedRootFrequency
 
 pytestmark = pytest.mark.slow

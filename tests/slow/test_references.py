@@ -12,7 +12,7 @@ from sondage.beliefs import ScoreBelief
 from sondage.designs import Design, Importance, Poisson
 from sondage.estimators import Estimator, PoissonEstimator
 from sondage.measures import pool_value, resolve
-from sondage.simulate.engine import encoded_labels
+from sondage.simulation.engine import encoded_labels
 
 pytestmark = pytest.mark.slow
 REPEATS = 1000

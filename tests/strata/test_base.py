@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.registry import from_config
-from sondage.simulate import simulate
+from sondage.simulation import simulate
 from sondage.strata import EqualSize, LogRank, OneStratum, Strata
 from sondage.strata.base import ByGroup, from_boundary, predicted_pattern
 from sondage.testing.units import random_columns, taken

@@ -96,7 +96,7 @@ def evaluate(budget: int, seed: int) -> Outcome:
     from sondage.datasets import restaurants
     from sondage.measures import pool_value, resolve
     from sondage.progress import Progress
-    from sondage.simulate.engine import encoded_labels
+    from sondage.simulation.engine import encoded_labels
 
     # A demonstration shows its bar even where it is over at once.
     with Progress("labels", total=len(_DESIGNS) * budget, patience=0.0) as progress:

@@ -10,7 +10,7 @@ place of people, or keep it aside to see how close an estimate came.
 * `synthetic_regression`: a number with a standard deviation.
 """
 
-from sondage.datasets.restaurants import restaurants
+from sondage.datasets.restaurant_pairs import restaurants
 from sondage.datasets.synthetic import (
     synthetic_multiclass,
     synthetic_pool,

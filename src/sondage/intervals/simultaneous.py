@@ -14,7 +14,7 @@ from sondage.estimators.linear import Linear
 from sondage.intervals.base import Interval
 from sondage.intervals.beta import Beta
 from sondage.intervals.bootstrap import normal
-from sondage.intervals.region import FLAT, joint_radius, rank_of, spectrum
+from sondage.intervals.joint_region import FLAT, joint_radius, rank_of, spectrum
 from sondage.intervals.wald import student
 from sondage.streams import Stream
 from sondage.types import Bools, Floats

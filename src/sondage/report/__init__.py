@@ -3,7 +3,7 @@
 from sondage.report.allocation import LabelsByStratum, count_by_stratum, labels_by_stratum
 from sondage.report.chances import ChanceByScore, chance_by_score
 from sondage.report.error_curve import ClassCurve, ErrorCurves, error_curves
-from sondage.report.explain import Explanation, explain
+from sondage.report.explanation import Explanation, explain
 from sondage.report.past import history
 from sondage.report.text import table
 

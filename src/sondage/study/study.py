@@ -15,7 +15,7 @@ from sondage.estimators import Case, Estimator, Sample, estimate_totals
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.ingest.pandas_index import labels_by_id
 from sondage.intervals.base import Alternative, Interval
-from sondage.intervals.region import Region, region
+from sondage.intervals.joint_region import Region, region
 from sondage.journal import Journal, Record
 from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
 from sondage.pool.pool import Pool
@@ -41,7 +41,7 @@ from sondage.study.systems import add_system
 from sondage.types import Id, Ints, is_whole
 
 if TYPE_CHECKING:
-    from sondage.report.explain import Explanation
+    from sondage.report.explanation import Explanation
 
 T = TypeVar("T", bound=Named)
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -387,7 +387,7 @@ class Study:
 
         ``n`` is how many labels to look ahead (default: as many as the design likes to ask for at once).
         """
-        from sondage.report.explain import explain  # what people see is built on studies
+        from sondage.report.explanation import explain  # what people see is built on studies
 
         return explain(self, n=n)
 

@@ -11,7 +11,7 @@ import pytest
 
 import sondage as sd
 from sondage.datasets import synthetic_pool
-from sondage.simulate import summarise
+from sondage.simulation import summarise
 
 NAN = float("nan")
 ROWS = [

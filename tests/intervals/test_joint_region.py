@@ -14,7 +14,7 @@ import sondage as sd
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Totals
 from sondage.intervals import Region, region
-from sondage.intervals.region import joint_radius
+from sondage.intervals.joint_region import joint_radius
 from sondage.measures import resolve
 from sondage.measures.base import Averages
 from sondage.types import Array, Floats

@@ -13,7 +13,7 @@ from sondage.datasets import synthetic_pool
 from sondage.designs import Design, Stratified
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
-from sondage.simulate.engine import COLUMNS
+from sondage.simulation.engine import COLUMNS
 from sondage.streams import seed_from, stream
 
 DESIGNS = sorted(Design.catalogue())

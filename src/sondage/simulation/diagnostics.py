@@ -11,7 +11,7 @@ from sondage.designs.base import Problem, Table
 from sondage.errors import NotSupported
 from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.measures import pool_value
-from sondage.simulate.engine import encoded_labels
+from sondage.simulation.engine import encoded_labels
 from sondage.study.study import Study
 from sondage.types import Floats
 

@@ -9,8 +9,8 @@ import pytest
 
 import sondage as sd
 from sondage.designs import AIS, PoissonOnline, Sequential
-from sondage.simulate import diagnose
-from sondage.simulate.diagnostics import divergence, item_chances, true_influence
+from sondage.simulation import diagnose
+from sondage.simulation.diagnostics import divergence, item_chances, true_influence
 from sondage.strata.base import EqualSize
 
 

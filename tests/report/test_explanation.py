@@ -15,7 +15,7 @@ from sondage.designs import Design, ErrorCurveDesign, Poisson, PoissonOnline
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.report import error_curves, explain
-from sondage.report.explain import _errors
+from sondage.report.explanation import _errors
 from sondage.report.next_labels import _along_the_score
 from sondage.strata import EqualSize
 from sondage.study import Study

@@ -1,0 +1,91 @@
+"""The shape of the house: imports point one way, every module can be reached, nothing is written twice."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sondage
+
+ROOT = Path(sondage.__file__).parent
+
+FLOOR = ("errors", "types", "version", "limits", "registry", "streams", "binomial", "frames", "progress")
+"""Files that every room may stand on."""
+FLOW = (
+    ("pool",),
+    ("ingest", "strata"),
+    ("measures",),
+    ("objective",),
+    ("beliefs",),
+    ("sampling",),
+    ("designs",),
+    ("estimators",),
+    ("intervals",),
+    ("journal",),
+    ("study",),
+    ("simulation",),
+    ("report",),
+    ("plot",),
+    ("datasets",),
+    ("cli", "testing"),
+)
+"""Rooms in the order of the flow. A room imports from those before it; rooms side by side know both."""
+
+PENDING = {("pool", "ingest"), ("sampling", "designs")}
+HIDDEN = {"sondage.study.estimate", "sondage.study.plan"}
+
+
+def rank(room: str) -> int:
+    """How far down the flow a room is; -1 for the floor."""
+    return -1 if room in FLOOR else next(k for k, rooms in enumerate(FLOW) if room in rooms)
+
+
+def sources() -> list[Path]:
+    """Every file of the package."""
+    return sorted(ROOT.rglob("*.py"))
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The rooms that a module imports when it is loaded, with the line; not what its functions load later."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sondage":
+            parts = node.module.split(".")
+            for room in parts[1:2] or [one.name for one in node.names]:
+                yield node.lineno, room
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_upstream(path: Path) -> None:
+    room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    if room in ("__init__", "__main__"):
+        return
+    wrong = [
+        f"line {line} imports {other}"
+        for line, other in imported(ast.parse(path.read_text()))
+        if rank(other) > rank(room) and (room, other) not in PENDING
+    ]
+    assert wrong == []
+
+
+def test_every_room_is_part_of_the_flow() -> None:
+    rooms = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in sources()}
+    assert rooms - {"__init__", "__main__"} == {*FLOOR, *(room for rooms in FLOW for room in rooms)}
+
+
+def test_no_module_is_hidden_by_something_of_its_name() -> None:
+    """``sondage.study.estimate`` cannot be both a module and a function."""
+    for _, name, _ in pkgutil.walk_packages(sondage.__path__, "sondage."):
+        if not name.endswith("__main__"):
+            importlib.import_module(name)
+    hidden = []
+    for name, module in sorted(sys.modules.items()):
+        parent, _, last = name.rpartition(".")
+        if parent.split(".")[0] == "sondage" and getattr(sys.modules[parent], last, None) is not module:
+            hidden.append(name)
+    assert [name for name in hidden if name not in HIDDEN] == []
