@@ -1,4 +1,4 @@
-"""`import sondage` is light: rooms are loaded when they are used, optional and slow packages where they are."""
+"""`import sondage` is light: rooms, and optional and slow packages, are loaded where they are used."""
 
 import subprocess
 import sys
