@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.measures.topics import topic_pool, topics
 
 import sondage as sd
-from sondage.measures import Accuracy, Difference, Measure, PerGroup, Recall, Where, resolve
+from sondage.measures import (
+    Accuracy,
+    Difference,
+    Measure,
+    MultiLabelFBeta,
+    MultiLabelRecall,
+    PerGroup,
+    Recall,
+    Where,
+    resolve,
+)
 from sondage.measures.compose import MeanDifference
 from sondage.measures.coordinates import coordinate_ratios, separately, two_sides
+from sondage.measures.label_ratios import LabelRatio
 from sondage.pool import Pool
 
 RNG = np.random.default_rng(5)
@@ -31,6 +43,8 @@ MEASURES: list[Measure] = [
     PerGroup(Recall(average=None), "half"),
     Where(Recall(average=None), {"half": 1}),
     Difference("accuracy", "a", "b"),
+    Difference(Recall(average=None), "a", "b"),
+    Difference(["accuracy", "balanced_accuracy"], "a", "b"),
 ]
 
 
@@ -65,6 +79,28 @@ def test_the_same_number_alone_or_in_a_list(design: str) -> None:
     for label in (0, 1, 2):
         one, all_ = study.estimate(Recall(pos_label=label)), study.estimate(Recall(average=None))
         assert (one.value, *one.ci) == (all_.value[label], all_.ci.low[label], all_.ci.high[label])
+
+
+@pytest.mark.parametrize("design", ["stratified", "stratified-ppi", "poisson-online", "importance"])
+@pytest.mark.parametrize("several", [MultiLabelRecall, MultiLabelFBeta])
+def test_one_of_several_labels_at_once_has_its_own_interval(design: str, several: type[LabelRatio]) -> None:
+    probability, truth = topics(200, 3, 8)
+    study = sd.create_study(topic_pool(probability), "multilabel_f1", design=design, rng=1)
+    study.run(dict(enumerate(truth.tolist())), budget=40)
+    together = study.estimate(several(average=None))
+    for k in range(3):
+        alone = study.estimate(several(labels=[f"topic{k}"]))
+        assert (together.value[k], together.ci.low[k], together.ci.high[k]) == (alone.value, *alone.ci)
+
+
+def test_one_class_of_a_difference_has_its_own_interval() -> None:
+    study = sd.create_study(POOL, "accuracy", design="stratified", budget=60, rng=1)
+    study.run(LABELS)
+    together = study.estimate(Difference(Recall(average=None), "a", "b"))
+    for label in (0, 1, 2):
+        alone = study.estimate(Difference(Recall(pos_label=label), "a", "b"))
+        found = together.value[label], together.ci.low[label], together.ci.high[label]
+        assert found == (alone.value, *alone.ci)
 
 
 def test_a_study_of_a_list_estimates_as_one_that_was_asked_for_more_later() -> None:

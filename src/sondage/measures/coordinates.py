@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from sondage.measures.base import Measure
-from sondage.measures.compose import Difference, Stack
+from sondage.measures.compose import Difference, Stack, TwoSystems
 from sondage.measures.each_class import EachClass
+from sondage.measures.label_ratios import LabelRatio
 from sondage.measures.per_group import PerGroup
 from sondage.measures.where import Where
 from sondage.pool.pool import Pool
@@ -16,7 +17,7 @@ from sondage.types import Floats, Ints
 
 Ratio = tuple[Floats, Floats]
 _APART = 64
-"""Classes or groups of which each is estimated for itself; of more, many at a time are."""
+"""Classes, labels or groups of which each is estimated for itself; of more, many at a time are."""
 
 
 def separately(measure: Measure, pool: Pool) -> list[tuple[Measure, Ints]]:
@@ -45,6 +46,10 @@ def separately(measure: Measure, pool: Pool) -> list[tuple[Measure, Ints]]:
             for c in measure.codes
         ]
         return [(one.bind(pool), np.array([place])) for place, one in enumerate(classes)]
+    if isinstance(measure, LabelRatio) and measure.average is None and measure.m <= _APART:
+        names = [measure.components[place] for place in measure.places]
+        labels = [replace(measure, average="micro", labels=(name,)) for name in names]
+        return [(one.bind(pool), np.array([place])) for place, one in enumerate(labels)]
     if isinstance(measure, PerGroup) and len(measure.levels) <= _APART:
         each = [Where(measure.measure, event) for event in _events(measure, pool)]
         steps = range(0, measure.m, measure.measure.m)
@@ -53,7 +58,7 @@ def separately(measure: Measure, pool: Pool) -> list[tuple[Measure, Ints]]:
             for step, one in zip(steps, each, strict=True)
             for part, places in separately(one.bind(pool), pool)
         ]
-    if isinstance(measure, Where):
+    if isinstance(measure, (Where, TwoSystems)):
         inside = separately(measure.measure, pool)
         # An event is of the predictions of one system: measures of several stay together.
         if len(inside) > 1 and len({one.systems(pool) for one, _ in inside}) == 1:
