@@ -24,9 +24,9 @@ from sondage.beliefs.error_curve.state import CurveState, strength_of_curve
 from sondage.beliefs.error_curve.uninformative import uninformative
 from sondage.beliefs.error_curve.weak_models import towards_mean
 from sondage.binomial import binomial
-from sondage.designs.error_curve import ErrorCurveDesign, Thought, cautious
+from sondage.designs.error_curve.companions import joint
+from sondage.designs.error_curve.design import ErrorCurveDesign, Thought, cautious
 from sondage.designs.influence import least_value
-from sondage.designs.joint import joint
 from sondage.designs.sharing import shares, shortfall
 from sondage.estimators.base import Totals
 from sondage.intervals import PosteriorInterval

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sondage as sd
-from sondage.beliefs.known import KnownLabels
+from sondage.beliefs.true_labels import KnownLabels
 from sondage.designs import Importance, Stratified
 from sondage.designs.ais import AIS
 from sondage.designs.optimal import Optimal

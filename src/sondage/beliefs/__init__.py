@@ -1,13 +1,12 @@
 """What we expect: distributions over labels not yet seen."""
 
-from sondage.beliefs.base import Belief, Nodes, Seen, State, at_least
+from sondage.beliefs.base import Belief, Nodes, Seen, State, StaticBelief, at_least
 from sondage.beliefs.counts import CountBelief
 from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.frequencies import FrequencyBelief
 from sondage.beliefs.mixture import MixtureBelief
 from sondage.beliefs.recalibration import Recalibration
 from sondage.beliefs.scores import ScoreBelief
-from sondage.beliefs.static import StaticBelief
 from sondage.beliefs.uniform import UniformBelief
 
 __all__ = [

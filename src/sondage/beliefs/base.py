@@ -143,6 +143,20 @@ class Belief(Named, family="sondage.beliefs"):
         """``count`` draws of the units' label weights, (U, S) each, from what the belief holds."""
 
 
+class StaticBelief(Belief):
+    """A belief that stays what it was: write ``bind`` and ``items``."""
+
+    def step(self, state: State, seen: Seen) -> State:
+        """Labels change nothing."""
+        return state
+
+    def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
+        """The same weights every time: this belief has no doubt about itself."""
+        assert state.nodes is not None
+        for _ in range(count):
+            yield state.nodes.weights
+
+
 def _membership(code: Array, count: int) -> Any:
     """(K, n) which row is in which cell, as a sparse matrix."""
     from scipy.sparse import csr_array

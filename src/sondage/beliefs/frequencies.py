@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sondage.beliefs.base import POSSIBLE, Nodes, at_least, component_nodes
+from sondage.beliefs.base import POSSIBLE, Nodes, StaticBelief, at_least, component_nodes
 from sondage.beliefs.scores import ScoreBelief
-from sondage.beliefs.static import StaticBelief
 from sondage.errors import InvalidInput
 from sondage.pool.labels import LabelSpace, shown
 from sondage.pool.plain_values import plain

@@ -1,18 +1,23 @@
-"""Recalibration: what the labels say about the scale of a belief, learned from all of them together."""
+"""Recalibration: what the labels say about the scale of a belief, and the belief as they correct it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 
+from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, StaticBelief, at_least, component_nodes
+from sondage.errors import InvalidInput
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
 from sondage.types import Array, Floats, Ints
 
 PRIOR = 3.0**-2, 5.0**-2
 """Precisions of level and slope around 0 and 1 before any label."""
 _STEPS = 25
 _EDGE = 1e-9
+_PSEUDO = 2.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Recalibration:
 
 def _log_odds(share: Floats, usual: Ints) -> Floats:
     other = 1.0 - np.take_along_axis(share, usual[:, None], axis=1)[:, 0]
-    return np.asarray(logit(np.clip(other, _EDGE, 1.0 - _EDGE)))
+    return _logit(other)
 
 
 def level_and_slope(x: Floats, centre: float, other: Array, n: Array) -> tuple[float, float]:
@@ -102,3 +107,64 @@ def level_and_slope(x: Floats, centre: float, other: Array, n: Array) -> tuple[f
         if max(abs(step[0]), abs(step[1])) < 1e-8:
             break
     return level, max(slope, 0.0)
+
+
+def _logit(chance: Floats) -> Floats:
+    return np.asarray(logit(np.clip(chance, _EDGE, 1.0 - _EDGE)))
+
+
+@dataclass(frozen=True, eq=False)
+class Recalibrated(StaticBelief):
+    """What a bound belief would have said before any label, had it known the labels' level and slope.
+
+    Classes: a logistic correction among the items that expect the same class (``Recalibration``). Labels
+    of several yes or no: one logistic correction of all. Real labels: nodes moved and stretched by the
+    mean and standard deviation of the labels' normal scores. For looking back; it cannot be written
+    down, so no study can be made with it.
+    """
+
+    prior: Belief
+    classes: Recalibration | None = None
+    centre: float = 0.0
+    level: float = 0.0
+    slope: float = 1.0
+
+    @classmethod
+    def fit(cls, belief: Belief, pool: Pool, seen: Seen) -> Recalibrated:
+        """From the labels seen; without any, the belief itself."""
+        rows, space = pool.rows(seen.row), pool.labels
+        if not len(seen.y):
+            return cls(belief)
+        if space.kind == "classes":
+            share = belief.items(rows).weights
+            counts = np.zeros_like(share)
+            counts[np.arange(len(share)), seen.y.astype(np.int64)] = 1.0
+            return cls(belief, Recalibration.fit(share, counts, share.argmax(axis=1), space.size))
+        if space.kind == "vector":
+            x = _logit(belief.items(rows).weights).ravel()
+            hit = space.vectors(seen.y).ravel()
+            centre = float(x.mean())
+            return cls(belief, None, centre, *level_and_slope(x - centre, centre, hit, np.ones(len(x))))
+        z = ndtri(np.clip(belief.below(rows, seen.y), _EDGE, 1.0 - _EDGE))
+        # A normal prior of some pseudo-labels at mean 0 and standard deviation 1.
+        mean = float(z.sum() / (len(z) + _PSEUDO))
+        spread = np.sqrt((float(np.square(z - mean).sum()) + _PSEUDO) / (len(z) + _PSEUDO))
+        return cls(belief, None, 0.0, mean, float(spread))
+
+    def bind(self, pool: Pool, systems: tuple[str, ...]) -> Recalibrated:
+        """It belongs to the pool and the labels that it was fitted to."""
+        raise InvalidInput("a recalibrated belief is fitted to a pool already: use the belief itself")
+
+    def items(self, rows: Rows) -> Nodes:
+        """The corrected belief."""
+        labels, weights = self.prior.items(rows)
+        if self.classes is not None:
+            return Nodes(labels, at_least(self.classes.apply(weights, weights.argmax(axis=1)), POSSIBLE))
+        if rows.labels.kind == "vector":
+            x = self.centre + self.level + self.slope * (_logit(weights) - self.centre)
+            return component_nodes(expit(x), rows.labels)
+        if rows.labels.kind == "classes":
+            return Nodes(labels, weights)
+        mean = (weights * labels).sum(axis=1, keepdims=True)
+        std = np.sqrt((weights * np.square(labels - mean)).sum(axis=1, keepdims=True))
+        return Nodes(mean + self.level * std + self.slope * (labels - mean), weights)

@@ -9,9 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from sondage.beliefs.base import POSSIBLE, Nodes, at_least, component_nodes
+from sondage.beliefs.base import POSSIBLE, Nodes, StaticBelief, at_least, component_nodes
 from sondage.beliefs.likelihood import normal_below, normal_log_density
-from sondage.beliefs.static import StaticBelief
 from sondage.errors import InvalidInput
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sondage.beliefs.base import Nodes, component_nodes
-from sondage.beliefs.static import StaticBelief
+from sondage.beliefs.base import Nodes, StaticBelief, component_nodes
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows

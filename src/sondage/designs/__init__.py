@@ -5,7 +5,7 @@ from sondage.designs.active_inference import ActiveInference
 from sondage.designs.ais import AIS
 from sondage.designs.audit import Audit
 from sondage.designs.base import Design, Problem, Table
-from sondage.designs.error_curve import ErrorCurveDesign
+from sondage.designs.error_curve.design import ErrorCurveDesign
 from sondage.designs.importance import Importance
 from sondage.designs.lure import Lure
 from sondage.designs.oasis import Oasis

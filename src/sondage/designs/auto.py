@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sondage.designs.base import Design
-from sondage.designs.error_curve import ErrorCurveDesign
+from sondage.designs.error_curve.design import ErrorCurveDesign
 from sondage.designs.importance import Importance
 from sondage.designs.influence import is_mean_over_pool
 from sondage.designs.poisson import Poisson

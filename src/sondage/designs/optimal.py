@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from sondage.beliefs import Belief
-from sondage.beliefs.known import KnownLabels
+from sondage.beliefs.true_labels import KnownLabels
 from sondage.designs.base import Design, Problem
 from sondage.designs.importance import Importance
 from sondage.types import Floats

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sondage.designs.reasons import percent
+from sondage.designs.error_curve.reasons import percent
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes

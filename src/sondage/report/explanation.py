@@ -11,7 +11,7 @@ import numpy as np
 
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.beliefs.error_curve.weak_models import weight_of_mean, wrong_where_surest
-from sondage.designs.reasons import percent
+from sondage.designs.error_curve.reasons import percent
 from sondage.errors import InvalidInput, SondageError
 from sondage.pool.html import html_list, html_table
 from sondage.report.expected import Expected, expected_errors

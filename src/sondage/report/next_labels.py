@@ -11,9 +11,9 @@ from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.base import Kind, Problem, Table
-from sondage.designs.error_curve import ErrorCurveDesign
+from sondage.designs.error_curve.design import ErrorCurveDesign
+from sondage.designs.error_curve.reasons import tells_of
 from sondage.designs.place import predicted_words
-from sondage.designs.reasons import tells_of
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.units import CellUnits
 from sondage.report.chances import coming_chance

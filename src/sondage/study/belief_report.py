@@ -12,7 +12,7 @@ import numpy as np
 from sondage.beliefs.base import Seen
 from sondage.beliefs.calibration import Reliability, coverage, reliability
 from sondage.beliefs.mixture import MixtureBelief, MixtureState
-from sondage.beliefs.recalibrated import Recalibrated
+from sondage.beliefs.recalibration import Recalibrated
 from sondage.beliefs.report import Counted, LabelLikelihood, label_likelihood, plain_number
 from sondage.designs.saving import best_saving, expected_saving
 from sondage.estimators import estimator_for

@@ -10,7 +10,7 @@ import pytest
 from tests.study.planning.problems import scored
 
 import sondage as sd
-from sondage.beliefs.known import KnownLabels
+from sondage.beliefs.true_labels import KnownLabels
 from sondage.designs import Importance, Stratified
 from sondage.errors import NotSupported
 from sondage.strata import EqualSize

@@ -14,8 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from sondage.beliefs.base import Belief
-from sondage.beliefs.recalibrated import Recalibrated
-from sondage.beliefs.recalibration import Recalibration
+from sondage.beliefs.recalibration import Recalibrated, Recalibration
 from sondage.designs.saving import before_labels, believed_spread, believed_variance
 from sondage.errors import NotSupported
 from sondage.objective import EstimateAll

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from sondage.beliefs.base import POSSIBLE, Nodes, Seen, at_least
+from sondage.beliefs.base import POSSIBLE, Nodes, Seen, StaticBelief, at_least
 from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_curve.state import CurveState
-from sondage.beliefs.static import StaticBelief
 from sondage.designs.influence import is_mean_over_pool
 from sondage.errors import InvalidInput
 from sondage.measures import Difference, Measure

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sondage.beliefs.error_curve.fit import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
-from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
-from sondage.designs.error_curve import Thought, cautious
+from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
+from sondage.designs.error_curve.design import Thought, cautious
 from sondage.types import Bools, Floats, Ints
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sondage.designs.joint import joint
+from sondage.designs.error_curve.companions import joint
 from sondage.types import Floats
 
 STEPS = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0])

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sondage.beliefs.base import POSSIBLE, Nodes, at_least
-from sondage.beliefs.static import StaticBelief
+from sondage.beliefs.base import POSSIBLE, Nodes, StaticBelief, at_least
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows

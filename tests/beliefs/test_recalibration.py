@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 from sondage.beliefs import ScoreBelief, Seen
-from sondage.beliefs.recalibrated import Recalibrated
+from sondage.beliefs.recalibration import Recalibrated
 from sondage.errors import InvalidInput
 from sondage.pool import CellUnits, Pool
 from sondage.types import Floats

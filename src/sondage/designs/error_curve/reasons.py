@@ -15,7 +15,7 @@ from sondage.designs.place import predicted_words
 from sondage.pool.units import CellUnits
 
 if TYPE_CHECKING:
-    from sondage.designs.error_curve import ErrorCurveDesign
+    from sondage.designs.error_curve.design import ErrorCurveDesign
 
 _NOTHING = 1e-12
 

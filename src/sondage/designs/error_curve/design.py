@@ -13,10 +13,10 @@ from sondage.beliefs.error_curve.fit import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
-from sondage.designs.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
+from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
+from sondage.designs.error_curve.companions import joint
+from sondage.designs.error_curve.reasons import reason_of
 from sondage.designs.influence import is_mean_over_pool, unseen_variances
-from sondage.designs.joint import joint
-from sondage.designs.reasons import reason_of
 from sondage.designs.sharing import shares, shortfall
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure
@@ -69,9 +69,9 @@ class ErrorCurveDesign(Design):
     The belief is a curve of the error rate against log-rank (``beliefs.ErrorCurve``), the quotas are
     Neyman's under it, without replacement. With ``joint`` a single measure is aimed at together with those
     that are read off the same labels (F1 with precision and recall), as far as that costs it little
-    (``designs.joint``).
+    (``companions``).
 
-    It is cautious (``designs.caution``): part of the labels goes by size alone, the more the less there is to
+    It is cautious (``caution``): part of the labels goes by size alone, the more the less there is to
     gain, and part evenly along the log-rank. ``floor`` is the least share of the latter.
     """
 

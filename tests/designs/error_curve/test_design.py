@@ -15,7 +15,7 @@ import sondage as sd
 from sondage.beliefs import ErrorCurve
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs import Design, ErrorCurveDesign, Problem
-from sondage.designs.error_curve import rounded
+from sondage.designs.error_curve.design import rounded
 from sondage.designs.influence import unseen_variances
 from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput, NothingLeft

@@ -13,7 +13,7 @@ import sondage as sd
 from sondage.beliefs import ErrorCurve
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs import ErrorCurveDesign
-from sondage.designs.reasons import percent, tells_of
+from sondage.designs.error_curve.reasons import percent, tells_of
 from sondage.errors import NothingLeft
 from sondage.pool import Pool
 from sondage.study import Study

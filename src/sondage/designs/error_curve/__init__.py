@@ -1,0 +1,1 @@
+"""The default method, its design: labels go where curves of the error rate leave most to learn."""
