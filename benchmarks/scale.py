@@ -27,6 +27,7 @@ BYTES_PER_ROW = 8 + 8 + 1
 CHUNK = 1_000_000
 STRIDES = {"sorted": 1, "shuffled": 7_368_787}  # k * stride mod n permutes any power of ten
 MOST_SECONDS = {10**6: 3.0, 10**7: 30.0}
+MOST_KEY_SECONDS = {"whole numbers": 3.0, "text": 15.0, "unicode": 15.0}
 MOST_MEMORY = 5.0
 MOST_RATIO = 1.5
 MOST_MILLISECONDS = {"memory": 1.0, "sqlite": 5.0}
@@ -60,6 +61,7 @@ def run(args: argparse.Namespace) -> Result:
     return Result(
         {
             "until the first question": begin,
+            f"keyed order of {max(args.rows):,} ids": key_rows(max(args.rows)),
             f"one ask(1) and tell, median of {args.steps} after 20": steps,
         },
         [
@@ -99,6 +101,25 @@ def ready_row(path: Path, n: int, design: str, repeats: int) -> Row:
         "most memory": MOST_MEMORY,
         "met": seconds <= MOST_SECONDS.get(n, np.inf) and memory <= MOST_MEMORY,
     }
+
+
+def key_rows(n: int) -> list[Row]:
+    """Processor time of the keys that a pool's items are drawn by."""
+    import sondage.pool.keyed_order as keyed
+
+    rows: list[Row] = []
+    for kind, most in MOST_KEY_SECONDS.items():
+        begun, seconds = 0, 0.0
+        while begun < n:  # some at a time: the text itself would take more memory than all the rest
+            ids: Any = np.arange(begun, min(begun + CHUNK, n))
+            begun += CHUNK
+            if kind != "whole numbers":
+                ids = np.strings.add("item-" if kind == "text" else "\u00e9l\u00e9ment-", ids.astype(np.str_))
+            start = time.process_time()
+            keyed.keyed_hash(0, ids)
+            seconds += time.process_time() - start
+        rows.append({"ids": kind, "seconds": seconds, "most": most, "met": seconds <= most * n / 10**7})
+    return rows
 
 
 def step_rows(

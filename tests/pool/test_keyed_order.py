@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sondage.pool import keyed_order as keyed
-from sondage.pool.keyed_order import LazyOrder, keyed_hash
+from sondage.pool.keyed_order import LazyOrder, cutting_seed, keyed_hash, keyed_sql
 from sondage.types import Array
 
 SEED = 2**100 + 17
-NUMBERS = [
-    6190801845575590553,
-    5258859148049662690,
-    1226839710538480334,
-    3911930466377674036,
-]
+NUMBERS = [18438267174198839928, 1280811099699648170, 9044057762566073415, 4515142976404160032]
 TEXTS = [
-    1448732750434990318,
-    1091740132661027109,
-    16484206762390613434,
-    2526042942792623975,
-    13239853859775796891,
+    15760586695155935426,
+    15795370624177589860,
+    5201685434891162522,
+    2044754163517637023,
+    6785532699302067359,
 ]
 text_ids = st.lists(
     st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=9),
@@ -109,20 +106,25 @@ def test_every_bit_of_the_seed_matters() -> None:
 
 IDS = {
     "consecutive": np.arange(200_000),
-    "sparse": np.arange(200_000) * 1024,
+    "strided": np.arange(200_000) * 1024,
+    "strided by a prime": np.arange(200_000) * 7_368_787,
+    "negative": -np.arange(200_000),
+    "near the limit": 2**63 - 1 - np.arange(200_000),
     "text": np.array([f"pair-{k:06d}" for k in range(50_000)]),
+    "unicode": np.array([f"\u6f22{chr(0x1F600 + k % 64)}{k}" for k in range(50_000)]),
 }
+KEYS = ((0, 1), (SEED, SEED + 1), (SEED, SEED + 2**64), (SEED, cutting_seed(SEED)))
 
 
 def chi_square(observed: Array, expected: float) -> float:
     """Standardised: about a standard normal for many bins."""
     statistic = np.square(observed - expected).sum() / expected
-    freedom = len(observed) - 1
+    freedom = observed.size - 1
     return float((statistic - freedom) / np.sqrt(2 * freedom))
 
 
 @pytest.mark.parametrize("kind", IDS)
-def test_hashes_are_uniform(kind: str) -> None:
+def test_keys_are_uniform(kind: str) -> None:
     """Chi-square of the leading and of the trailing 10 bits, with fixed seeds."""
     ids = IDS[kind]
     for seed in (0, 1, SEED):
@@ -133,14 +135,62 @@ def test_hashes_are_uniform(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", IDS)
-def test_orders_of_two_seeds_have_nothing_in_common(kind: str) -> None:
-    """Chi-square of the pairs of leading bits under two seeds that differ by one."""
+@pytest.mark.parametrize("cut", ["by remainder", "in a row", "by another key"])
+def test_keys_are_uniform_inside_cells(kind: str, cut: str) -> None:
+    """Chi-square of 32 parts of the keys in each of 64 cells, however the cells were cut."""
     ids = IDS[kind]
-    for one, two in ((0, 1), (SEED, SEED + 1), (SEED, SEED + 2**64)):
+    place = np.arange(len(ids))
+    if cut == "by another key":
+        place = keyed_hash(cutting_seed(SEED), ids).argsort().argsort()
+    cell = place % 64 if cut == "by remainder" else place * 64 // len(ids)
+    part = (keyed_hash(SEED, ids) >> np.uint64(59)).astype(np.int64)
+    observed = np.bincount(cell * 32 + part, minlength=64 * 32).reshape(64, 32)
+    expected = observed.sum(axis=1, keepdims=True) / 32
+    statistic = np.square(observed - expected).sum() / expected.mean()
+    assert abs(statistic - 64 * 31) < 4.5 * np.sqrt(2 * 64 * 31)
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_orders_of_two_seeds_have_nothing_in_common(kind: str) -> None:
+    """Chi-square of the pairs of leading bits under two seeds that are close or made from each other."""
+    ids = IDS[kind]
+    for one, two in KEYS:
         pair = (keyed_hash(one, ids) >> np.uint64(59)) * np.uint64(32)
         pair += keyed_hash(two, ids) >> np.uint64(59)
         observed = np.bincount(pair.astype(np.int64), minlength=1024)
         assert abs(chi_square(observed, len(ids) / 1024)) < 4.5
+
+
+def by_hashlib(seed: int, ids: Array) -> list[int]:
+    """The definition, one id at a time."""
+    texts = [f"{seed:064x}{one}".encode() for one in ids.tolist()]
+    return [int(hashlib.md5(text, usedforsecurity=False).hexdigest()[:16], 16) for text in texts]
+
+
+DIFFICULT = np.array([0, 9, 10, -1, -9, -10, 2**31, -(2**31), 2**63 - 1, -(2**63 - 1), -(2**63)])
+LONG = np.array(["", "x" * 55, "x" * 56, "'; --", "e\u0301", "\u00e9", "\U0001f600", "a b"])
+
+
+@pytest.mark.parametrize("many", [0, 10**9], ids=["columns", "one by one"])
+def test_keys_are_md5_of_seed_and_id(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyed, "_MANY", many)
+    for ids in (DIFFICULT, LONG, LONG[:2], *(some[:3000] for some in IDS.values())):
+        assert keyed_hash(SEED, ids).tolist() == by_hashlib(SEED, ids)
+
+
+@pytest.mark.parametrize("kind", [*IDS, "difficult", "long"])
+def test_duckdb_computes_the_same_keys(kind: str) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    pa = pytest.importorskip("pyarrow")
+    ids = {**IDS, "difficult": DIFFICULT, "long": LONG}[kind][:3000]
+    with duckdb.connect() as connection:
+        connection.register("items", pa.table({"id": ids.tolist()}))
+        found = connection.sql(f"SELECT id, {keyed_sql(SEED, 'id')} AS key FROM items ORDER BY key, id")
+        rows = found.fetchall()
+    assert {id: int(key, 16) for id, key in rows} == dict(
+        zip(ids.tolist(), keyed_hash(SEED, ids).tolist(), strict=True)
+    )
+    assert [id for id, _ in rows] == ids[np.argsort(keyed_hash(SEED, ids))].tolist()
 
 
 def test_neighbouring_ids_are_independent() -> None:

@@ -21,7 +21,7 @@ from sondage.pool.pool import Pool
 from sondage.strata.base import predicted_pattern
 from sondage.strata.coarser import too_many
 
-AUTO_VERSION = 7
+AUTO_VERSION = 8
 
 
 def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float) -> Design:
