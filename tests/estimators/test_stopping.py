@@ -87,7 +87,7 @@ def test_poisson_run_to_a_budget_in_cost_is_unbiased_for_every_item(budget: floa
     size = np.linspace(0.4, 2.0, 12)[::-1]
     counts = np.zeros((4000, 12))
     for seed in range(len(counts)):
-        units, rows, spent, scale = ItemUnits(pool, seed), NONE, 0.0, np.nan
+        units, rows, spent, scale = ItemUnits(pool, 10**6 + seed), NONE, 0.0, np.nan
         for grown in (0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 99.0):
             table = Table("poisson", chance=size, scale=grown)
             history = History(NONE, np.isin(np.arange(12), rows), rows)

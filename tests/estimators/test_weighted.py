@@ -97,7 +97,7 @@ def test_one_stage_is_the_same_either_way(times: list[int], seed: int) -> None:
 
 def test_the_printed_variance_by_hand() -> None:
     """``J [mean l l' / (q_last q_then N^2) - R R'] J' / T`` (Marchant and Rubinstein 2021, sec. 3.3)."""
-    study, _ = running(AIS(strata=8, depth=3, mix=0.05), 60, 12)
+    study, _ = running(AIS(strata=8, depth=3, mix=0.05), 60, 13)
     case, drawn = study.case(), study.sample
     found = Weighted(variance="latest").totals(case)
     table = case.tables(int(drawn.round.max()))

@@ -193,7 +193,7 @@ def test_a_number_of_cells_that_makes_no_sense_is_refused(wrong: object) -> None
 
 def test_an_interval_that_says_little_says_so() -> None:
     pool, labels = sd.datasets.synthetic_pool(n=3000, prevalence=0.01, rng=1)
-    study = sd.create_study(pool, "recall", design="uniform", rng=1)
+    study = sd.create_study(pool, "recall", design="uniform", rng=2)
     study.run(labels, budget=400)
     estimate = study.estimate(interval="sequence")
     assert estimate.ci.high - estimate.ci.low > 0.8

@@ -157,7 +157,7 @@ def _by_latest(case: Case, seen: Sample, z: Floats, share: Floats, draws: Floats
     table = case.tables(int(seen.round.max()))
     if table is None or table.chance is None:
         raise NotSupported("variance='latest' needs the chances of the last round, which are not kept here")
-    chance = table.chance[seen.unit if table.asked is not None else seen.row]
+    chance = table.chance[seen.unit]
     if table.asked is not None:
         asked = case.sample.row[case.sample.new][: len(table.asked)]
         order = np.argsort(asked, kind="stable")
