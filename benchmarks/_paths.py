@@ -13,7 +13,7 @@ import numpy as np
 
 from sondage import Pool
 from sondage.beliefs.base import Seen, State
-from sondage.designs import Design, History, Limit, Problem, Table, draw
+from sondage.designs import Design, Problem
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, Totals, estimator_for
 from sondage.estimators.increments import Increments
 from sondage.estimators.sample import REFUSED
@@ -21,6 +21,7 @@ from sondage.intervals import Interval
 from sondage.measures import Measure, resolve
 from sondage.objective import EstimateAll
 from sondage.pool.units import CellUnits
+from sondage.sampling import History, Limit, Table
 from sondage.strata.base import Strata
 from sondage.streams import seed_from, stream
 from sondage.types import Bools, Floats, Ints
@@ -104,7 +105,7 @@ class Paths:
             n = min(batch, labels - len(asked))
             table = self.design.table(problem, n)
             history = History(problem.asked, np.empty(0, dtype=bool), asked)
-            draws = draw(table, units, history, n, Limit(n), stream(seed, "draw", len(states)))
+            draws = table.draw(units, history, n, Limit(n), stream(seed, "draw", len(states)))
             states.append(state)
             tables.append(table)
             infos.append(RoundInfo(self.design.kind, np.nan, float(len(asked) + n)))

@@ -32,6 +32,7 @@ from sondage.designs.allocations import (
 )
 from sondage.designs.sharing import add_greedily
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, estimate_totals
+from sondage.sampling import Quotas
 from sondage.strata.base import ByGroup
 from sondage.streams import stream
 from sondage.study.assess import default_interval
@@ -234,7 +235,7 @@ class _Intervals:
             new=once > 0,
             y=(place < right[stratum]).astype(np.float64),
             status=np.full(len(row), ANSWERED),
-            rounds=(RoundInfo("strata", np.nan, float(len(row))),),
+            rounds=(RoundInfo(Quotas(), np.nan, float(len(row))),),
         )
         known = self.case
         case = Case(known.pool, known.units, known.measure, sample, known.belief, memo=known.memo)

@@ -31,7 +31,7 @@ import sondage as sd
 from benchmarks._results import FOLDER, Result, Row
 from sondage import Pool
 from sondage.datasets import synthetic_pool
-from sondage.designs import Design, History, Importance, Limit, Poisson, Stratified, Uniform, draw
+from sondage.designs import Design, Importance, Poisson, Stratified, Uniform
 from sondage.estimators import (
     ANSWERED,
     Case,
@@ -42,6 +42,7 @@ from sondage.estimators import (
     estimate_totals,
 )
 from sondage.estimators.linear import linearise
+from sondage.sampling import History, Limit
 from sondage.simulation.engine import encoded_labels
 from sondage.streams import seed_from, stream
 from sondage.types import Array, Floats, Id, Ints
@@ -178,9 +179,7 @@ class Replay:
         estimator: Estimator | None = None,
     ) -> None:
         names = measures if isinstance(measures, str) else list(measures)
-        budget = (
-            labels_asked if design.kind == "strata" else None
-        )  # cells are laid out for it, as in simulate
+        budget = labels_asked if design.kind.by_quota else None  # cells are laid out for it, as in simulate
         self.problem = sd.create_study(pool, names, design=design, budget=budget, rng=0).problem()
         self.design, self.n, self.seed, self.estimator = design, labels_asked, seed_from(seed), estimator
         self.y = encoded_labels(pool, labels)
@@ -193,13 +192,13 @@ class Replay:
         words = stream(self.seed, "simulate", number).words(2).tobytes()
         seed = seed_from(np.random.default_rng(int.from_bytes(words, "little")))
         units = self.design.make_units(pool, problem.measure, seed, self.n)
-        if table.kind in ("poisson", "fixed"):  # the order of arrival is the seed's own
+        if "arrival" in table.cache:  # the order of arrival is the seed's own
             table = replace(table, cache={})
         none = np.empty(0, dtype=np.int64)
         asked = np.zeros(len(pool) if units.itemwise else 0, dtype=bool)
         history = History(np.zeros(0 if units.itemwise else units.count, dtype=np.int64), asked, none)
         source = stream(seed, "draw", 0)
-        draws = draw(table, units, history, self.n, Limit(len(pool)), source)
+        draws = table.draw(units, history, self.n, Limit(len(pool)), source)
         sample = Sample(
             round=np.zeros(len(draws), dtype=np.int64),
             row=draws.row,
@@ -220,7 +219,7 @@ class Replay:
             sample,
             problem.belief,
             [problem.state],
-            lambda _: None if table.kind == "strata" else table,
+            lambda _: None if table.kind.by_quota else table,
             memo=self.memo,
         )
         return case, seed

@@ -158,9 +158,13 @@ def to_the_end(combination: Combination, missing: str = "") -> Study:
 
 def ways(study: Study, measure: Measure | None = None) -> Iterator[tuple[str, dict[str, str], Answer]]:
     """The estimate by every other interval, and by every other estimator, that serves."""
-    kinds = set(study.sample.kinds)
+    kinds = study.sample.kinds
     choices = [{"interval": name} for name in Interval.catalogue()]
-    choices += [{"estimator": name} for name, one in Estimator.catalogue().items() if kinds <= set(one.kinds)]
+    choices += [
+        {"estimator": name}
+        for name, one in Estimator.catalogue().items()
+        if all(isinstance(kind, one.kinds) for kind in kinds)
+    ]
     for how in choices:
         try:
             name = how.get("interval") or f"estimator {how['estimator']}"

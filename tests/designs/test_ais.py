@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import sondage as sd
 from sondage.designs.ais import AIS
-from sondage.designs.base import Problem, Table
+from sondage.designs.base import Problem
 from sondage.designs.oasis import Oasis
 from sondage.errors import InvalidInput
-from sondage.sampling.draw_cells import draw_from_cells
-from sondage.sampling.draws import History, Limit
+from sondage.sampling import History, Limit, Table
+from sondage.sampling.replacement_cells import draw_from_cells
 from sondage.streams import stream
 
 MEASURES = ["f1", "precision", "recall", "accuracy", "matthews_corrcoef"]

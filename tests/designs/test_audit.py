@@ -16,7 +16,7 @@ from tests.designs.test_enumeration import assert_frequencies
 
 import sondage as sd
 from sondage.beliefs.base import Seen, State
-from sondage.designs import Audit, Draws, History, Limit, Table, draw
+from sondage.designs import Audit
 from sondage.designs.audit import log_ranks
 from sondage.designs.base import Problem
 from sondage.designs.influence import unit_spread
@@ -25,6 +25,7 @@ from sondage.errors import InvalidInput, NothingLeft
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, SequentialEstimator
 from sondage.estimators.increments import Increments
 from sondage.pool.units import CellUnits
+from sondage.sampling import Draws, History, Limit, OneByOne, Table, kind_of
 from sondage.strata.base import EqualSize, LogRank
 from sondage.streams import stream
 from sondage.testing.designs import ask_and_tell, rounds_of, small_pool
@@ -47,7 +48,7 @@ def test_chances_are_those_of_the_items_left_and_of_the_floor() -> None:
         left = problem.units.size - problem.asked
         believed = left * np.sqrt(unit_spread(problem) / problem.units.cost)
         expected = 0.7 * believed / believed.sum() + 0.3 * floor_mass(problem, left)
-        mass = study.design.table(problem, 5).mass(problem.units.size, problem.asked)
+        mass = OneByOne().mass(study.design.table(problem, 5), problem.units.size, problem.asked)
         np.testing.assert_allclose(mass, expected, rtol=1e-12, atol=1e-15)
 
 
@@ -186,7 +187,7 @@ class Tiny:
             new=ones.astype(bool),
             y=self.y[at],
             status=ones * ANSWERED,
-            rounds=tuple(RoundInfo("wor", np.nan, float(end)) for end in self.begins[1:]),
+            rounds=tuple(RoundInfo(kind_of("wor"), np.nan, float(end)) for end in self.begins[1:]),
         )
         states = [self.state(past[:begin]) for begin in self.begins[:-1]]
         memo = self.memo
@@ -257,7 +258,7 @@ def test_sequences_towards_a_goal_come_by_the_recorded_chances() -> None:
 
     def sequence(seed: int) -> tuple[int, ...]:
         units, history = two_cells(seed)
-        draws = draw(table, units, history, 2, Limit(6), stream(seed, "draw"))
+        draws = table.draw(units, history, 2, Limit(6), stream(seed, "draw"))
         rows = tuple(draws.row.tolist())
         assert draws.p.prod() == pytest.approx(exactly(rows), rel=1e-9)
         return rows
@@ -277,9 +278,9 @@ def test_masses_are_never_negative_and_add_up_to_one_below_the_goal(
     size = np.array([4, 5, 6])
     chance = np.full(3, floor / size.sum())
     table = Table("wor", chance=chance, goal=np.minimum(goal, size))
-    again = Table.from_content("wor", np.asarray(table.content), 3)
-    mass = table.mass(size, np.array(asked))
-    np.testing.assert_array_equal(mass, again.mass(size, np.array(asked)))
+    again = OneByOne().table_from(np.asarray(table.content), 3)
+    mass = OneByOne().mass(table, size, np.array(asked))
+    np.testing.assert_array_equal(mass, OneByOne().mass(again, size, np.array(asked)))
     assert again.digest == table.digest
     assert (mass >= 0).all()
     below = np.minimum(goal, size) > asked
@@ -299,7 +300,7 @@ COST = (3.0, 1.0, 2.0, 1.0, 1.0, 4.0)
 def first_rows(limit: float, seed: int) -> Draws:
     units, history = two_cells(seed, COST)
     table = Table("wor", chance=np.array([0.3, 0.1]))
-    return draw(table, units, history, 6, Limit(6, limit), stream(seed, "draw"))
+    return table.draw(units, history, 6, Limit(6, limit), stream(seed, "draw"))
 
 
 def test_no_item_is_put_back_because_it_is_dear() -> None:
@@ -353,4 +354,4 @@ def test_a_cost_budget_that_pays_for_no_sure_draw_says_so() -> None:
 
 def test_the_smallest_goal_that_there_is_counts() -> None:
     table = Table("wor", chance=np.full(3, 0.5 / 15), goal=np.array([0.0, 0.0, 5e-324]))
-    assert table.mass(np.array([4, 5, 6]), np.zeros(3, int)).sum() == pytest.approx(1.0)
+    assert OneByOne().mass(table, np.array([4, 5, 6]), np.zeros(3, int)).sum() == pytest.approx(1.0)

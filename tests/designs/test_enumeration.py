@@ -11,9 +11,10 @@ import pytest
 from scipy.stats import chisquare
 
 import sondage as sd
-from sondage.designs import Draws, History, Limit, Poisson, Table, draw
+from sondage.designs import Poisson
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits, ItemUnits
+from sondage.sampling import Draws, History, Limit, Table
 from sondage.streams import stream
 
 REPEATS = 4000
@@ -62,10 +63,9 @@ def test_strata_take_every_subset_of_a_unit_equally_often(pool: Pool) -> None:
 
     def rows(seed: int) -> tuple[int, ...]:
         units = cells(pool, seed)
-        draws = draw(table, units, untouched(units), 3, Limit(3), stream(seed, "draw"))
+        draws = table.draw(units, untouched(units), 3, Limit(3), stream(seed, "draw"))
         assert draws.unit.tolist() == [1, 0, 1]
         assert draws.left.tolist() == [4, 2, 3]
-        np.testing.assert_allclose(draws.p_within, [1 / 4, 1 / 2, 1 / 3])
         assert np.isnan(draws.p).all()
         assert np.isnan(draws.pi).all()
         return tuple(sorted(draws.row.tolist()))
@@ -78,9 +78,9 @@ def test_strata_read_on_where_the_last_round_stopped(pool: Pool) -> None:
     for seed in range(20):
         units = cells(pool, seed)
         table = Table("strata", quota=np.array([1, 2]))
-        first = draw(table, units, untouched(units), 3, Limit(3), stream(seed, "draw"))
+        first = table.draw(units, untouched(units), 3, Limit(3), stream(seed, "draw"))
         later = History(np.array([1, 2]), NONE.astype(bool), first.row)
-        second = draw(table, units, later, 3, Limit(3), stream(seed, "draw", 1))
+        second = table.draw(units, later, 3, Limit(3), stream(seed, "draw", 1))
         assert sorted([*first.row, *second.row]) == list(range(6))
         assert second.left.tolist() == [2, 1, 1]
 
@@ -91,7 +91,7 @@ def test_with_replacement_draws_come_by_their_chances(pool: Pool) -> None:
     units = ItemUnits(pool, 1)
 
     def first_two(seed: int) -> tuple[int, ...]:
-        draws = draw(table, units, NOBODY, 2, Limit(6), stream(seed, "draw"))
+        draws = table.draw(units, NOBODY, 2, Limit(6), stream(seed, "draw"))
         np.testing.assert_allclose(draws.p, chance[draws.row], rtol=1e-12)
         assert draws.new.all()
         assert len(draws) == 2
@@ -108,7 +108,7 @@ def test_with_replacement_counts_free_draws_before_the_last_new_item(pool: Pool)
     units = ItemUnits(pool, 1)
     times = Counter[int]()
     for seed in range(REPEATS):
-        draws = draw(table, units, NOBODY, 2, Limit(6), stream(seed, "draw"))
+        draws = table.draw(units, NOBODY, 2, Limit(6), stream(seed, "draw"))
         assert draws.times[1] == 1  # the round ends with the second new item
         if draws.row[0] == 1:
             times[int(draws.times[0])] += 1
@@ -127,7 +127,7 @@ def test_with_replacement_marks_items_asked_before_as_free(pool: Pool) -> None:
     table = Table("wr", chance=SIZE / SIZE.sum())
     free = 0
     for seed in range(100):
-        draws = draw(table, ItemUnits(pool, 1), history, 2, Limit(4), stream(seed, "draw"))
+        draws = table.draw(ItemUnits(pool, 1), history, 2, Limit(4), stream(seed, "draw"))
         np.testing.assert_array_equal(draws.new, ~asked[draws.row])
         assert draws.new.sum() == 2
         free += int((~draws.new).sum())
@@ -140,7 +140,7 @@ def test_with_replacement_of_a_stochastic_oracle_counts_every_draw(pool: Pool) -
     table = Table("wr", chance=chance)
 
     def pair(seed: int) -> tuple[int, ...]:
-        draws = draw(table, ItemUnits(pool, 1), history, 2, Limit(100), stream(seed, "draw"))
+        draws = table.draw(ItemUnits(pool, 1), history, 2, Limit(100), stream(seed, "draw"))
         assert draws.new.all()
         assert (draws.times == 1).all()
         return tuple(draws.row.tolist())
@@ -163,10 +163,9 @@ def test_without_replacement_sequences_come_by_the_recorded_chances(pool: Pool) 
 
     def sequence(seed: int) -> tuple[int, ...]:
         units = cells(pool, seed)
-        draws = draw(table, units, untouched(units), 2, Limit(6), stream(seed, "draw"))
+        draws = table.draw(units, untouched(units), 2, Limit(6), stream(seed, "draw"))
         rows = tuple(draws.row.tolist())
         assert draws.p.prod() == pytest.approx(exactly(rows), rel=1e-9)
-        np.testing.assert_allclose(draws.p_within, 1 / draws.left)
         return rows
 
     assert_frequencies({rows: exactly(rows) for rows in permutations(range(6), 2)}, sequence)
@@ -176,7 +175,7 @@ def test_without_replacement_chances_sum_to_one_over_the_items_left(pool: Pool) 
     table = Table("wor", chance=np.array([0.3, 0.1]))
     for seed in range(50):
         units = cells(pool, seed)
-        draws = draw(table, units, untouched(units), 6, Limit(6), stream(seed, "draw"))
+        draws = table.draw(units, untouched(units), 6, Limit(6), stream(seed, "draw"))
         assert sorted(draws.row) == list(range(6))
         left = units.size.copy()
         for p, unit, then in zip(draws.p, draws.unit, draws.left, strict=True):
@@ -189,7 +188,7 @@ def test_without_replacement_chances_sum_to_one_over_the_items_left(pool: Pool) 
 
 def poisson_draw(units: ItemUnits, scale: float, cap: int = 6) -> Draws:
     table = Table("poisson", chance=SIZE, scale=scale)
-    return draw(table, units, NOBODY, 3, Limit(cap), stream(0, "draw"))
+    return table.draw(units, NOBODY, 3, Limit(cap), stream(0, "draw"))
 
 
 def test_poisson_takes_every_subset_by_its_chance(pool: Pool) -> None:
@@ -231,7 +230,7 @@ def test_fixed_size_takes_exactly_n_and_every_item_is_unbiased(pool: Pool, n: in
     counts = np.zeros((REPEATS, 6))
     for seed in range(REPEATS):
         fresh = Table("fixed", chance=table.chance)
-        draws = draw(fresh, ItemUnits(pool, seed), NOBODY, n, Limit(6), stream(0, "draw"))
+        draws = fresh.draw(ItemUnits(pool, seed), NOBODY, n, Limit(6), stream(0, "draw"))
         assert len(draws) == n
         np.testing.assert_allclose(draws.pi, np.minimum(1, draws.scale * SIZE[draws.row]))
         counts[seed, draws.row] = 1 / draws.pi
@@ -267,7 +266,7 @@ def test_no_kind_draws_beyond_labels_or_cost(kind: str) -> None:
             "fixed": Table("fixed", chance=SIZE),
         }[kind]
         for limit in (Limit(2), Limit(5, 3.0), Limit(5, 0.4)):
-            draws = draw(table, units, history, 5, limit, stream(seed, "draw"))
+            draws = table.draw(units, history, 5, limit, stream(seed, "draw"))
             rows = draws.row[draws.new]
             assert len(rows) <= limit.labels
             assert units.cost_of(rows).sum() <= limit.cost

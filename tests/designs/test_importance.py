@@ -12,13 +12,14 @@ from sondage.designs import Importance
 from sondage.designs.influence import item_spread
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
+from sondage.sampling import WithReplacement
 
 
 def chances(pool: Pool, measure: str, oracle: str = "deterministic", **options: Any) -> np.ndarray:
     options = {"probability_floor": 0.0, "risk_floor": 0.0, **options}
     design = Importance(**options)
     table = design.table(problem_of(pool, measure, design, oracle=oracle), 10)
-    assert table.kind == "wr"
+    assert table.kind == WithReplacement()
     assert table.chance is not None
     return table.chance
 

@@ -114,7 +114,7 @@ def test_is_the_saving_of_labels_drawn_from_the_belief(design: Design) -> None:
     psi = f1_influence(f, y, np.ones(N))
     table = design.table(problem, n)
     assert table.chance is not None
-    if table.kind == "wr":
+    if table.kind.comes_again:
         variance = np.square(psi) @ (1 / table.chance) / n / N**2
     else:
         chance = np.minimum(1, table.scale * table.chance)

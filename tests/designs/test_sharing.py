@@ -1,4 +1,4 @@
-"""Sharing out labels: water-filling, shares and whole numbers."""
+"""Sharing out labels: shares and whole numbers."""
 
 from __future__ import annotations
 
@@ -8,71 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sondage.designs.sharing import WaterLevel, shares, shortfall, top_up
-
-SIZES = arrays(
-    np.float64,
-    st.integers(1, 40),
-    elements=st.one_of(st.just(0.0), st.floats(1e-4, 1e4), st.sampled_from([1.0, 2.0])),
-).filter(lambda size: bool(size.any()))
-
-
-def chances(size: np.ndarray, expected: float) -> np.ndarray:
-    scale = WaterLevel(size).scale(expected)
-    with np.errstate(invalid="ignore"):
-        return np.where(size > 0, np.minimum(1.0, scale * size), 0.0)
-
-
-def by_bisection(size: np.ndarray, expected: float) -> np.ndarray:
-    low, high = 0.0, 1.0 / size[size > 0].min()
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if np.minimum(1.0, middle * size).sum() < expected:
-            low = middle
-        else:
-            high = middle
-    return np.minimum(1.0, high * size)
-
-
-@given(SIZES, st.floats(1e-3, 1.0))
-@settings(max_examples=300, deadline=None)
-def test_water_filling_sums_to_the_expected_size_and_equals_bisection(size: np.ndarray, part: float) -> None:
-    expected = part * np.count_nonzero(size)
-    found = chances(size, expected)
-    assert found.sum() == pytest.approx(expected, rel=1e-9)
-    np.testing.assert_allclose(found, by_bisection(size, expected), rtol=1e-7, atol=1e-12)
-
-
-@given(SIZES, st.floats(1e-3, 1.2), st.floats(1e-3, 1.2))
-@settings(max_examples=300, deadline=None)
-def test_water_filling_is_monotone_in_the_expected_size(size: np.ndarray, a: float, b: float) -> None:
-    count = np.count_nonzero(size)
-    small, large = chances(size, min(a, b) * count), chances(size, max(a, b) * count)
-    assert (small <= large * (1 + 1e-12)).all()
-
-
-@given(SIZES)
-@settings(max_examples=100, deadline=None)
-def test_water_filling_takes_all_that_have_a_size_when_all_are_wanted(size: np.ndarray) -> None:
-    for expected in (np.count_nonzero(size), len(size) + 1.0):
-        np.testing.assert_array_equal(chances(size, expected), (size > 0).astype(float))
-
-
-def test_water_filling_is_the_optimum_among_random_allocations() -> None:
-    rng = np.random.default_rng(1)
-    size = rng.lognormal(0, 1.5, 12)
-    best = chances(size, 5.0)
-    for _ in range(1000):
-        other = chances(size * rng.lognormal(0, rng.choice([0.01, 0.1, 1.0]), 12), 5.0)
-        assert other.sum() == pytest.approx(5.0)
-        assert (size**2 / best).sum() <= (size**2 / other).sum() * (1 + 1e-12)
-
-
-def test_the_papers_examples_sum_exactly_where_its_algorithm_falls_short() -> None:
-    # poisson_sampling 4.1: the printed Algorithm 3 gives 19.912 and 14.827 on pools like these.
-    rng = np.random.default_rng(0)
-    for n, expected in ((50, 20), (20, 15)):
-        assert chances(rng.exponential(size=n), expected).sum() == pytest.approx(expected, rel=1e-14)
+from sondage.designs.sharing import shares, shortfall, top_up
 
 
 @st.composite

@@ -14,6 +14,7 @@ from sondage.estimators import ANSWERED, Case, Estimator, RoundInfo, Sample
 from sondage.measures import resolve
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits, Units
+from sondage.sampling import kind_of
 
 SCORE = np.array([0.05, 0.2, 0.35, 0.45, 0.55, 0.7, 0.8, 0.95])
 TRUTH = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0])
@@ -46,7 +47,7 @@ def sample_of(rows: Sequence[int], y: np.ndarray, unit: Any, **columns: Any) -> 
         "new": np.ones(T, dtype=bool),
         "y": y[at],
         "status": np.full(T, ANSWERED),
-        "rounds": (RoundInfo(kind, 1.0, float(T)),),
+        "rounds": (RoundInfo(kind_of(kind), 1.0, float(T)),),
     }
     given.update(columns)
     return Sample(**given)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sondage.beliefs import CountBelief
-from sondage.designs.base import Table
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample
 from sondage.measures import resolve
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
+from sondage.sampling import Table, kind_of
 
 
 @dataclass
@@ -75,7 +75,7 @@ class TinyStudy:
             new=np.ones(T, dtype=bool),
             y=np.where(told, self.y[at], np.nan),
             status=np.where(told, ANSWERED, 2),
-            rounds=tuple(RoundInfo("wor", np.nan, float(end)) for end in ends),
+            rounds=tuple(RoundInfo(kind_of("wor"), np.nan, float(end)) for end in ends),
         )
         return Case(
             self.pool,

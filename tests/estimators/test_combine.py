@@ -13,18 +13,19 @@ from sondage.errors import InvalidInput
 from sondage.estimators import Counts, Estimator, SequentialEstimator, estimator_for
 from sondage.estimators.combine import estimators_of
 from sondage.estimators.lure import LureEstimator
+from sondage.sampling import kind_of
 from sondage.testing.designs import ask_and_tell, small_pool
 
 
 def test_the_named_estimator_serves_its_kinds_and_the_usual_one_all_others() -> None:
-    assert estimator_for("wor") == SequentialEstimator()
-    assert estimator_for("wor", "lure") == LureEstimator()
-    assert estimator_for("strata", "lure") == Counts()
+    assert estimator_for(kind_of("wor")) == SequentialEstimator()
+    assert estimator_for(kind_of("wor"), "lure") == LureEstimator()
+    assert estimator_for(kind_of("strata"), "lure") == Counts()
 
 
 @pytest.mark.parametrize("design", [kind for kind in Design.catalogue().values() if kind.estimator])
 def test_a_named_estimator_is_there_and_serves_the_kind(design: type[Design]) -> None:
-    assert design.kind in Estimator.from_alias(design.estimator).kinds
+    assert isinstance(design().kind, Estimator.from_alias(design.estimator).kinds)
 
 
 def test_an_estimator_that_is_not_there_is_named_when_the_study_is_made() -> None:

@@ -31,6 +31,7 @@ from sondage.estimators.predictions import nothing_predicted, predictions
 from sondage.estimators.sequential import increments
 from sondage.measures import resolve
 from sondage.pool.units import CellUnits
+from sondage.sampling import kind_of
 
 MEASURES = ["f1", "accuracy", "brier_score_loss"]
 EXACT = {"rtol": 1e-10, "atol": 1e-14}
@@ -107,7 +108,7 @@ def test_poisson_in_two_nested_rounds_is_one_sample_with_the_last_chances() -> N
     losses = pool_losses(pool, "f1", y)
     size, first, last = np.array([0.2, 9.0, 1.0, 0.5, 1.5, 9.0]), 0.25, 0.6
     pi_1, pi_2 = np.minimum(1, first * size), np.minimum(1, last * size)
-    rounds = (RoundInfo("poisson", first, 3.0), RoundInfo("poisson", last, 5.0))
+    rounds = (RoundInfo(kind_of("poisson"), first, 3.0), RoundInfo(kind_of("poisson"), last, 5.0))
     memo: dict[object, object] = {}
     cases = []
     for when in product((0, 1, 2), repeat=6):  # drawn in the first round, the second, never
@@ -158,7 +159,7 @@ def test_fixed_size_priority_sample_is_unbiased_and_so_is_its_variance(n: int) -
                             rows,
                             kind="fixed",
                             pi=pi[list(rows)],
-                            rounds=(RoundInfo("fixed", t, float(n)),),
+                            rounds=(RoundInfo(kind_of("fixed"), t, float(n)),),
                         )
                         case = case_of(pool, "f1", sample, memo=memo)
                         cases.append((float(density * chance), case))
@@ -337,7 +338,7 @@ def sequential_cases(measure: str, n: int, length: int) -> list[tuple[float, Cas
             p=np.array(p),
             left=np.array(left),
             round=np.arange(length),
-            rounds=tuple(RoundInfo("wor", np.nan, k + 1.0) for k in range(length)),
+            rounds=tuple(RoundInfo(kind_of("wor"), np.nan, k + 1.0) for k in range(length)),
         )
         states = [state(rows[:k]) for k in range(length)]
         cases.append((probability, case_of(pool, measure, sample, units, states, CountBelief(), memo)))

@@ -18,6 +18,7 @@ from sondage.estimators import Case, RoundInfo, Sample
 from sondage.estimators.staged import Staged, StagedDifference, _weights
 from sondage.measures import resolve
 from sondage.pool.units import CellUnits
+from sondage.sampling import kind_of
 
 FIRST = np.array([1.0, 0.3, 0.45, 1.0, 0.2])
 """Chances of the first round; two items are sure to be labelled, so that there is always an estimate."""
@@ -32,7 +33,7 @@ def second(labelled: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def two_rounds(y: np.ndarray, asked: tuple[float, float] = (2.0, 5.0)) -> list[Outcome]:
     """Every pair of samples, with its probability; the second may be empty."""
-    rounds = tuple(RoundInfo("online", np.nan, so_far) for so_far in np.cumsum(asked))
+    rounds = tuple(RoundInfo(kind_of("online"), np.nan, so_far) for so_far in np.cumsum(asked))
     found: list[Outcome] = []
     for early in product((False, True), repeat=5):
         one = np.array(early)
@@ -88,7 +89,7 @@ def test_the_variance_is_that_of_the_rounds_by_their_squared_weights() -> None:
 def test_an_empty_round_keeps_its_weight() -> None:
     """It says that nothing more was found. To leave it out would favour the rounds that found something."""
     pool, y = tiny_pool(5)
-    rounds = (RoundInfo("online", np.nan, 2.0), RoundInfo("online", np.nan, 5.0))
+    rounds = (RoundInfo(kind_of("online"), np.nan, 2.0), RoundInfo(kind_of("online"), np.nan, 5.0))
     one = sample_of([0, 3], y, [0, 3], kind="online", pi=np.array([0.5, 0.25]), rounds=rounds)
     weights = Staged().weights(case_of(pool, "f1", one))
     np.testing.assert_allclose(weights, 0.4 / np.array([0.5, 0.25]) + 0.6)
@@ -107,7 +108,7 @@ def test_known_labels_count_once_in_later_rounds(
     pool, y = tiny_pool(8)
     T = len(pi)
     number = np.where(np.arange(T) < min(later, T), 0, 1)
-    rounds = tuple(RoundInfo("online", np.nan, so_far) for so_far in np.cumsum(asked))
+    rounds = tuple(RoundInfo(kind_of("online"), np.nan, so_far) for so_far in np.cumsum(asked))
     rows = list(range(T))
     one = sample_of(rows, y, rows, kind="online", round=number, pi=np.array(pi), rounds=rounds)
     weights = Staged().weights(case_of(pool, "f1", one))
@@ -120,7 +121,7 @@ def test_successive_differences_by_hand() -> None:
     """``n / (2 (n - 1)) sum (z_i - z_j)^2`` over neighbours, z the inverse-chance contributions."""
     pool, y = tiny_pool(8)
     rows, pi = [1, 3, 4, 7], np.array([0.5, 0.25, 0.6, 0.4])
-    rounds = (RoundInfo("systematic", np.nan, 4.0),)
+    rounds = (RoundInfo(kind_of("systematic"), np.nan, 4.0),)
     one = sample_of(rows, y, rows, kind="systematic", pi=pi, rounds=rounds)
     totals = Staged().totals(case_of(pool, "accuracy", one))
     z = pool_losses(pool, "accuracy", y)[rows] * (np.sqrt(1 - pi) / pi)[:, None] / 8
@@ -224,7 +225,7 @@ def standard_deviations() -> dict[str, tuple[float, float]]:
         rows = np.concatenate([np.flatnonzero(one), np.flatnonzero(two)])
         number = np.repeat([0, 1], [one.sum(), two.sum()])
         pi = np.where(number == 0, half / N, b[rows])
-        rounds = (RoundInfo("online", np.nan, half), RoundInfo("online", np.nan, 2 * half))
+        rounds = (RoundInfo(kind_of("online"), np.nan, half), RoundInfo(kind_of("online"), np.nan, 2 * half))
         sample: Sample = sample_of(rows, f, rows, kind="online", round=number, pi=pi, rounds=rounds)
         weights = _weights(sample, np.array([0.5, 0.5]))[0]
         found["two rounds"].append(float(weights @ f[rows]))

@@ -12,10 +12,10 @@ import pytest
 from tests.estimators.enumeration import case_of, pool_losses, sample_of, tiny_pool
 
 import sondage as sd
-from sondage.designs import History, Limit, Table, draw
 from sondage.estimators import Counts, RoundInfo, Weighted, estimate_totals
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits, ItemUnits
+from sondage.sampling import History, Limit, Table, kind_of
 from sondage.streams import stream
 
 NONE = np.zeros(0, dtype=np.int64)
@@ -40,7 +40,7 @@ def test_draws_until_the_last_new_item_are_exactly_unbiased(n: int) -> None:
     p = np.array([0.08, 0.3, 0.17, 0.25, 0.2])
     losses = pool_losses(pool, "f1", y)
     most = 60 if n == 2 else 40
-    rounds = (RoundInfo("wr", np.nan, float(n)),)
+    rounds = (RoundInfo(kind_of("wr"), np.nan, float(n)),)
     memo: dict[Any, Any] = {}
     mean, plain, total = np.zeros(losses.shape[1]), 0.0, 0.0
     for before in combinations(range(5), n - 1):
@@ -91,7 +91,7 @@ def test_poisson_run_to_a_budget_in_cost_is_unbiased_for_every_item(budget: floa
         for grown in (0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 99.0):
             table = Table("poisson", chance=size, scale=grown)
             history = History(NONE, np.isin(np.arange(12), rows), rows)
-            drawn = draw(table, units, history, 12, Limit(12 - len(rows), budget - spent), stream(0, "draw"))
+            drawn = table.draw(units, history, 12, Limit(12 - len(rows), budget - spent), stream(0, "draw"))
             if not len(drawn) and drawn.scale != grown:
                 break  # a study ends here, and the round leaves no trace
             rows, spent, scale = np.concatenate([rows, drawn.row]), spent + COST[drawn.row].sum(), drawn.scale

@@ -19,6 +19,7 @@ from sondage.estimators import RoundInfo, Weighted
 from sondage.estimators.base import Case
 from sondage.estimators.linear import linearise
 from sondage.measures import pool_value
+from sondage.sampling import kind_of
 
 FIRST = np.array([0.1, 0.35, 0.15, 0.4])
 
@@ -33,7 +34,10 @@ def second(rows: tuple[int, ...], y: np.ndarray) -> np.ndarray:
 
 def two_stages(y: np.ndarray, draws: tuple[int, int] = (2, 2)) -> list[Outcome]:
     """Every sequence of draws, with its probability."""
-    rounds = (RoundInfo("wr", 1.0, float(draws[0])), RoundInfo("wr", 1.0, float(sum(draws))))
+    rounds = (
+        RoundInfo(kind_of("wr"), 1.0, float(draws[0])),
+        RoundInfo(kind_of("wr"), 1.0, float(sum(draws))),
+    )
     number = np.repeat([0, 1], draws)
     found: list[Outcome] = []
     for early in product(range(4), repeat=draws[0]):

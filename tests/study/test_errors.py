@@ -12,7 +12,7 @@ import pytest
 from tests.study.example import DESIGNS, SIZE, advance, make_pool, next_draw, shown
 
 import sondage as sd
-from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.designs.base import Design, Problem
 from sondage.errors import (
     AlreadyAnswered,
     InvalidInput,
@@ -24,6 +24,7 @@ from sondage.errors import (
 )
 from sondage.journal import MemoryJournal
 from sondage.pool import Pool
+from sondage.sampling import Table
 
 FIRST = 40
 """Items asked before the bad call; the last three are left open."""
@@ -356,7 +357,7 @@ def test_a_design_that_is_no_dataclass_is_named(pool: Pool) -> None:
 def test_a_design_by_strata_without_strata_is_refused(pool: Pool) -> None:
     @dataclass(frozen=True)
     class ByStrata(Design):
-        kind: ClassVar[Kind] = "strata"
+        kind: ClassVar[Any] = "strata"
 
         def table(self, problem: Problem, n: int) -> Table:
             return Table(self.kind, quota=np.full(problem.units.count, 1))

@@ -33,7 +33,7 @@ from sondage.pool import Pool
 from sondage.strata import OneStratum
 
 EMPTY = inspect.Parameter.empty
-WITH_REPLACEMENT = {name for name, kind in Design.catalogue().items() if kind.kind == "wr"}
+WITH_REPLACEMENT = {name for name, kind in Design.catalogue().items() if kind().kind.comes_again}
 
 
 # ---- the surface ---------------------------------------------------------------------------------

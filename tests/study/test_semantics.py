@@ -40,6 +40,7 @@ from sondage.estimators import (
 from sondage.intervals import GUARANTEES, Interval
 from sondage.journal import Journal, Lease, Look, MemoryJournal
 from sondage.pool import ItemUnits, Pool
+from sondage.sampling import kind_of
 from sondage.strata import EqualSize
 
 # Designs whose formulas need whole rounds.
@@ -726,7 +727,7 @@ def mixed_case(
         infos, so_far = [], 0.0
         for kind in kinds:
             so_far += asked[kind]  # as in the journal: what all rounds so far have asked for
-            infos.append(RoundInfo(kind, 0.1 if kind == "poisson" else np.nan, so_far))  # type: ignore[arg-type]
+            infos.append(RoundInfo(kind_of(kind), 0.1 if kind == "poisson" else np.nan, so_far))  # type: ignore[arg-type]
         sample = Sample(
             round=np.repeat(np.arange(len(kinds)), [len(drawn[kind]) for kind in kinds]),
             row=rows,
@@ -933,7 +934,7 @@ def test_5_exclude_makes_the_items_that_can_be_told_the_target(
         assert estimate.value == pytest.approx(truth, abs=1e-12)
     else:  # a Poisson round may have brought too few
         assert estimate.value == pytest.approx(truth, abs=5 * estimate.std_error + 1e-9)
-    if study.design.kind != "wr":  # where all items of a stratum share one chance both may agree
+    if not study.design.kind.comes_again:  # where all items of a stratum share one chance both may agree
         assert study.estimate("accuracy", exclude=True).value != study.estimate("accuracy").value
 
 

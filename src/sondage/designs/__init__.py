@@ -1,10 +1,10 @@
-"""Whom we ask: designs by name, and the one function that draws for all of them."""
+"""Whom we ask: designs by name."""
 
 from sondage.designs import allocations
 from sondage.designs.active_inference import ActiveInference
 from sondage.designs.ais import AIS
 from sondage.designs.audit import Audit
-from sondage.designs.base import Design, Problem, Table
+from sondage.designs.base import Design, Problem
 from sondage.designs.error_curve.design import ErrorCurveDesign
 from sondage.designs.importance import Importance
 from sondage.designs.lure import Lure
@@ -13,22 +13,18 @@ from sondage.designs.optimal import Optimal
 from sondage.designs.poisson import Poisson
 from sondage.designs.poisson_online import PoissonOnline
 from sondage.designs.sequential import Sequential
-from sondage.designs.sharing import WaterLevel
 from sondage.designs.stratified import Stratified
 from sondage.designs.stratified_ppi import StratifiedPPI
 from sondage.designs.uniform import Uniform
-from sondage.sampling.draw import Draws, History, Limit, draw
+from sondage.sampling import Table
 
 __all__ = [
     "AIS",
     "ActiveInference",
     "Audit",
     "Design",
-    "Draws",
     "ErrorCurveDesign",
-    "History",
     "Importance",
-    "Limit",
     "Lure",
     "Oasis",
     "Optimal",
@@ -40,7 +36,5 @@ __all__ = [
     "StratifiedPPI",
     "Table",
     "Uniform",
-    "WaterLevel",
     "allocations",
-    "draw",
 ]

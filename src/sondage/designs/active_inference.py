@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
-from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost, check_probability_floor
+from sondage.designs.base import CostRule, Design, Problem, check_cost, check_probability_floor
 from sondage.designs.influence import seen_error, unit_spread
 from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput
+from sondage.sampling import PoissonRound, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata
 from sondage.types import Floats, Ints
 
@@ -51,7 +52,7 @@ class ActiveInference(Design):
     """
 
     alias: ClassVar[str] = "active-inference"
-    kind: ClassVar[Kind] = "online"
+    kind: ClassVar[SamplingKind] = PoissonRound()
     estimator: ClassVar[str] = "staged-difference"
     belief: Belief = field(default_factory=CountBelief)
     strata: Strata = field(default_factory=LogRank)

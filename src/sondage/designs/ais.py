@@ -9,11 +9,12 @@ import numpy as np
 
 from sondage.beliefs import Belief
 from sondage.beliefs.dirichlet_tree.belief import DirichletTree, StochasticDirichletTree
-from sondage.designs.base import CostRule, Design, Kind, Oracle, Problem, Table, check_cost, over_root_cost
+from sondage.designs.base import CostRule, Design, Oracle, Problem, check_cost, over_root_cost
 from sondage.designs.drawing_size import drawing_size
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
+from sondage.sampling import SamplingKind, Table, WithReplacement
 from sondage.strata.base import Strata
 from sondage.strata.by_score import CumulatedRootFrequency
 from sondage.types import Floats
@@ -37,7 +38,7 @@ class AIS(Design):
     """
 
     alias: ClassVar[str] = "ais"
-    kind: ClassVar[Kind] = "wr"
+    kind: ClassVar[SamplingKind] = WithReplacement()
     oracles: ClassVar[frozenset[str]] = frozenset({"deterministic", "stochastic"})
     foreseen: ClassVar[bool] = False
     depth: int = 8
@@ -93,4 +94,4 @@ def chances(problem: Problem, unit: Floats, asked: Floats, mix: float) -> Table:
         unit, asked, total = np.ones(len(unit)), np.ones(len(asked)), float(len(problem.pool))
     even = mix / len(problem.pool)
     known = None if repeats else (1 - mix) * asked / total + even
-    return Table("wr", chance=(1 - mix) * unit / total + even, asked=known)
+    return Table(AIS.kind, chance=(1 - mix) * unit / total + even, asked=known)

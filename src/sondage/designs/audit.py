@@ -8,13 +8,14 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.beliefs import Belief, CountBelief, ErrorCurve
-from sondage.designs.base import Design, Kind, Oracle, Problem, Table, check_probability_floor
+from sondage.designs.base import Design, Oracle, Problem, check_probability_floor
 from sondage.designs.influence import unit_spread
 from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
+from sondage.sampling import OneByOne, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata, predicted_pattern
 from sondage.types import Floats
 
@@ -42,7 +43,7 @@ class Audit(Design):
     """
 
     alias: ClassVar[str] = "auto-audit"
-    kind: ClassVar[Kind] = "wor"
+    kind: ClassVar[SamplingKind] = OneByOne()
     belief: Belief | None = None  # type: ignore[assignment]
     strata: Strata = field(default_factory=LogRank)
     share: Literal["spread", "deficit"] = "spread"

@@ -11,15 +11,14 @@ from sondage.beliefs import Belief, ScoreBelief
 from sondage.designs.base import (
     CostRule,
     Design,
-    Kind,
     Problem,
-    Table,
     check_cost,
     check_probability_floor,
     over_root_cost,
 )
 from sondage.designs.influence import item_spread
 from sondage.errors import InvalidInput
+from sondage.sampling import SamplingKind, Table, WithReplacement
 from sondage.strata.base import Strata
 
 
@@ -39,7 +38,7 @@ class Importance(Design):
     """
 
     alias: ClassVar[str] = "importance"
-    kind: ClassVar[Kind] = "wr"
+    kind: ClassVar[SamplingKind] = WithReplacement()
     oracles: ClassVar[frozenset[str]] = frozenset({"deterministic", "stochastic"})
     static: ClassVar[bool] = True
     belief: Belief = field(default_factory=ScoreBelief)

@@ -10,10 +10,11 @@ import numpy as np
 from sondage.beliefs import Belief
 from sondage.beliefs.decaying_counts import DecayingCounts
 from sondage.designs.ais import chances
-from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost, over_root_cost
+from sondage.designs.base import CostRule, Design, Problem, check_cost, over_root_cost
 from sondage.designs.drawing_size import drawing_size
 from sondage.errors import InvalidInput
 from sondage.pool.units import CellUnits
+from sondage.sampling import SamplingKind, Table, WithReplacement
 from sondage.strata.base import Strata
 from sondage.strata.by_score import CumulatedRootFrequency
 from sondage.types import Floats
@@ -30,7 +31,7 @@ class Oasis(Design):
     """
 
     alias: ClassVar[str] = "oasis"
-    kind: ClassVar[Kind] = "wr"
+    kind: ClassVar[SamplingKind] = WithReplacement()
     strata: Strata | int = 256  # type: ignore[assignment]
     batch: int = 1
     belief: Belief = field(default_factory=DecayingCounts)

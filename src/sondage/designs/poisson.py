@@ -11,16 +11,15 @@ from sondage.beliefs import Belief, ScoreBelief
 from sondage.designs.base import (
     CostRule,
     Design,
-    Kind,
     Problem,
-    Table,
     check_cost,
     check_probability_floor,
     over_root_cost,
 )
 from sondage.designs.influence import item_spread
-from sondage.designs.sharing import WaterLevel
 from sondage.errors import InvalidInput
+from sondage.sampling import FixedSize, PoissonSample, SamplingKind, Table
+from sondage.sampling.water_level import WaterLevel
 from sondage.strata.base import Strata
 
 
@@ -40,7 +39,6 @@ class Poisson(Design):
     """
 
     alias: ClassVar[str] = "poisson"
-    kind: ClassVar[Kind] = "poisson"
     static: ClassVar[bool] = True
     belief: Belief = field(default_factory=lambda: ScoreBelief(shrink=0.1))
     strata: Strata | None = None
@@ -54,6 +52,11 @@ class Poisson(Design):
         check_cost(self.cost)
         if not 0 <= self.floor <= 1:
             raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
+
+    @property
+    def kind(self) -> SamplingKind:  # type: ignore[override]
+        """One sample that grows with every round."""
+        return FixedSize() if self.fixed_size else PoissonSample()
 
     def table(self, problem: Problem, n: int) -> Table:
         """The same sizes in every round, at the scale that makes the expected sample n larger."""
@@ -69,5 +72,4 @@ class Poisson(Design):
         size, _ = over_root_cost(problem, size, size[problem.asked_rows], self.cost)
         mean = size.mean()
         size = size / mean if mean > 0 else np.ones(len(size))
-        kind: Kind = "fixed" if self.fixed_size else "poisson"
-        return Table(kind, chance=(1 - self.floor) * size + self.floor)
+        return Table(self.kind, chance=(1 - self.floor) * size + self.floor)

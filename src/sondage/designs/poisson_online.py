@@ -8,11 +8,18 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
-from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost, check_probability_floor
+from sondage.designs.base import CostRule, Design, Problem, check_cost, check_probability_floor
 from sondage.designs.drawing_size import drawing_size
 from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput
+from sondage.sampling import PivotalRound, PoissonRound, SamplingKind, SystematicRound, Table
 from sondage.strata.base import LogRank, Strata
+
+_KINDS: dict[str, SamplingKind] = {
+    "poisson": PoissonRound(),
+    "systematic": SystematicRound(),
+    "pivotal": PivotalRound(),
+}
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,6 @@ class PoissonOnline(Design):
     """
 
     alias: ClassVar[str] = "poisson-online"
-    kind: ClassVar[Kind] = "online"
     belief: Belief = field(default_factory=CountBelief)
     strata: Strata = field(default_factory=LogRank)
     sampling: Literal["poisson", "systematic", "pivotal"] = "poisson"
@@ -41,12 +47,17 @@ class PoissonOnline(Design):
     def __post_init__(self) -> None:
         check_probability_floor(self.probability_floor)
         check_cost(self.cost)
-        if self.sampling not in ("poisson", "systematic", "pivotal"):
+        if self.sampling not in _KINDS:
             raise InvalidInput(
                 f"sampling= must be 'poisson', 'systematic' or 'pivotal', not {self.sampling!r}"
             )
         if not 0 < self.floor <= 1:
             raise InvalidInput(f"floor= must be in (0, 1], not {self.floor}")
+
+    @property
+    def kind(self) -> SamplingKind:  # type: ignore[override]
+        """How each round is drawn."""
+        return _KINDS[self.sampling]
 
     def table(self, problem: Problem, n: int) -> Table:
         """Inclusion chances of the items left, n of them on average."""
@@ -57,5 +68,4 @@ class PoissonOnline(Design):
         mean = float(left @ size) / max(int(left.sum()), 1)
         size = (1 - self.floor) * (size / mean if mean > 0 else np.ones(len(size))) + self.floor
         expected = shares(size * left, left, n)
-        kind: Kind = "online" if self.sampling == "poisson" else self.sampling
-        return Table(kind, chance=np.where(left > 0, expected / np.maximum(left, 1), 0.0))
+        return Table(self.kind, chance=np.where(left > 0, expected / np.maximum(left, 1), 0.0))

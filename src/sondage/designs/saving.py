@@ -13,16 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sondage.beliefs.base import Belief, Seen
-from sondage.designs.base import Design, Problem, Table
+from sondage.designs.base import Design, Problem
 from sondage.designs.influence import item_spread, unit_spread
-from sondage.designs.sharing import WaterLevel
 from sondage.errors import InvalidInput
 from sondage.objective import Objective
+from sondage.sampling import Table
 from sondage.types import Floats
-
-_NOTHING = 1e-12
-_FEW_REPEATS = 1e-3
-_BISECTIONS = 60
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,7 @@ def believed_spread(
 
 def believed_variance(problem: Problem, table: Table, n: int, spread: Floats) -> tuple[float, float]:
     """Variance and cost of ``n`` labels by a table, ``spread`` being that of ``believed_spread``."""
-    return (_of_items if problem.units.itemwise else _of_units)(problem, table, n, spread)
+    return table.kind.variance(table, problem.units, spread, n, problem.oracle == "stochastic")
 
 
 def best_saving(problem: Problem) -> float:
@@ -118,65 +114,3 @@ def before_labels(problem: Problem, n: int) -> Problem:
         seen=Seen(none, none, nothing),
         memo={},
     )
-
-
-def _of_items(problem: Problem, table: Table, n: int, spread: Floats) -> tuple[float, float]:
-    """Variance and cost of n labels of single items."""
-    assert table.chance is not None
-    N, cost = len(spread), problem.units.cost
-    if table.kind == "wr":
-        q = table.chance / table.chance.sum()
-        again = problem.oracle == "deterministic"  # repeats of a label are free
-        draws = table.cached(f"draws for {n}", lambda: _draws_for(q, n)) if again else float(n)
-        included = -np.expm1(draws * np.log1p(-np.minimum(q, 1 - 1e-16)))
-        price = included if problem.oracle == "deterministic" else n * q
-        return _sum_over(spread, q) / (N * N * draws), float(price @ cost)
-    scale = table.scale if np.isfinite(table.scale) else WaterLevel(table.chance).scale(n)
-    with np.errstate(invalid="ignore"):
-        chance = np.asarray(np.where(table.chance > 0, np.minimum(1.0, scale * table.chance), 0.0))
-    return (_sum_over(spread, chance) - float(spread[chance > 0].sum())) / (N * N), float(chance @ cost)
-
-
-def _of_units(problem: Problem, table: Table, n: int, spread: Floats) -> tuple[float, float]:
-    """Variance and cost of n labels of cells; what the estimator subtracts is out of ``spread`` already."""
-    size, cost, N = problem.units.size, problem.units.cost, len(problem.pool)
-    if table.quota is not None:
-        # A cell without labels is stood for by its neighbours, which were sampled about as densely as all.
-        labels = np.where(table.quota > 0, table.quota, np.minimum(n * size / N, size))
-        return float((size * (size / labels - 1.0) * spread).sum()) / (N * N), float(table.quota @ cost)
-    assert table.chance is not None
-    chance = table.chance / float(table.chance @ size)
-    one = _sum_over(size * spread, chance) / (N * N)
-    if table.kind == "wr":
-        return one / n, float(n * (chance * size) @ cost)
-    # Without replacement, like the plain random sample: (1 / n - 1 / N).
-    return one * (1.0 / n - 1.0 / N), float(n * (chance * size) @ cost)
-
-
-def _sum_over(spread: Floats, chance: Floats) -> float:
-    """``sum(spread / chance)``; infinite where something that matters is never asked."""
-    matters = spread > _NOTHING * float(spread.max(initial=0.0))
-    if (chance[matters] <= 0).any():
-        return np.inf
-    return float((spread[matters] / chance[matters]).sum())
-
-
-def _draws_for(q: Floats, n: int) -> float:
-    """Draws with replacement that find n different items on average (repeats of a label are free)."""
-    if n * float(q @ q) < _FEW_REPEATS:
-        return float(n)
-    log = np.log1p(-np.minimum(q, 1 - 1e-16))
-    n = max(
-        min(n, int((q > 0).sum()) - 1), 1
-    )  # the last of several is found for sure only after ever so many
-
-    def found(draws: float) -> float:
-        return float(-np.expm1(draws * log).sum())
-
-    below, above = float(n), 2.0 * n
-    while found(above) < n:
-        below, above = above, 2 * above
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (below + above)
-        below, above = (middle, above) if found(middle) < n else (below, middle)
-    return above

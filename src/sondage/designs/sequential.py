@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
-from sondage.designs.base import Design, Kind, Problem, Table, check_probability_floor
+from sondage.designs.base import Design, Problem, check_probability_floor
 from sondage.designs.influence import unit_spread
 from sondage.designs.sharing import with_floor
 from sondage.errors import InvalidInput
+from sondage.sampling import OneByOne, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata
 
 
@@ -27,7 +28,7 @@ class Sequential(Design):
     """
 
     alias: ClassVar[str] = "sequential"
-    kind: ClassVar[Kind] = "wor"
+    kind: ClassVar[SamplingKind] = OneByOne()
     belief: Belief = field(default_factory=CountBelief)
     strata: Strata = field(default_factory=LogRank)
     floor: float = 0.3

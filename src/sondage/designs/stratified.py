@@ -9,11 +9,12 @@ import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
 from sondage.designs.allocations import Allocation, Neyman, Rules
-from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost, check_probability_floor
+from sondage.designs.base import CostRule, Design, Problem, check_cost, check_probability_floor
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
+from sondage.sampling import Quotas, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata
 from sondage.strata.coarser import cells_to_fill
 
@@ -33,7 +34,7 @@ class Stratified(Design):
     """
 
     alias: ClassVar[str] = "stratified"
-    kind: ClassVar[Kind] = "strata"
+    kind: ClassVar[SamplingKind] = Quotas()
     allocation: Allocation | str = field(default_factory=Neyman)
     belief: Belief = field(default_factory=ScoreBelief)
     strata: Strata = field(default_factory=LogRank)

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
-from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.designs.base import Design, Problem
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits, Units
+from sondage.sampling import Quotas, SamplingKind, Table
 from sondage.strata.base import OneStratum, Strata
 
 
@@ -20,7 +21,7 @@ class Uniform(Design):
     """A simple random sample: one stratum, its items in keyed order."""
 
     alias: ClassVar[str] = "uniform"
-    kind: ClassVar[Kind] = "strata"
+    kind: ClassVar[SamplingKind] = Quotas()
     belief: Belief = field(default_factory=ScoreBelief)
     strata: Strata = field(default_factory=OneStratum)
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from sondage.beliefs.base import Belief, State
 from sondage.beliefs.error_curve.tail import Tail
-from sondage.designs.base import Centre, Oracle, Table
+from sondage.designs.base import Centre, Oracle
 from sondage.estimators.sample import Sample
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.registry import Named
+from sondage.sampling import SamplingKind, Table
 from sondage.streams import Stream
 from sondage.types import Bools, Floats
 
@@ -140,14 +141,19 @@ class Estimator(Named, family="sondage.estimators"):
     Contract
     --------
     * it reads the draws' recorded chances, never the design;
-    * ``kinds`` are the sampling kinds that it serves; ``centre`` says what it subtracts from a loss,
-      and is all that a design learns of it;
+    * ``kinds`` are the sampling kinds that it serves, with all that inherit from them; ``centre`` says what
+      it subtracts from a loss, and is all that a design learns of it;
     * with every label known, ``R`` is the pool's average and the covariance is zero;
     * where the sample cannot carry the measure, ``why`` says so and ``R`` is nan.
     """
 
-    kinds: ClassVar[frozenset[str]]
+    kinds: ClassVar[tuple[type[SamplingKind], ...]]
     centre: Centre
+
+    @classmethod
+    def served(cls) -> list[str]:
+        """Names of the sampling kinds that it serves."""
+        return [name for name, kind in SamplingKind.catalogue().items() if issubclass(kind, cls.kinds)]
 
     @abstractmethod
     def totals(self, case: Case) -> Totals:

@@ -8,40 +8,23 @@ import numpy as np
 
 from sondage.errors import NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
-from sondage.estimators.counts import Counts
 from sondage.estimators.increments import increments_of
 from sondage.estimators.missing import Response
-from sondage.estimators.poisson import PoissonEstimator
 from sondage.estimators.post_strata import Signatures, signatures
 from sondage.estimators.sample import Sample
-from sondage.estimators.sequential import SequentialEstimator
-from sondage.estimators.staged import Staged
 from sondage.estimators.unseen import all_unseen
-from sondage.estimators.weighted import Weighted
 from sondage.pool.pool import CHUNK
+from sondage.sampling import SamplingKind
 from sondage.types import Floats
 
-_DEFAULTS: tuple[type[Estimator], ...] = (
-    Counts,
-    Weighted,
-    PoissonEstimator,
-    SequentialEstimator,
-    Staged,
-)
 _FIRST_LOOK = 64
 """Items not asked that are looked at first: mostly one of them matters, and the others need no look."""
 
 
-def estimator_for(kind: str, named: str = "") -> Estimator:
+def estimator_for(kind: SamplingKind, named: str = "") -> Estimator:
     """The estimator of a sampling kind: the one that a design has named, if it serves the kind."""
-    if named:
-        own = Estimator.from_alias(named)
-        if kind in own.kinds:
-            return own
-    for one in _DEFAULTS:
-        if kind in one.kinds:
-            return one()
-    raise NotSupported(f"no estimator serves the sampling kind {kind!r}")
+    own = Estimator.from_alias(named) if named else None
+    return own if own is not None and isinstance(kind, own.kinds) else Estimator.from_alias(kind.estimator)
 
 
 def estimators_of(case: Case, estimator: Estimator | None = None) -> list[tuple[Estimator, float, Case]]:
@@ -52,10 +35,10 @@ def estimators_of(case: Case, estimator: Estimator | None = None) -> list[tuple[
     """
     sample = case.sample
     if estimator is not None:
-        missing = set(sample.kinds) - set(estimator.kinds)
+        missing = [kind.alias for kind in sample.kinds if not isinstance(kind, estimator.kinds)]
         if missing:
             raise NotSupported(
-                f"estimator {estimator.alias!r} serves {sorted(estimator.kinds)} and not the rounds of "
+                f"estimator {estimator.alias!r} serves {estimator.served()} and not the rounds of "
                 f"kind {sorted(missing)}"
             )
         return [(estimator, 1.0, case)]
@@ -107,10 +90,10 @@ def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:
     )
 
 
-def _asked_for(sample: Sample, kinds: frozenset[str]) -> float:
+def _asked_for(sample: Sample, kinds: tuple[type[SamplingKind], ...]) -> float:
     """Number of items that the rounds of some kinds asked for."""
     so_far = np.array([0.0, *(info.expected for info in sample.rounds)])
-    mine = [info.kind in kinds for info in sample.rounds]
+    mine = [isinstance(info.kind, kinds) for info in sample.rounds]
     return float(np.diff(so_far)[mine].sum())
 
 
@@ -125,7 +108,7 @@ def _census(case: Case) -> Totals | None:
     if found is not None:
         items = items.where(~found.determined[found.code[items.row]])
     told = items.answered
-    missing = not told.all() and (not told.any() or case.sample.kinds == ("strata",))
+    missing = not told.all() and (not told.any() or case.sample.by_quota)
     known = None if missing else _known_of_the_rest(case, items, found)
     if known is None:
         return None
@@ -179,7 +162,7 @@ def _possible(case: Case, totals: Totals) -> Totals:
     averages on the pool's own scale, whose weight is exact; means of strata are possible anyway.
     """
     found = signatures(case)
-    means = "strata" in case.sample.kinds
+    means = any(kind.by_quota for kind in case.sample.kinds)
     unbounded = case.oracle != "deterministic" or case.tellable
     if found is None or means or totals.why is not None or unbounded:
         return totals

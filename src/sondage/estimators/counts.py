@@ -15,6 +15,7 @@ from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import unseen_draw
 from sondage.pool.rows import Rows
 from sondage.pool.units import compressed, crossed, representatives_of
+from sondage.sampling import Quotas, SamplingKind
 from sondage.types import Bools, Floats, Ints
 
 _LEAST = 2
@@ -47,7 +48,7 @@ class Counts(Estimator):
     """
 
     alias: ClassVar[str] = "counts"
-    kinds: ClassVar[frozenset[str]] = frozenset({"strata"})
+    kinds: ClassVar[tuple[type[SamplingKind], ...]] = (Quotas,)
     centre: Centre = "unit"
     guard: bool = True
 

@@ -218,11 +218,9 @@ def increments_of(case: Case) -> Increments | None:
     plain = case.oracle == "deterministic" and not case.tellable and not case.measure.wide
     if not plain or case.measure.tangent or case.pool.labels.kind == "vector" or not len(sample):
         return None
-    if sample.kinds == ("strata",) and case.units.count == 1:
-        return Increments(case)
-    if sample.kinds != ("wor",):
+    if not all(kind.one_by_one or kind.is_uniform(case.units) for kind in sample.kinds):
         return None
-    return Increments(case) if _all_reached(case) else None
+    return Increments(case) if sample.by_quota or _all_reached(case) else None
 
 
 def _all_reached(case: Case) -> bool:

@@ -15,6 +15,7 @@ from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
 from sondage.estimators.support import drawn_by_chance, never_drawn
 from sondage.estimators.unseen import unseen_draw
+from sondage.sampling import GrowingSample, SamplingKind
 from sondage.types import Floats
 
 
@@ -28,7 +29,7 @@ class PoissonEstimator(Estimator):
     """
 
     alias: ClassVar[str] = "poisson"
-    kinds: ClassVar[frozenset[str]] = frozenset({"poisson", "fixed"})
+    kinds: ClassVar[tuple[type[SamplingKind], ...]] = (GrowingSample,)
     centre: Centre = "none"
     known: bool = True
 

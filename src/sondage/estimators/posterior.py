@@ -22,6 +22,7 @@ from sondage.estimators.forced import forced_range
 from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.estimators.sample import Sample
 from sondage.measures.base import wrong_alike
+from sondage.sampling import Quotas, SamplingKind
 from sondage.streams import Stream, stream
 from sondage.types import Bools, Floats, Ints, is_number
 
@@ -45,7 +46,7 @@ class Posterior(Estimator):
     """
 
     alias: ClassVar[str] = "posterior"
-    kinds: ClassVar[frozenset[str]] = frozenset({"strata"})
+    kinds: ClassVar[tuple[type[SamplingKind], ...]] = (Quotas,)
     centre: Centre = "unit"
     own: float | None = None
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sondage.designs.base import Kind
+from sondage.sampling import SamplingKind
 from sondage.types import Bools, Floats, Ints
 
 OPEN, ANSWERED, REFUSED = 0, 1, 2
@@ -16,7 +16,7 @@ OPEN, ANSWERED, REFUSED = 0, 1, 2
 class RoundInfo(NamedTuple):
     """What estimators need to know of a round."""
 
-    kind: Kind
+    kind: SamplingKind
     scale: float
     expected: float
 
@@ -50,28 +50,32 @@ class Sample:
         return np.asarray(self.status == ANSWERED)
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> tuple[SamplingKind, ...]:
         """Sampling kinds of the rounds, each once."""
         return tuple(dict.fromkeys(one.kind for one in self.rounds))
+
+    @property
+    def by_quota(self) -> bool:
+        """Whether all rounds had quotas, so that nothing but units and their numbers counts."""
+        return bool(self.rounds) and all(kind.by_quota for kind in self.kinds)
 
     def where(self, mask: Bools) -> Sample:
         """Some of the draws; the rounds keep their numbers."""
         columns = ("round", "row", "unit", "times", "p", "pi", "left", "new", "y", "status")
         return replace(self, **{name: getattr(self, name)[mask] for name in columns})
 
-    def of_kinds(self, kinds: frozenset[str]) -> Sample:
+    def of_kinds(self, kinds: tuple[type[SamplingKind], ...]) -> Sample:
         """Draws of rounds of some kinds."""
-        wanted = np.array([one.kind in kinds for one in self.rounds], dtype=bool)
+        wanted = np.array([isinstance(one.kind, kinds) for one in self.rounds], dtype=bool)
         return self.where(wanted[self.round])
 
     def closed(self) -> Sample:
         """Draws of rounds in which nothing is open.
 
-        Where chances build on earlier rounds (all kinds but ``wr`` and ``strata``) only the rounds
-        before the first open one stand for themselves.
+        Where chances build on earlier rounds, only the rounds before the first open one stand for themselves.
         """
         is_open = np.bincount(self.round[self.status == OPEN], minlength=len(self.rounds)) > 0
-        builds = np.array([one.kind not in ("wr", "strata") for one in self.rounds], dtype=bool)
+        builds = np.array([not one.kind.stands_alone for one in self.rounds], dtype=bool)
         blocked = is_open | (builds & (np.cumsum(is_open) > 0))
         kept = self.where(~blocked[self.round])
         if not blocked.any():

@@ -15,6 +15,7 @@ from sondage.estimators.predictions import expected_square, nothing_predicted, p
 from sondage.estimators.sample import Sample
 from sondage.estimators.support import drawn_by_chance
 from sondage.estimators.unseen import unseen_draw
+from sondage.sampling import OneByOne, SamplingKind
 from sondage.types import Floats, Ints
 
 
@@ -30,7 +31,7 @@ class SequentialEstimator(Estimator):
     """
 
     alias: ClassVar[str] = "sequential"
-    kinds: ClassVar[frozenset[str]] = frozenset({"wor"})
+    kinds: ClassVar[tuple[type[SamplingKind], ...]] = (OneByOne,)
     weighting: Literal["lure", "root"] = "lure"
     control: bool = True
 

@@ -17,6 +17,7 @@ from sondage.estimators.predictions import expected_square, predictions
 from sondage.estimators.sample import Sample
 from sondage.estimators.support import drawn_by_chance
 from sondage.estimators.unseen import unseen_draw
+from sondage.sampling import EachRound, SamplingKind
 from sondage.types import Bools, Floats, Ints
 
 
@@ -35,7 +36,7 @@ class Staged(Estimator):
     """
 
     alias: ClassVar[str] = "staged"
-    kinds: ClassVar[frozenset[str]] = frozenset({"online", "systematic", "pivotal"})
+    kinds: ClassVar[tuple[type[SamplingKind], ...]] = (EachRound,)
     weighting: Literal["asked", "root", "even"] = "asked"
     control: bool = False
 
@@ -67,7 +68,7 @@ class Staged(Estimator):
             R = R + (_predicted_rest(case, mine, share, predicted) - own_round @ expected) / N
         told, factor = response.answered, response.factor
         parts = (noise[told] / N)[:, None] * surprise[told]
-        fixed = np.array([mine.rounds[k].kind != "online" for k in seen.round.tolist()])
+        fixed = np.array([mine.rounds[k].kind.fixed_size for k in seen.round.tolist()])
         parts = _first_phase(parts, seen.round, fixed, factor[told])
         stands_for = (weight * factor)[told]
         prior_cov = self._expected(case, mine, predicted)
@@ -93,7 +94,7 @@ class Staged(Estimator):
     def _shares(self, case: Case, sample: Sample) -> Floats:
         """(rounds,) weight of each round, fixed by what was asked for, or by what the budget had left."""
         so_far = np.array([0.0, *(one.expected for one in sample.rounds)])
-        mine = np.array([one.kind in self.kinds for one in sample.rounds])
+        mine = np.array([isinstance(one.kind, self.kinds) for one in sample.rounds])
         asked = np.diff(so_far) * mine
         if not np.isnan(case.budget):
             asked = _foreseen(case, sample) * mine

@@ -7,12 +7,13 @@ import numpy as np
 from sondage.estimators.base import Case
 from sondage.estimators.sample import Sample
 from sondage.pool.pool import CHUNK
+from sondage.sampling import SamplingKind
 from sondage.types import Floats, Ints
 
 _LEAST = 2
 
 
-def drawn_by_chance(case: Case, kinds: frozenset[str]) -> tuple[Sample, Sample, str | None]:
+def drawn_by_chance(case: Case, kinds: tuple[type[SamplingKind], ...]) -> tuple[Sample, Sample, str | None]:
     """The draws of some kinds, those of them with a label, and why they cannot carry the measure, if so."""
     mine = case.sample.of_kinds(kinds)
     seen = mine.where(mine.answered)

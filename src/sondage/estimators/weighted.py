@@ -16,6 +16,7 @@ from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
 from sondage.estimators.support import drawn_by_chance, never_drawn
 from sondage.estimators.unseen import unseen_draw
+from sondage.sampling import SamplingKind, WithReplacement
 from sondage.types import Floats, Ints
 
 
@@ -38,7 +39,7 @@ class Weighted(Estimator):
     """
 
     alias: ClassVar[str] = "weighted"
-    kinds: ClassVar[frozenset[str]] = frozenset({"wr"})
+    kinds: ClassVar[tuple[type[SamplingKind], ...]] = (WithReplacement,)
     centre: Centre = "none"
     stages: Literal["draws", "root"] = "draws"
     variance: Literal["drawn", "latest"] = "drawn"

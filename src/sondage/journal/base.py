@@ -17,26 +17,21 @@ from sondage.types import Floats, Id
 class Round:
     """One ``ask``: its rule and its draws, fixed from then on.
 
-    ``seen`` is the last event that the draws could depend on; ``table`` names the stored table of
-    chances by its content; ``scale`` and ``expected`` are the Poisson scale and the number of items
-    asked for so far. The draw columns are lists of equal length, in the order drawn (see ``Draws``);
-    nan is written as None.
+    ``kind`` is the alias of its kind of sampling; ``table`` names the stored table of chances by its content;
+    ``scale`` is a number whose meaning is the kind's own, ``expected`` the number of items asked for so far.
+    The draw columns are lists of equal length, in the order drawn (see ``Draws``); nan is written as None.
     """
 
     number: int
     kind: str
-    n: int
-    seen: int
     table: str
     scale: float | None
     expected: float
-    units_version: int
     id: list[Id]
     unit: list[int]
     times: list[int]
     p: list[float | None]
     pi: list[float | None]
-    p_within: list[float | None]
     left: list[int]
     new: list[bool]
 
@@ -84,6 +79,8 @@ class Look:
 
 Record = Round | Answer | Lease | Look
 RECORDS: dict[str, type[Record]] = {"round": Round, "answer": Answer, "lease": Lease, "look": Look}
+RETIRED = frozenset({"n", "seen", "units_version", "p_within"})
+"""Fields of rounds that nothing reads any more; journals that have them stay readable."""
 
 
 class Event(NamedTuple):

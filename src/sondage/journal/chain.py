@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from sondage.errors import DamagedJournal
-from sondage.journal.base import RECORDS, Event, Record, describe
+from sondage.journal.base import RECORDS, RETIRED, Event, Record, describe
 
 _WAY_OUT = "take a copy of the journal from before the damage"
 
@@ -89,7 +89,7 @@ def events_of(rows: Iterable[Any], start: End, end: End, where: str) -> list[Eve
 
 def _record(seq: int, kind: str, body: str, where: str) -> Record:
     try:
-        return RECORDS[kind](**json.loads(body))
+        return _read(kind, body)
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedJournal(
             f"{where}: {_shown(seq, kind, body)} is no event that this version of sondage knows ({error}): "
@@ -100,6 +100,11 @@ def _record(seq: int, kind: str, body: str, where: str) -> Record:
 def _shown(seq: Any, kind: Any, body: Any) -> str:
     """An event in words, as far as it can be read."""
     try:
-        return describe(seq, RECORDS[kind](**json.loads(body)))
+        return describe(seq, _read(kind, body))
     except (KeyError, TypeError, ValueError):
         return f"event {seq} (of kind {kind!r}, not readable)"
+
+
+def _read(kind: str, body: str) -> Record:
+    fields = json.loads(body)
+    return RECORDS[kind](**{name: fields[name] for name in fields if name not in RETIRED})

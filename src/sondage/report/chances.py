@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar, assert_never
 
 import numpy as np
 
-from sondage.designs.base import Problem, Table
-from sondage.designs.sharing import WaterLevel, shares
+from sondage.designs.base import Problem
+from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput
+from sondage.sampling import Table
 from sondage.strata.score_column import score_column
 from sondage.study import Study
 from sondage.types import Array, Floats, is_whole
 
 _BINS = 120
 _USUAL = 1000
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -47,20 +46,8 @@ def relative_chance(problem: Problem, table: Table, n: int) -> Floats:
     >>> relative_chance(problem, study.design.table(problem, 1), 1).round(2).tolist()
     [1.19, 1.19, 0.81, 0.81]
     """
-    size = problem.units.size.astype(np.float64)
-    match table.kind:
-        case "strata":
-            return _relative((problem.asked + _given(table.quota)) / size, size)
-        case "wr":  # the chances of all items add up to 1, those asked before included
-            return np.asarray(_given(table.chance) * len(problem.pool))
-        case "wor":  # only items that are left can be drawn
-            return _relative(table.next_chance(problem.units.size, problem.asked), size - problem.asked)
-        case "online" | "systematic" | "pivotal":
-            return _relative(_given(table.chance), size - problem.asked)
-        case "poisson" | "fixed":
-            return _relative(_included(_given(table.chance), problem.expected + n), size)
-        case _:
-            assert_never(table.kind)
+    units, kind = problem.units, table.kind
+    return kind.relative_chance(table, units.size, problem.asked, problem.expected, n)
 
 
 def coming_chance(problem: Problem, table: Table, n: int) -> Floats:
@@ -74,40 +61,9 @@ def coming_chance(problem: Problem, table: Table, n: int) -> Floats:
     >>> float(chance @ study.units.size)
     2.0
     """
-    left = problem.units.size - problem.asked
-    match table.kind:
-        case "strata":
-            chance = _given(table.quota) / np.maximum(left, 1)
-        case "wr" | "wor":  # about: what a round draws first is no longer there for its later draws
-            chance = relative_chance(problem, table, n)
-        case "online" | "systematic" | "pivotal":
-            chance = _given(table.chance)
-        case "poisson" | "fixed":  # samples are nested: who is not in yet can only come in as they grow
-            size = _given(table.chance)
-            before, after = (
-                _included(size, expected) for expected in (problem.expected, problem.expected + n)
-            )
-            chance = np.divide(after - before, 1.0 - before, out=np.zeros(len(size)), where=before < 1)
-        case _:
-            assert_never(table.kind)
+    units, asked = problem.units, problem.asked
+    left, chance = units.size - asked, table.kind.coming_chance(table, units.size, asked, problem.expected, n)
     return np.asarray(shares(chance * left, left, n) / np.maximum(left, 1))
-
-
-def _included(size: Floats, expected: float) -> Floats:
-    """Inclusion chances of items of some size, so many being expected."""
-    scale = WaterLevel(size).scale(expected)
-    return np.minimum(1.0, scale * size, where=size > 0, out=np.zeros(len(size)))
-
-
-def _given(values: T | None) -> T:
-    """What a table of this kind has."""
-    assert values is not None
-    return values
-
-
-def _relative(chance: Floats, size: Floats) -> Floats:
-    """Chances over their mean over the items."""
-    return np.asarray(chance * size.sum() / float(chance @ size))
 
 
 def by_score(score: Array, relative: Floats, bins: int = _BINS) -> ChanceByScore:
@@ -150,8 +106,8 @@ def chance_by_score(study: Study, *, n: int | None = None, bins: int = _BINS) ->
     if n is None:
         labels = study.remaining if isinstance(study.parts.budget, int) else _USUAL
         n = int(min(labels, left))
-    if n < 1 and study.design.kind == "strata":
-        table = Table("strata", quota=np.zeros(study.units.count, dtype=np.int64))
+    if n < 1 and study.design.kind.by_quota:
+        table = Table(study.design.kind, quota=np.zeros(study.units.count, dtype=np.int64))
     else:
         table = study.design.table(problem, max(n, 1))
     return by_score(score, relative_chance(problem, table, n)[study.units.codes], bins)

@@ -10,13 +10,14 @@ import numpy as np
 from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
-from sondage.designs.base import Kind, Problem, Table
+from sondage.designs.base import Problem
 from sondage.designs.error_curve.design import ErrorCurveDesign
 from sondage.designs.error_curve.reasons import tells_of
 from sondage.designs.place import predicted_words
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.units import CellUnits
 from sondage.report.chances import coming_chance
+from sondage.sampling import Table
 from sondage.strata.base import EqualSize
 from sondage.study import Study
 from sondage.types import Array, Floats, Ints
@@ -26,16 +27,6 @@ _WORTH_SAYING, _ENOUGH = 0.25, 50
 """Share of the labels that strange scores must cost to be spoken of, and labels that must be there."""
 _ROWS = 14
 """Bands that are listed at most."""
-_KINDS: dict[Kind, str] = {
-    "wr": "Items are drawn one by one with known chances; one that comes again is free.",
-    "wor": "Items are drawn one by one with known chances, none twice.",
-    "poisson": "Every item is included or not by itself, with a known chance.",
-    "fixed": "A fixed number of items is included, with known chances.",
-    "online": "Every item is included or not by itself, with a chance by the labels so far.",
-    "systematic": "Items are taken at equal steps along the pool, with chances by the labels so far.",
-    "pivotal": "A fixed number of items is taken, with chances by the labels so far.",
-    "strata": "Every band has a quota; inside a band items are taken at random.",
-}
 
 
 @dataclass(frozen=True)
@@ -107,7 +98,7 @@ def _along_the_score(study: Study, problem: Problem, made: Table, n: int) -> Nex
         )
         for k in range(len(strata.size))
     )
-    rule = "Anywhere alike, at random." if units.count == 1 else _KINDS[made.kind]
+    rule = "Anywhere alike, at random." if units.count == 1 else made.kind.rule
     return NextLabels(n, rule, strata.named_by, bands, False)
 
 

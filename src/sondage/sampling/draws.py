@@ -13,11 +13,10 @@ from sondage.types import Bools, Floats, Ints
 class Draws:
     """Items taken in one round, in the order taken, with their chances *at that moment*.
 
-    ``times``: repeats in the round (with replacement). ``p``: chance of this item at this draw, nan if
-    its unit was chosen by rule. ``pi``: chance of being included in the round's sample, nan if there
-    is none. ``p_within``: chance given the unit. ``left``: items of the unit not asked before this
-    draw. ``new``: whether it costs a label. ``scale``: of a Poisson sample (kind ``online``: the number
-    expected, nan if it was fixed; kind ``wr``: 0 if the round ended before an item that was too dear).
+    ``times``: repeats in the round (with replacement). ``p``: chance of this item at this draw, ``pi``: of
+    being included in the round's sample; nan where the kind of sampling records none. ``left``: items of the
+    unit not asked before this draw, or before the round. ``new``: whether it costs a label. ``scale``: one
+    number of the round, whose meaning is the kind's own.
     """
 
     row: Ints
@@ -25,10 +24,33 @@ class Draws:
     times: Ints
     p: Floats
     pi: Floats
-    p_within: Floats
     left: Ints
     new: Bools
     scale: float = np.nan
+
+    @classmethod
+    def once(
+        cls,
+        row: Ints,
+        unit: Ints,
+        left: Ints,
+        *,
+        p: Floats | None = None,
+        pi: Floats | None = None,
+        scale: float = np.nan,
+    ) -> Draws:
+        """Draws of new items, each taken once."""
+        nothing = np.full(len(row), np.nan)
+        return cls(
+            row,
+            unit,
+            np.ones(len(row), np.int64),
+            nothing if p is None else p,
+            nothing if pi is None else pi,
+            left,
+            np.ones(len(row), bool),
+            scale,
+        )
 
     def __len__(self) -> int:
         return len(self.row)
@@ -60,3 +82,8 @@ class Limit:
         """How many of these items, in order, fit."""
         fits = np.cumsum(cost) <= self.cost * (1 + 1e-12)
         return min(self.labels, int(fits.sum()))
+
+
+def running_index(count: Ints) -> Ints:
+    """0, 1, 2, ... inside each unit that so many items are taken of."""
+    return np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from sondage.designs.base import Problem, Table
+from sondage.designs.base import Problem
 from sondage.errors import NotSupported
 from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.measures import pool_value
+from sondage.sampling import Table
 from sondage.simulation.engine import encoded_labels
 from sondage.study.study import Study
 from sondage.types import Floats
@@ -75,7 +76,7 @@ def item_chances(problem: Problem, table: Table) -> Floats | None:
     chance = table.chance[problem.units.codes].astype(np.float64)
     if table.asked is not None:
         chance[problem.asked_rows] = table.asked
-    elif table.kind != "wr" and not problem.units.itemwise:
+    elif not table.kind.comes_again and not problem.units.itemwise:
         chance[problem.asked_rows] = np.nan
     return np.asarray(chance / np.nansum(chance))
 
@@ -96,7 +97,7 @@ def divergence(best: Floats, chance: Floats | None) -> float:
 
 def regret(study: Study, influence: Floats) -> float:
     """Variance of the numbers labelled in each cell over the least for as many labels in all."""
-    if study.units.itemwise or study.design.kind != "strata":
+    if study.units.itemwise or not study.design.kind.by_quota:
         return float("nan")
     strata = post_strata(study.case())
     size, spread = _true_spread(strata, influence)

@@ -137,7 +137,7 @@ def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
         setting.measure,
         design=design.with_truth(setting.y),
         # Quotas keep to a budget, and cells are laid out for it; where numbers are random it would cut them.
-        budget=most if design.kind == "strata" else None,
+        budget=most if design.kind.by_quota else None,
         rng=np.random.default_rng(seed),
         confidence_level=setting.confidence_level,
     )

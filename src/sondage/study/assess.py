@@ -32,7 +32,6 @@ _NOTHING_SEEN = (
 )
 _BLOCK, TOGETHER = 256, 2048
 """Losses estimated at a time: usually, and where their covariances are wanted all together."""
-_BUILDS_ON_ROUNDS = ("wor", "poisson", "fixed", "online", "systematic", "pivotal")
 
 
 @dataclass(frozen=True)
@@ -249,7 +248,7 @@ def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
     if _by_draws(question):
         return replace(case, sample=sample.prefix()), ("draws from the first open one on are left out",)
     closed = sample.closed()
-    builds = case.units.itemwise or any(kind in _BUILDS_ON_ROUNDS for kind in sample.kinds)
+    builds = case.units.itemwise or not all(kind.stands_alone for kind in sample.kinds)
     if rounds == "closed" or (builds and closed.answered.sum() >= 2):
         return replace(case, sample=closed), ("rounds with open items are left out",)
     return case, ("when an item is answered does not depend on its label (some are still open)",)
@@ -345,7 +344,7 @@ def _uniform_equivalent(case: Case, totals: Totals, linear: Linear, question: Qu
     estimator knows totals of the pool, is no saving by choosing labels.
     """
     N = question.pool_size
-    if case.units.count == 1 and set(case.sample.kinds) == {"strata"} and not totals.exact:
+    if all(kind.is_uniform(case.units) for kind in case.sample.kinds) and not totals.exact:
         labels = float(len(case.sample.distinct()))
         return np.where(np.isnan(linear.value), np.nan, labels)
     spread = quadratic(linear.J, totals.pool_cov, case.measure)

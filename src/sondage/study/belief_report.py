@@ -167,20 +167,20 @@ def labels_counted(state: StudyState) -> tuple[Seen, Counted]:
     """The labels told so far, and what each stands for."""
     ledger, case = state.ledger, state.case(state.parts.measure)
     sample, asked = case.sample, state.ledger.asked
-    kind_of = np.array([one.kind for one in sample.rounds], dtype=object)[sample.round]
+    kinds = sample.kinds
+    kind_of = np.array([kinds.index(one.kind) for one in sample.rounds], dtype=np.int64)[sample.round]
     weight, noise = np.zeros(asked), np.zeros(asked)
-    for kind in sample.kinds:
-        mine = sample.of_kinds(frozenset({kind}))
+    for k, kind in enumerate(kinds):
+        mine = sample.where(kind_of == k)
         each = estimator_for(kind, case.estimator).weights(replace(case, sample=mine))
-        # Left to chance: all of a draw with replacement; otherwise what inclusion by 1 / weight leaves.
-        left = np.square(each) / mine.times if kind == "wr" else each * np.maximum(each - 1.0, 0.0)
+        left = kind.left_to_chance(each, mine.times)
         share = float(mine.answered.sum()) / max(float(sample.answered.sum()), 1.0)
-        slot = ledger.slots[kind_of == kind]
+        slot = ledger.slots[kind_of == k]
         weight += share * np.bincount(slot, weights=each, minlength=asked)
         noise += share**2 * np.bincount(slot, weights=left, minlength=asked)
     told = np.flatnonzero((ledger.status == ANSWERED) & (weight > 0))
     group = None
-    if sample.kinds == ("strata",):
+    if sample.by_quota:
         # Labels of one post-stratum have one weight; two strata that happen to share it are only joined.
         group = np.unique(weight[told].round(9), return_inverse=True)[1]
     seen = Seen(ledger.asked_units[told], ledger.asked_rows[told], ledger.labels[told])

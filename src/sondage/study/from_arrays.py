@@ -15,6 +15,7 @@ from sondage.measures import Measure, check_lengths, label_roles, resolve
 from sondage.measures.labelled import listed
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits
+from sondage.sampling import PoissonSample
 from sondage.study.assess import Question, assess, checked_level
 from sondage.study.estimate import Estimate
 from sondage.types import Array, Floats
@@ -70,7 +71,7 @@ def estimate(
         new=np.ones(n, dtype=bool),
         y=pool.labels.encode(listed(y_true)),
         status=np.full(n, ANSWERED),
-        rounds=(RoundInfo("poisson", 1.0, float(n)),),
+        rounds=(RoundInfo(PoissonSample(), 1.0, float(n)),),
     )
     belief = ScoreBelief().bind(pool, bound.systems(pool))
     # The pool here is the sample itself, so "every label known" must not be taken for the truth.

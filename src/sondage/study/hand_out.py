@@ -23,7 +23,7 @@ def handed_out(state: StudyState, slots: Ints) -> Ints:
     turn = np.zeros(ledger.asked)
     for one in np.unique(number[slots]).tolist():
         mine = every[np.searchsorted(number, one) : np.searchsorted(number, one, side="right")]
-        if ledger.rounds[one].kind == "wor":
+        if ledger.rounds[one].kind.one_by_one:
             turn[mine] = np.arange(len(mine))
             continue
         _, first, unit, count = np.unique(

@@ -16,11 +16,11 @@ def labels_frame(state: StudyState) -> Any:
     """What ``Study.labels`` gives."""
     pool, units, ledger, design = state.pool, state.units, state.ledger, state.parts.design
     sample = ledger.sample
-    kind = sample.kinds[0] if sample.kinds else "strata"
+    kind = sample.kinds[0] if sample.kinds else design.kind
     weight = estimator_for(kind, design.estimator).weights(state.case(state.parts.measure))
     total = np.bincount(ledger.slots, weights=weight, minlength=ledger.asked)
     chance = np.where(np.isnan(sample.pi), sample.p, sample.pi)[sample.new]
-    if kind == "strata":  # no chance of its own: the share of its cell that was asked
+    if not kind.recorded:  # no chance of its own: the share of its cell that was asked
         asked = ledger.asked_units
         chance = (np.bincount(asked, minlength=units.count) / units.size)[asked]
     told = np.flatnonzero(ledger.status == ANSWERED)

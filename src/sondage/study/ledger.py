@@ -14,7 +14,7 @@ from sondage.journal import Answer, Lease, Look, Record, Round
 from sondage.journal.base import describe
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
-from sondage.sampling.draw import History
+from sondage.sampling import History, kind_of
 from sondage.study.slot import Slot
 from sondage.types import Array, Bools, Floats, Id, Ints
 from sondage.version import __version__
@@ -130,7 +130,7 @@ class Ledger:
     def _labels_known(self) -> Seen:
         told = self._slot_status.view == ANSWERED
         seen = Seen(self._slot_unit.view[told], self._slot_row.view[told], self._slot_y.view[told])
-        if not self.rounds or self.rounds[-1].kind != "wr":
+        if not self.rounds or not self.rounds[-1].kind.comes_again:
             return seen
         slot, drawn = self.slots, self._columns["times"].view
         times = np.bincount(slot, drawn, self.asked)[told].astype(np.int64)
@@ -205,7 +205,7 @@ class Ledger:
         number = len(self.rounds)
         rows, before = self._checked_rows(record), len(self._slots)
         scale = np.nan if record.scale is None else record.scale
-        self.rounds.append(RoundInfo(record.kind, scale, record.expected))  # type: ignore[arg-type]
+        self.rounds.append(RoundInfo(kind_of(record.kind), scale, record.expected))
         self.digests.append(record.table)
         new = np.array(record.new, dtype=bool)
         slots = np.empty(len(rows), dtype=np.int64)

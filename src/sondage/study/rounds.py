@@ -6,11 +6,10 @@ import time
 
 import numpy as np
 
-from sondage.designs.base import Table
 from sondage.errors import NothingLeft
 from sondage.journal import Lease, Record, Round
 from sondage.journal.base import none_if_nan
-from sondage.sampling.draw import Draws, draw
+from sondage.sampling import Draws, Table
 from sondage.streams import stream
 from sondage.study.state import StudyState
 
@@ -23,14 +22,14 @@ def next_round(state: StudyState, n: int, annotator: str | None) -> list[Record]
     """Records of the next round: a function of pool, configuration, seed and events."""
     limit = state.limit()
     design = state.parts.design
-    if design.kind == "strata":  # quotas for more than the budget pays would be cut short
+    if design.kind.by_quota:  # quotas for more than the budget pays would be cut short
         n = int(min(n, max(state.labels_left, 1)))
     table = design.table(state.problem(), min(n, limit.labels))
     if not design.static and table.chance is not None:
         state.journal.put_table(state.name, table.digest, np.asarray(table.content, dtype=np.float64))
     source = stream(state.parts.seed, "draw", len(state.ledger.rounds))
-    draws = draw(table, state.units, state.ledger.history, min(n, limit.labels), limit, source)
-    if not draws.new.any() and not _may_be_empty(table, draws):
+    draws = table.draw(state.units, state.ledger.history, min(n, limit.labels), limit, source)
+    if not draws.new.any() and not table.kind.may_be_empty(table, draws):
         raise NothingLeft(state.why_nothing())
     return _records(state, n, table, draws, annotator)
 
@@ -39,19 +38,15 @@ def _records(state: StudyState, n: int, table: Table, draws: Draws, annotator: s
     ids = state.parts.pool.ids_of(draws.row)
     this = Round(
         number=len(state.ledger.rounds),
-        kind=table.kind,
-        n=n,
-        seen=state.ledger.seq,
+        kind=table.kind.alias,
         table=table.digest,
         scale=None if np.isnan(draws.scale) else min(float(draws.scale), _LARGEST),
         expected=state.ledger.expected + n,
-        units_version=1,
         id=ids,
         unit=draws.unit.tolist(),
         times=draws.times.tolist(),
         p=none_if_nan(draws.p),
         pi=none_if_nan(draws.pi),
-        p_within=none_if_nan(draws.p_within),
         left=draws.left.tolist(),
         new=draws.new.tolist(),
     )
@@ -60,10 +55,3 @@ def _records(state: StudyState, n: int, table: Table, draws: Draws, annotator: s
     until = time.time() + _LEASE_SECONDS
     fresh = [id for id, new in zip(ids, this.new, strict=True) if new]
     return [this, *(Lease(id, annotator, until) for id in fresh)]
-
-
-def _may_be_empty(table: Table, draws: Draws) -> bool:
-    """Whether no item arrived by chance alone: in a Poisson round that neither cap nor pool cut short."""
-    if table.kind == "online":
-        return bool(draws.scale > 0)
-    return table.kind == "poisson" and np.isfinite(draws.scale) and draws.scale == table.scale

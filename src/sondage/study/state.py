@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sondage.beliefs.base import Belief, Seen, State
-from sondage.designs.base import Design, Oracle, Problem, Table
+from sondage.designs.base import Design, Oracle, Problem
 from sondage.errors import DamagedJournal, NothingLeft, NotSupported, VersionMismatch
 from sondage.estimators import Case, estimator_for
 from sondage.estimators.sample import ANSWERED, OPEN
@@ -19,7 +19,7 @@ from sondage.journal.mutex import Mutex
 from sondage.measures import Measure
 from sondage.objective import Objective
 from sondage.pool.pool import Pool
-from sondage.sampling.draw import Limit
+from sondage.sampling import Limit, Table
 from sondage.study.budget import Budget, Cost, labels_paid_for
 from sondage.study.ledger import Ledger
 
@@ -172,7 +172,7 @@ class StudyState:
     def table(self, number: int) -> Table | None:
         """The table of a round: made again where it is static, read back otherwise."""
         kind, digest = self.ledger.rounds[number].kind, self.ledger.digests[number]
-        if kind == "strata":
+        if kind.by_quota:
             return None
         if digest not in self._tables:
             if self.parts.design.static:
@@ -190,7 +190,7 @@ class StudyState:
                         f"study {self.name!r}: the chances of round {number} are missing from the journal: "
                         "take a copy from before the damage"
                     )
-                self._tables[digest] = Table.from_content(kind, chance, self.units.count)
+                self._tables[digest] = kind.table_from(chance, self.units.count)
         return self._tables[digest]
 
     # ---- the budget ------------------------------------------------------------------------------
@@ -223,9 +223,8 @@ class StudyState:
         if self.parts.oracle == "deterministic":
             items = len(self.parts.pool) - self.ledger.asked
         last = self.ledger.rounds[-1] if self.ledger.rounds else None
-        # To draw again after an item that was too dear would favour the cheap ones beyond their chances.
-        too_dear = last is not None and last.kind == "wr" and last.scale == 0
-        if self.left <= 0 or items <= 0 or too_dear:
+        over = last is not None and last.kind.is_over(last.scale)
+        if self.left <= 0 or items <= 0 or over:
             raise NothingLeft(self.why_nothing())
         if isinstance(self.parts.budget, Cost):
             return Limit(items, self.left)
@@ -239,14 +238,9 @@ class StudyState:
         if isinstance(budget, int) and self.left <= 0:
             return f"the budget of {budget} labels is spent{open_}"
         if isinstance(budget, Cost):
-            item = "another item"
-            if self.parts.design.kind == "wor":  # decided before the draw: afterwards it would bias
-                item = "whichever item the next draw takes"
-            elif self.parts.design.kind == "wr":
-                item = "the item drawn next"
             return (
                 f"what is left of the cost budget ({max(self.left, 0):g} of {budget.amount:g}) does not "
-                f"pay for {item}{open_}"
+                f"pay for {self.parts.design.kind.next_item}{open_}"
             )
         asked, items = self.ledger.asked, len(self.parts.pool)
         if asked == items:

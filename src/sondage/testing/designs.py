@@ -6,17 +6,18 @@ import copy
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from sondage.designs.base import Design, Kind, Problem, Table
+from sondage.designs.base import Design, Problem
 from sondage.errors import NothingLeft, NotSupported
 from sondage.journal import MemoryJournal, Round
 from sondage.measures import pool_value
 from sondage.pool.pool import Pool
 from sondage.registry import from_config
+from sondage.sampling import SamplingKind, Table
 from sondage.study.budget import Cost
 from sondage.study.create import create_study, load_study
 from sondage.study.study import Study
@@ -87,7 +88,7 @@ class DesignSuite:
     def test_kind_and_oracles_are_known_words(self) -> None:
         """``kind`` and ``oracles`` are words that the rest of the package understands."""
         design = self.make_design()
-        assert design.kind in get_args(Kind)
+        assert type(design.kind) in SamplingKind.catalogue().values()
         assert design.oracles
         assert design.oracles <= {"deterministic", "stochastic"}
 
@@ -331,51 +332,15 @@ def _codes(pool: Pool, labels: Mapping[Id, int]) -> np.ndarray:
 
 
 def _check_table(design: Design, table: Table, problem: Problem, n: int) -> None:
-    units = problem.units
-    alike = ({"poisson", "fixed"}, {"online", "systematic", "pivotal"})
-    assert table.kind == design.kind or any({table.kind, design.kind} <= some for some in alike)
-    left = units.size - problem.asked
-    if table.kind == "strata":
-        assert table.chance is None
-        assert table.quota is not None
-        assert table.quota.shape == (units.count,)
-        assert np.issubdtype(table.quota.dtype, np.integer)
-        assert (table.quota >= 0).all()
-        assert (table.quota <= left).all()
-        assert table.quota.sum() == min(n, left.sum())
-        return
-    assert table.quota is None
-    assert table.chance is not None
-    assert table.chance.shape == (units.count,)
-    assert np.isfinite(table.chance).all()
-    assert (table.chance >= 0).all()
-    if table.kind == "wr" and units.itemwise:
-        assert table.chance.sum() == pytest.approx(1.0, abs=1e-9)
-    elif table.kind == "wr":
-        assert table.asked is not None
-        assert table.asked.shape == problem.asked_rows.shape
-        assert (table.asked >= 0).all()
-        assert table.chance @ left + table.asked.sum() == pytest.approx(1.0, abs=1e-9)
-    elif table.kind == "wor":
-        assert table.mass(units.size, problem.asked).sum() == pytest.approx(1.0, abs=1e-9)
-    elif table.kind in ("online", "systematic", "pivotal"):
-        assert (table.chance <= 1 + 1e-12).all()
-        assert table.chance @ left == pytest.approx(min(n, left.sum()), rel=1e-9)
-    elif table.kind == "poisson":
-        assert table.scale > 0
-        with np.errstate(invalid="ignore"):
-            expected = np.fmin(1.0, table.scale * table.chance)[table.chance > 0].sum()
-        wanted = min(problem.expected + n, np.count_nonzero(table.chance))
-        assert expected == pytest.approx(wanted, rel=1e-9)
-    else:
-        assert table.chance.any()
+    assert table.kind == design.kind
+    table.kind.check(table, problem.units.size, problem.asked, problem.expected, n)
 
 
 def _check_round(study: Study, record: Round, asked: np.ndarray) -> np.ndarray:
     """Check a round against what was asked before it, and return what was asked after it."""
     before, asked = asked, asked.copy()
-    at_once = record.kind in ("wr", "online", "systematic", "pivotal")
-    again = at_once and not study.units.itemwise  # a cell stays as it is for the whole round
+    kind = SamplingKind.from_alias(record.kind)
+    again = not kind.counts_down and not study.units.itemwise  # a cell stays as it is for the whole round
     rows = study.pool.rows_of(record.id)
     np.testing.assert_array_equal(study.units.unit_of(rows), record.unit)
     columns: Sequence[list[Any]] = (
@@ -383,21 +348,19 @@ def _check_round(study: Study, record: Round, asked: np.ndarray) -> np.ndarray:
         record.times,
         record.p,
         record.pi,
-        record.p_within,
         record.left,
         record.new,
     )
-    for unit, times, p, pi, p_within, left, new in zip(*columns, strict=True):
+    for unit, times, p, pi, left, new in zip(*columns, strict=True):
         assert left == study.units.size[unit] - (before if again else asked)[unit]
         assert new == (left > 0) or not study.units.itemwise
-        assert (p is None) == (record.kind not in ("wr", "wor"))
-        assert (pi is None) == (record.kind in ("wr", "wor", "strata"))
-        assert times == 1 or record.kind == "wr"
+        assert (p is None) == (kind.recorded != "p")
+        assert (pi is None) == (kind.recorded != "pi")
+        assert times == 1 or kind.comes_again
         if p is not None:
-            assert 0 < p <= p_within
+            within = 1.0 if study.units.itemwise or (again and not new) else 1 / left
+            assert 0 < p <= within * (1 + 1e-15)
         if pi is not None:
             assert 0 < pi <= 1
-        within = 1.0 if study.units.itemwise or (again and not new) else 1 / left
-        assert p_within == pytest.approx(within, abs=1e-15)
         asked[unit] += new
     return asked

@@ -298,7 +298,7 @@ class JournalSuite(SharingTests):
             Answer(id="q", label="no", refused=True, annotator="Zoë", replace=True, part=3, at=1.7e9),
             Answer(id="q", label=None),
             Lease(id=4, annotator="Zoë", until=1.7e9 + 0.1),
-            Round(**vars(round_of(12, seen=11)) | {"kind": "poisson", "n": 40, "scale": 1 / 7}),
+            Round(**vars(round_of(12)) | {"kind": "poisson", "scale": 1 / 7}),
             Round(**vars(round_of(13, ids=[])) | {"units_version": 2}),
         ]
         journal.append(NAME, made)

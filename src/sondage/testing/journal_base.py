@@ -24,24 +24,20 @@ CONFIG: dict[str, Any] = {
 Damage = Literal["removed", "changed", "swapped", "cut", "config", "table"]
 
 
-def round_of(number: int, ids: Sequence[Id] = (1, 2, 3), seen: int = 0) -> Round:
+def round_of(number: int, ids: Sequence[Id] = (1, 2, 3)) -> Round:
     """A round that draws the given items, with chances that no short decimal equals."""
     n = len(ids)
     return Round(
         number=number,
         kind="wr",
-        n=n,
-        seen=seen,
         table=f"digest-{number}",
         scale=None,
         expected=n / 3,
-        units_version=1,
         id=list(ids),
         unit=list(range(n)),
         times=[1 + k % 2 for k in range(n)],
         p=[1 / (3 + k) for k in range(n)],
         pi=[None] * n,
-        p_within=[1 / (7 + k) for k in range(n)],
         left=[n - k for k in range(n)],
         new=[k % 2 == 0 for k in range(n)],
     )

@@ -12,7 +12,7 @@ from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_curve.fit import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
-from sondage.designs.base import CostRule, Design, Kind, Problem, Table, check_cost
+from sondage.designs.base import CostRule, Design, Problem, check_cost
 from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.error_curve.companions import joint
 from sondage.designs.error_curve.reasons import reason_of
@@ -22,6 +22,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits, Units
+from sondage.sampling import Quotas, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata
 from sondage.streams import Stream
 from sondage.types import Array, Bools, Floats, Ints, is_number
@@ -76,7 +77,7 @@ class ErrorCurveDesign(Design):
     """
 
     alias: ClassVar[str] = "error-curve"
-    kind: ClassVar[Kind] = "strata"
+    kind: ClassVar[SamplingKind] = Quotas()
     estimator: ClassVar[str] = "posterior"
     belief: Belief = field(default_factory=ErrorCurve)
     strata: Strata = field(default_factory=LogRank)

@@ -54,7 +54,7 @@ class Formula:
             )
         self.state, self.sampling, self.quantiles = state, sampling, quantiles
         start = before_labels(replace(state.problem(), measure=measure, memo={}), 1)
-        self._plain = state.parts.design.kind == "strata" and state.units.count == 1
+        self._plain = state.parts.design.kind.is_uniform(state.units)
         self._spread: list[Floats] = []
         each = []
         for truth in truths:

@@ -27,7 +27,7 @@ def by_worlds(state: StudyState) -> bool:
     A uniform sample has no cells, and its formula is exact.
     """
     parts, measure = state.parts, state.parts.measure
-    cells = parts.design.kind == "strata" and state.units.count > 1 and parts.oracle == "deterministic"
+    cells = parts.design.kind.by_quota and state.units.count > 1 and parts.oracle == "deterministic"
     return cells and has_curves(parts.pool, measure) and not (measure.wide or measure.tangent)
 
 

@@ -23,6 +23,7 @@ from sondage.intervals.posterior import PosteriorInterval
 from sondage.measures.base import Measure
 from sondage.objective import EstimateAll
 from sondage.pool.units import Units
+from sondage.sampling import Quotas
 from sondage.streams import stream
 from sondage.study.assess import default_interval
 from sondage.study.planning.possible import InWorld
@@ -210,7 +211,7 @@ class World:
             **joined,
             y=np.concatenate([self.y, self.label]),
             status=np.concatenate([self.status, ones * ANSWERED]),
-            rounds=(*before.rounds, RoundInfo("strata", np.nan, float(self.asked))),
+            rounds=(*before.rounds, RoundInfo(Quotas(), np.nan, float(self.asked))),
         )
 
 

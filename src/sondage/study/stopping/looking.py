@@ -99,7 +99,7 @@ def _safe_intervals(study: Study) -> tuple[str, ...]:
 def safe_intervals(design: Design, units: Units) -> tuple[str, ...]:
     """Names of the intervals that may serve the samples of a design and are safe to look at."""
     # Items drawn one by one with chances for all that are left have sequences.
-    if design.kind == "wor" or (design.kind == "strata" and units.count == 1):
+    if design.kind.one_by_one or design.kind.is_uniform(units):
         return SAFE_INTERVALS
     return (CALIBRATED,) if design.estimator == "posterior" else ()
 
@@ -138,7 +138,7 @@ def expected_width(study: Study, n: float) -> float:
     problem = study.problem()
     if (
         study.measure.m > 1
-        or study.design.kind != "wor"
+        or not study.design.kind.one_by_one
         or problem.state.nodes is None
         or n >= len(study.pool)
     ):

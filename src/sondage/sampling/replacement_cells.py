@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sondage.designs.base import Table
 from sondage.pool.units import Units
-from sondage.sampling.draw_new import patience, repeats
+from sondage.sampling.base import Table, chances_of
 from sondage.sampling.draws import Draws, History, Limit
+from sondage.sampling.new_items import patience, repeats
 from sondage.streams import Stream, integer_weights
 from sondage.types import Floats, Ints
 
@@ -25,11 +25,10 @@ def draw_from_cells(
     order, so that a draw never looks at the whole pool. Free re-draws are counted, not looked at one by
     one.
     """
-    assert table.chance is not None
     every = history.repeats_count
     left = units.size if every else units.size - history.taken
     known = np.empty(0) if table.asked is None or every else table.asked
-    weights = integer_weights(np.concatenate([table.chance * left, known]))
+    weights = integer_weights(np.concatenate([chances_of(table) * left, known]))
     cumulative = np.cumsum(weights)
     cells = units.count
     n = min(n, limit.labels)
@@ -83,7 +82,6 @@ def draw_from_cells(
         times,
         weights[hit] / float(cumulative[-1]) / room,
         np.full(len(row), np.nan),
-        1.0 / room,
         left[unit],
         new,
         np.nan if paid else 0.0,

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 import sondage as sd
-from sondage.designs.base import Kind, Table
 from sondage.designs.poisson_online import PoissonOnline
 from sondage.pool.units import CellUnits
-from sondage.sampling.draw_once import _binomial, draw_once
-from sondage.sampling.draws import History, Limit
+from sondage.sampling import History, Limit, Table
+from sondage.sampling.each_round import _binomial
 from sondage.streams import stream
 
-KINDS: list[Kind] = ["online", "systematic", "pivotal"]
+KINDS: list[str] = ["online", "systematic", "pivotal"]
 
 
 def cells(sizes: list[int]) -> CellUnits:
@@ -23,14 +22,14 @@ def cells(sizes: list[int]) -> CellUnits:
     return CellUnits(sd.Pool.from_arrays(id=np.arange(len(codes))), codes, seed=1)
 
 
-def drawn(kind: Kind, chance: list[float], units: CellUnits, seed: int, most: int = 99) -> Any:
+def drawn(kind: str, chance: list[float], units: CellUnits, seed: int, most: int = 99) -> Any:
     taken = np.zeros(units.count, dtype=np.int64)
     history = History(taken, np.empty(0, bool), np.empty(0, np.int64))
-    return draw_once(Table(kind, chance=np.array(chance)), units, history, Limit(most), stream(seed, "draw"))
+    return Table(kind, chance=np.array(chance)).draw(units, history, most, Limit(most), stream(seed, "draw"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_cells_are_met_as_often_as_their_chance_says(kind: Kind) -> None:
+def test_cells_are_met_as_often_as_their_chance_says(kind: str) -> None:
     units, chance = cells([4, 10, 3, 1]), [0.5, 0.13, 1.0, 0.7]
     count = np.zeros(4)
     rounds = 3000
@@ -45,7 +44,7 @@ def test_cells_are_met_as_often_as_their_chance_says(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", ["systematic", "pivotal"])
-def test_the_number_is_fixed(kind: Kind) -> None:
+def test_the_number_is_fixed(kind: str) -> None:
     units = cells([5, 5, 6])
     chance = [0.3, 0.5, 1 / 6]  # 1.5 + 2.5 + 1
     assert {len(drawn(kind, chance, units, seed).row) for seed in range(200)} == {5}
@@ -67,7 +66,7 @@ def test_binomial_by_bisection_is_the_inverse_of_the_distribution() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_never_more_than_the_budget_and_chances_stay_exact(kind: Kind) -> None:
+def test_never_more_than_the_budget_and_chances_stay_exact(kind: str) -> None:
     """With six labels left of nine wanted the chances shrink, and each cell is met as they say."""
     units, chance = cells([10, 10, 10]), [0.2, 0.3, 0.4]
     count, recorded = np.zeros(3), np.zeros(3)

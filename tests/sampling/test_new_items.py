@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import sondage.sampling.draw_new as draw_new
-from sondage.designs.base import Table
 from sondage.pool import Pool
 from sondage.pool.units import CellUnits, ItemUnits, Units
-from sondage.sampling.draw import draw
-from sondage.sampling.draws import Draws, History, Limit
+from sondage.sampling import Draws, History, Limit, Table, new_items
 from sondage.streams import stream
 
 REPEATS = 4000
@@ -20,8 +17,8 @@ CHANCE = np.array([0.55, 0.25, 0.1, 0.07, 0.03])
 @pytest.fixture
 def directly(monkeypatch: pytest.MonkeyPatch) -> None:
     """No draw is made one by one."""
-    monkeypatch.setattr(draw_new, "_PATIENCE", 0)
-    monkeypatch.setattr(draw_new, "_FOR_EACH", 0)
+    monkeypatch.setattr(new_items, "_PATIENCE", 0)
+    monkeypatch.setattr(new_items, "_FOR_EACH", 0)
 
 
 def items(asked: list[int]) -> tuple[Table, Units, History]:
@@ -43,7 +40,7 @@ def cells(asked: list[int]) -> tuple[Table, Units, History]:
 
 def many(make: object, asked: list[int], n: int) -> list[Draws]:
     table, units, history = make(asked)  # type: ignore[operator]
-    return [draw(table, units, history, n, Limit(n), stream(k, "draw")) for k in range(REPEATS)]
+    return [table.draw(units, history, n, Limit(n), stream(k, "draw")) for k in range(REPEATS)]
 
 
 @pytest.mark.usefixtures("directly")
@@ -100,7 +97,7 @@ def test_a_round_does_not_wait_for_items_that_hardly_ever_come() -> None:
     chance[::100] = 0.1
     table, nothing = Table("wr", chance=chance), np.empty(0, np.int64)
     history = History(nothing, np.zeros(1000, dtype=bool), nothing)
-    got = draw(table, ItemUnits(pool, 1), history, 30, Limit(30), stream(1, "draw"))
+    got = table.draw(ItemUnits(pool, 1), history, 30, Limit(30), stream(1, "draw"))
     assert len(got) == got.new.sum() == 30
     heavy = got.row % 100 == 0
     assert got.times[heavy].min() > 10**5
@@ -116,7 +113,7 @@ def test_what_is_too_dear_ends_the_round_and_repeats_before_it_stay() -> None:
     table, units = Table("wr", chance=CHANCE), ItemUnits(pool, 1)
     number = []
     for k in range(REPEATS):
-        got = draw(table, units, history, 3, Limit(3, 2.0), stream(k, "draw"))
+        got = table.draw(units, history, 3, Limit(3, 2.0), stream(k, "draw"))
         assert pool.cost is not None
         assert pool.cost[got.row].sum() <= 2.0
         number.append(got.times.sum())
@@ -125,5 +122,5 @@ def test_what_is_too_dear_ends_the_round_and_repeats_before_it_stay() -> None:
 
 
 def test_the_first_new_item_needs_no_repeats() -> None:
-    again, extra = draw_new.repeats(np.empty(0), np.array([1.0]), 4.0, stream(1, "draw"))
+    again, extra = new_items.repeats(np.empty(0), np.array([1.0]), 4.0, stream(1, "draw"))
     assert (again.tolist(), extra.tolist()) == ([], [0])

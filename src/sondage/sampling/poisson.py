@@ -1,0 +1,125 @@
+"""One growing sample over all rounds: every item arrives at a moment of its own, and stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sondage.errors import NotSupported
+from sondage.pool.keyed_order import LazyOrder
+from sondage.pool.units import ItemUnits, Units
+from sondage.sampling.base import (
+    SamplingKind,
+    Table,
+    by_inclusion,
+    chances_of,
+    check_chances,
+    check_sum,
+    relative,
+    wrong_table,
+)
+from sondage.sampling.draws import Draws, History, Limit
+from sondage.sampling.water_level import at_scale, included
+from sondage.streams import Stream
+from sondage.types import Floats, Ints
+
+
+class GrowingSample(SamplingKind):
+    """Single items whose permanent random number is at most ``scale * chance``; ``chance`` is only a size.
+
+    The scale is recorded. Reading on in the order of arrival nests the samples: a larger scale gives a
+    superset. Where the budget cuts the sample short, or the size is fixed, the scale becomes the arrival of
+    the first item left out. Given the others, an item is then included exactly if it arrives before that
+    moment, so inverse inclusion chances stay unbiased (priority sampling: Duffield, Lund and Thorup 2007).
+    This takes it that whoever has a budget goes on asking until it is spent.
+    """
+
+    estimator: ClassVar[str] = "poisson"
+    recorded: ClassVar[Literal["p", "pi", ""]] = "pi"
+
+    def draw(
+        self, table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
+    ) -> Draws:
+        """The next items in order of arrival."""
+        if not isinstance(units, ItemUnits):
+            raise NotSupported(f"kind {self.alias!r} draws single items: the design must have strata=None")
+        size = chances_of(table)
+        order = arrival_order(table, units)
+        reachable = table.cached("reachable", lambda: int(np.count_nonzero(size)))
+        before = len(history.rows)
+        most = before + (min(limit.labels, n) if self.fixed_size else limit.labels)
+        arrived = reachable if self.fixed_size else order.count_up_to(table.scale)
+        end = max(before, min(arrived, most, reachable))
+        # Whether the budget pays for the first item left out is settled now: if not, nothing more is asked.
+        rows = order.first(min(end + 1, reachable))[0][before:]
+        fits = min(limit.cut(units.cost_of(rows)), end - before)
+        dear = bool(units.cost_of(rows[: fits + 1]).sum() > limit.cost * (1 + 1e-12))
+        cut_short = self.fixed_size or dear or end == most
+        end = before + fits
+        scale = table.scale
+        if cut_short:
+            scale = float(order.first(end + 1)[1][end]) if end < reachable else np.inf
+        rows = rows[:fits]
+        pi = at_scale(size[rows], scale)
+        return Draws.once(rows, rows, np.ones(fits, np.int64), pi=pi, scale=scale)
+
+    def relative_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
+        """Of being among all items asked for by then."""
+        return relative(included(chances_of(table), expected + n), size.astype(np.float64))
+
+    def coming_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
+        """Samples are nested: who is not in yet can only come in as they grow."""
+        before, after = (included(chances_of(table), number) for number in (expected, expected + n))
+        return np.divide(after - before, 1.0 - before, out=np.zeros(len(before)), where=before < 1)
+
+    def variance(
+        self, table: Table, units: Units, spread: Floats, n: int, repeats_count: bool
+    ) -> tuple[float, float]:
+        """By the chances of inclusion."""
+        size = chances_of(table)
+        chance = at_scale(size, table.scale) if np.isfinite(table.scale) else included(size, n)
+        return by_inclusion(chance, spread, units.cost)
+
+    def check(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> None:
+        """Sizes, some of them above 0."""
+        if not check_chances(self, table, len(size)).any():
+            raise wrong_table(self, "has a size above 0 for some item")
+
+
+@dataclass(frozen=True)
+class PoissonSample(GrowingSample):
+    """Each item is included or not by itself; ``ask(n)`` raises the expected number by n."""
+
+    alias: ClassVar[str] = "poisson"
+    rule: ClassVar[str] = "Every item is included or not by itself, with a known chance."
+
+    def may_be_empty(self, table: Table, draws: Draws) -> bool:
+        """Where neither cap nor pool cut the round short."""
+        return bool(np.isfinite(draws.scale) and draws.scale == table.scale)
+
+    def check(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> None:
+        """The scale makes the expected number n larger."""
+        super().check(table, size, asked, expected, n)
+        there = chances_of(table)[chances_of(table) > 0]
+        check_sum(self, float(at_scale(there, table.scale).sum()), min(expected + n, len(there)))
+
+
+@dataclass(frozen=True)
+class FixedSize(GrowingSample):
+    """The next n items in order of arrival, whatever the scale comes to."""
+
+    alias: ClassVar[str] = "fixed"
+    rule: ClassVar[str] = "A fixed number of items is included, with known chances."
+    fixed_size: ClassVar[bool] = True
+
+
+def arrival_order(table: Table, units: ItemUnits) -> LazyOrder:
+    """Items in the order in which a growing scale reaches them: random number over size."""
+
+    def arrivals() -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.asarray(units.permanent() / chances_of(table))
+
+    return table.cached("arrival", lambda: LazyOrder(units.count, arrivals))

@@ -1,0 +1,81 @@
+"""Quotas: a number of items of each unit, at random inside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sondage.pool.units import Units
+from sondage.sampling.base import SamplingKind, Table, relative, wrong_table
+from sondage.sampling.draws import Draws, History, Limit, running_index
+from sondage.streams import Stream
+from sondage.types import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Quotas(SamplingKind):
+    """``quota`` items of each unit: its next ones in keyed order. There is no chance per item."""
+
+    alias: ClassVar[str] = "strata"
+    rule: ClassVar[str] = "Every band has a quota; inside a band items are taken at random."
+    estimator: ClassVar[str] = "counts"
+    recorded: ClassVar[Literal["p", "pi", ""]] = ""
+    by_quota: ClassVar[bool] = True
+    stands_alone: ClassVar[bool] = True
+    fixed_size: ClassVar[bool] = True
+    counts_down: ClassVar[bool] = True
+
+    def draw(
+        self, table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
+    ) -> Draws:
+        """Units take turns, from random starts if the limit does not pay for all.
+
+        A round that is cut short must not end with the units that happen to be numbered first.
+        """
+        quota = _quota(table)
+        unit, index = np.repeat(np.arange(units.count), quota), running_index(quota)
+        row = units.rows_at(unit, history.taken[unit] + index)
+        short = limit.cut(units.cost_of(row)) < len(row)
+        start = stream.uniform(units.count)[unit] if short else 0.5
+        turn = np.argsort((index + start) / quota[unit], kind="stable")
+        turn = turn[: limit.cut(units.cost_of(row[turn]))]
+        unit, row = unit[turn], row[turn]
+        left = units.size[unit] - history.taken[unit] - index[turn]
+        return Draws.once(row, unit, left)
+
+    def is_uniform(self, units: Units) -> bool:
+        """Of one unit: then every sample of the same size is equally likely."""
+        return units.count == 1
+
+    def relative_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
+        """The share of the unit's items that will have been asked, those asked before included."""
+        return relative((asked + _quota(table)) / size.astype(np.float64), size)
+
+    def coming_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
+        """The quota over what is left."""
+        return np.asarray(_quota(table) / np.maximum(size - asked, 1))
+
+    def variance(
+        self, table: Table, units: Units, spread: Floats, n: int, repeats_count: bool
+    ) -> tuple[float, float]:
+        """A cell without labels is stood for by its neighbours, sampled about as densely as all."""
+        size, quota, N = units.size, _quota(table), int(units.size.sum())
+        labels = np.where(quota > 0, quota, np.minimum(n * size / N, size))
+        return float((size * (size / labels - 1.0) * spread).sum()) / (N * N), float(quota @ units.cost)
+
+    def check(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> None:
+        """Whole numbers, no more than are left, ``n`` together."""
+        quota, left = table.quota, size - asked
+        if table.chance is not None or quota is None or quota.shape != size.shape:
+            raise wrong_table(self, f"has quota=, one for each of the {len(size):,} units, and no chance=")
+        if not np.issubdtype(quota.dtype, np.integer) or ((quota < 0) | (quota > left)).any():
+            raise wrong_table(self, "has whole numbers from 0 to what is left of each unit as quotas")
+        if quota.sum() != min(n, left.sum()):
+            raise wrong_table(self, f"has quotas of {min(n, left.sum())} in all, not {quota.sum()}")
+
+
+def _quota(table: Table) -> Ints:
+    assert table.quota is not None
+    return table.quota
