@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import sondage
+from sondage.sampling import SamplingKind
 
 ROOT = Path(sondage.__file__).parent
 
@@ -37,7 +38,7 @@ FLOW = (
 )
 """Rooms in the order of the flow. A room imports from those before it; rooms side by side know both."""
 
-PENDING = {("pool", "ingest"), ("sampling", "designs")}
+PENDING = {("pool", "ingest")}
 HIDDEN = {"sondage.study.estimate", "sondage.study.plan"}
 
 
@@ -89,3 +90,46 @@ def test_no_module_is_hidden_by_something_of_its_name() -> None:
         if parent.split(".")[0] == "sondage" and getattr(sys.modules[parent], last, None) is not module:
             hidden.append(name)
     assert [name for name in hidden if name not in HIDDEN] == []
+
+
+def kinds_compared(tree: ast.Module) -> Iterator[str]:
+    """Comparisons and cases in which the name of a kind of sampling is written out beside a kind."""
+    aliases = set(SamplingKind.catalogue())
+
+    def names(node: ast.AST) -> set[str]:
+        return {one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and one.value in aliases}
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            words = {ast.unparse(one).rpartition(".")[2] for one in sides}
+            if words & {"kind", "kinds", "alias"} and any(map(names, sides)):
+                yield ast.unparse(node)
+        elif isinstance(node, ast.Match) and any(names(case.pattern) for case in node.cases):
+            yield f"match {ast.unparse(node.subject)}"
+        elif isinstance(node, ast.Dict) and len(set().union(*map(names, filter(None, node.keys)))) > 3:
+            yield ast.unparse(node)
+
+
+def test_what_finds_comparisons_of_kinds_finds_them() -> None:
+    found = [
+        "if table.kind == 'wr': pass",
+        "fits = kind in ('poisson', 'fixed')",
+        "if sample.kinds == ('strata',): pass",
+        "match table.kind:\n    case 'online' | 'pivotal': pass",
+        "words = {'wr': 1, 'wor': 2, 'fixed': 3, 'strata': 4}",
+    ]
+    for source in found:
+        assert list(kinds_compared(ast.parse(source))), source
+    assert not list(kinds_compared(ast.parse("pool.labels.kind == 'vector' and bonus == 'fixed'")))
+
+
+@pytest.mark.parametrize("folder", [ROOT, ROOT.parents[1] / "benchmarks"], ids=["package", "benchmarks"])
+def test_only_a_kind_of_sampling_knows_which_it_is(folder: Path) -> None:
+    """Everybody else asks it what follows from that: a kind added elsewhere is then served everywhere."""
+    wrong = {
+        str(path): found
+        for path in sorted(folder.rglob("*.py"))
+        if ROOT / "sampling" not in path.parents and (found := [*kinds_compared(ast.parse(path.read_text()))])
+    }
+    assert wrong == {}

@@ -260,7 +260,7 @@ class JournalSuite(SharingTests):
         for k, value in enumerate(FLOATS):
             shifted = column[k:] + column[:k]
             base = vars(round_of(k, ids=ids)) | {"scale": value, "expected": value}
-            made.append(Round(**base | {"p": shifted, "pi": shifted[::-1], "p_within": column}))
+            made.append(Round(**base | {"p": shifted, "pi": shifted[::-1]}))
             made.append(Answer(id=k, label=value, at=value))
             made.append(Lease(id=k, annotator="a", until=value))
         journal.append(NAME, made)
@@ -299,7 +299,7 @@ class JournalSuite(SharingTests):
             Answer(id="q", label=None),
             Lease(id=4, annotator="Zoë", until=1.7e9 + 0.1),
             Round(**vars(round_of(12)) | {"kind": "poisson", "scale": 1 / 7}),
-            Round(**vars(round_of(13, ids=[])) | {"units_version": 2}),
+            round_of(13, ids=[]),
         ]
         journal.append(NAME, made)
         assert_same([event.record for event in journal.events(NAME)], made)
