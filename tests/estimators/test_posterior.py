@@ -317,7 +317,7 @@ def test_two_systems_compared() -> None:
 def test_a_study_without_curves_is_refused() -> None:
     study = sd.create_study(study_of().pool, "f1", design="stratified", rng=1)
     study.run(lambda item: 0, budget=10)
-    with pytest.raises(NotSupported, match="belief is 'error-curve', not 'scores'"):
+    with pytest.raises(NotSupported, match="'error-curve', and the study's is 'scores'"):
         study.estimate(estimator="posterior")
 
 

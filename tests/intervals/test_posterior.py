@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 import sondage as sd
-from sondage.beliefs.error_curve.tail import Tail
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Totals
 from sondage.intervals import Calibrated, Interval, PosteriorInterval
@@ -26,7 +25,7 @@ ACCURACY = resolve("accuracy")
 def totals_of(value: float, drawn: Any, labels: float, **parts: Any) -> Totals:
     """Totals of accuracy whose draws are given."""
 
-    def replicates(source: Stream, count: int, tail: Tail) -> np.ndarray:
+    def replicates(source: Stream, count: int, tail: str) -> np.ndarray:
         return np.stack([np.ones(len(drawn)), np.asarray(drawn, dtype=float)], axis=1)
 
     cov = np.zeros((2, 2))
@@ -107,7 +106,8 @@ def test_totals_without_draws_are_refused_with_a_way_out() -> None:
 
 
 def test_it_says_what_it_assumes() -> None:
-    honest, tight = (PosteriorInterval(tail=tail).assumes() for tail in ("honest", "tight"))
+    totals = replace(totals_of(0.7, DRAWN, 50), assumptions=sd.beliefs.ErrorCurve.assumptions)
+    honest, tight = (PosteriorInterval(tail=tail).assumes(totals) for tail in ("honest", "tight"))
     assert honest[0] == tight[0]
     assert "the error rate does not rise again" in honest[1]
     assert "at least halve with every doubling" in tight[1]
@@ -222,7 +222,7 @@ def test_a_higher_level_never_gives_a_shorter_interval_nor_a_bound_outside_it(in
 def test_far_out_more_is_drawn_and_beyond_that_lies_as_on_a_normal_curve() -> None:
     counts: list[int] = []
 
-    def normal(stream: Stream, count: int, tail: Tail) -> np.ndarray:
+    def normal(stream: Stream, count: int, tail: str) -> np.ndarray:
         counts.append(count)
         value = 0.5 + 0.05 * ndtri((np.arange(count) + 0.5) / count)
         return np.stack([np.ones(count), value], axis=1)

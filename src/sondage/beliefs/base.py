@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from sondage.pool.units import Units
 from sondage.registry import Named
 from sondage.streams import Stream
 from sondage.types import Array, Floats, Ints
+
+if TYPE_CHECKING:
+    from sondage.beliefs.error_rates import ErrorState
 
 _FEW_CLASSES, _EXACT = 16, 1e-13
 POSSIBLE = 1e-9
@@ -61,6 +64,11 @@ class State:
     strength: Floats | None = None
     start: Nodes | None = None
 
+    @property
+    def errors(self) -> ErrorState | None:
+        """How likely predictions are wrong, unit by unit; None unless the belief is about that."""
+        return None
+
     def forget(self) -> None:
         """Let go of what is large and can be worked out again; it is, when it is asked for."""
 
@@ -79,7 +87,15 @@ class Belief(Named, family="sondage.beliefs"):
     * weights are non-negative and sum to 1 in every row; a label that the oracle may give never has
       weight 0, so that no design built on the belief can rule it out.
     * only efficiency may depend on a belief, never the validity of an estimate by chances.
+
+    Estimates, plans and explanations can rest on a belief whose states have ``errors``: ``error_rates`` has
+    what such a belief inherits. ``estimator`` is the name of the estimator for rounds of a design that names
+    none, and ``assumptions`` what its draws rest on, by the name of a ``tail``: what is held where nothing
+    was seen.
     """
+
+    estimator: ClassVar[str] = ""
+    assumptions: ClassVar[Mapping[str, str]] = {"honest": "what is believed of the labels not seen is right"}
 
     @abstractmethod
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
@@ -141,6 +157,21 @@ class Belief(Named, family="sondage.beliefs"):
     @abstractmethod
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
         """``count`` draws of the units' label weights, (U, S) each, from what the belief holds."""
+
+    def rates(self, state: State, stream: Stream, count: int, tail: str = "honest") -> Floats:
+        """(B, U) draws of the chance that a prediction is wrong, for a state with ``errors``."""
+        assert state.errors is not None
+        expects = state.errors.places.expects
+        unit = np.arange(len(expects))
+        return np.array([1.0 - weights[unit, expects] for weights in self.replicate(state, stream, count)])
+
+    def remarks(self, state: State, labels: LabelSpace) -> Iterator[str]:
+        """What else there is to say of the predictions, in plain words."""
+        yield from ()
+
+    def words_for_unseen(self, state: State) -> str:
+        """Where the number of wrong predictions not seen comes from: they are ..."""
+        return "expected by the belief"
 
 
 class StaticBelief(Belief):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeVar
@@ -155,6 +155,14 @@ class Design(Named, family="sondage.designs"):
     def reason(self, problem: Problem, unit: int) -> str:
         """Why an item of a unit is asked, in plain words; unless a design knows better, where it lies."""
         return place_of(problem, unit)
+
+    def tells_of(self, problem: Problem) -> Sequence[str | None]:
+        """(U,) the measure that a label of each unit is for; None where nothing is known of that."""
+        return (None,) * problem.units.count
+
+    def rule_words(self, problem: Problem, n: int) -> str:
+        """By which rule the next ``n`` labels are shared out; "" if its kind of sampling says it all."""
+        return ""
 
     @abstractmethod
     def table(self, problem: Problem, n: int) -> Table:

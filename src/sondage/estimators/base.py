@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from sondage.beliefs.base import Belief, State
-from sondage.beliefs.error_curve.tail import Tail
 from sondage.designs.base import Centre, Oracle
 from sondage.estimators.sample import Sample
 from sondage.measures.base import Measure
@@ -88,7 +87,8 @@ class Totals:
     some coordinates.
     ``increments`` are what each draw by itself says of the totals, where items were drawn one by one.
     ``replicates`` gives (B, d) averages drawn from what a belief holds possible, given random numbers, how
-    many, and what is held of where nothing was seen; ``beside`` is (d,) what they would be if the belief
+    many, and the name of what is held where nothing was seen (a tail): ``assumptions`` says what that is, for
+    each that the belief knows. ``beside`` is (d,) what they would be if the belief
     counted for little where there are labels. ``forced`` are the least and greatest values that the labels
     leave possible, (m,) each.
     """
@@ -108,7 +108,8 @@ class Totals:
     why: str | None = None
     notes: tuple[str, ...] = ()
     increments: Increments | None = None
-    replicates: Callable[[Stream, int, Tail], Floats] | None = None
+    replicates: Callable[[Stream, int, str], Floats] | None = None
+    assumptions: Mapping[str, str] = field(default_factory=dict)
     beside: Floats | None = None
     forced: tuple[Floats, Floats] | None = None
 

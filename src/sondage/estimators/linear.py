@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from sondage.beliefs.error_curve.tail import Tail
 from sondage.estimators.base import Totals, root
 from sondage.measures.base import Measure
 from sondage.streams import Stream
@@ -127,7 +126,7 @@ def for_population(totals: Totals, N: int, *, drawn: bool = False) -> Totals:
     draws = len(totals.parts) if totals.draws is None else totals.draws
     own = totals.replicates
 
-    def replicates(stream: Stream, count: int, tail: Tail) -> Floats:
+    def replicates(stream: Stream, count: int, tail: str) -> Floats:
         chance = root(totals.pool_cov / N)
         normal = ndtri(stream.uniform(count * len(chance)) + 2.0**-54).reshape(count, -1)
         return np.asarray((totals.R if own is None else own(stream, count, tail)) + normal @ chance)

@@ -7,11 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sondage.beliefs.base import Seen
-from sondage.beliefs.error_curve.belief import ErrorCurve
-from sondage.beliefs.error_curve.fit import sums_by
-from sondage.beliefs.error_curve.state import CurveState
-from sondage.beliefs.error_curve.tail import HONEST, Tail
+from sondage.beliefs.base import Seen, State
+from sondage.beliefs.error_rates import ErrorState
 from sondage.binomial import binomial
 from sondage.designs.base import Centre
 from sondage.designs.place import predicted_words
@@ -24,25 +21,26 @@ from sondage.estimators.sample import Sample
 from sondage.measures.base import wrong_alike
 from sondage.sampling import Quotas, SamplingKind
 from sondage.streams import Stream, stream
-from sondage.types import Bools, Floats, Ints, is_number
+from sondage.types import Bools, Floats, is_number
 
 _SHOWN = 100
 _SPREAD = 200
 """Draws from which the standard error is made."""
 _LITTLE = 10.0
-"""Labels that the curve counts for beside those of a cell where cells are to speak for themselves."""
+"""Labels that the belief counts for beside those of a cell where cells are to speak for themselves."""
 
 
 @dataclass(frozen=True)
 class Posterior(Estimator):
-    """Every label seen, and for the unlabelled items of a cell its own labels beside the belief's curve.
+    """Every label seen, and for the unlabelled items of a cell its own labels beside what is believed there.
 
-    The curve counts like ``own`` labels in each cell: with many labels a cell speaks for itself, with few it
-    leans on its neighbours. By default as the belief has it: 10 to 300, by how much cells differ more than by
-    chance. Totals that need no label are exact. The covariance is that of draws from the belief: of the
-    curve, and of the labels not seen around it. For measures that tell items of a cell apart, or one wrong
-    class from another (the curves say how many are wrong, not which class they should have been), and for
-    targets that leave items out, the cells' own labels are used alone (estimator ``counts``).
+    For any belief about wrong predictions (``beliefs.error_rates``). What it says of a cell by its place (a
+    curve, say) counts like ``own`` labels: with many labels a cell speaks for itself, with few it leans on
+    others. By default as the belief has it: curves 10 to 300, by how much cells differ more than by chance.
+    Totals that need no label are exact. The covariance is that of draws from the belief: of the error rates,
+    and of the labels not seen around them. For measures that tell items of a cell apart, or one wrong class
+    from another (it is believed how many are wrong, not which class they should have been), and for targets
+    that leave items out, the cells' own labels are used alone (estimator ``counts``).
     """
 
     alias: ClassVar[str] = "posterior"
@@ -56,11 +54,7 @@ class Posterior(Estimator):
 
     def totals(self, case: Case) -> Totals:
         """Estimated averages of the losses."""
-        if not isinstance(case.belief, ErrorCurve):
-            raise NotSupported(
-                f"estimator {self.alias!r} needs a study whose belief is 'error-curve', not "
-                f"{case.belief.alias!r}: use estimator='counts'"
-            )
+        before = self._before(case)
         if case.tellable or case.measure.tangent or case.measure.wide:
             return Counts().totals(case)
         strata = post_strata(case)
@@ -68,8 +62,9 @@ class Posterior(Estimator):
             return Counts().totals(case)
         loss = strata.losses_of(np.ones(len(strata.size), dtype=bool))
         seen = case.sample.distinct()
-        state = self._state(case, seen)
-        if not wrong_alike(loss, state.ranks.expects[strata.unit.astype(np.int64)]):
+        state = case.belief.step(before, Seen(seen.unit, seen.row, seen.y)).errors
+        assert state is not None
+        if not wrong_alike(loss, state.places.expects[strata.unit.astype(np.int64)]):
             return Counts().totals(case)
         return self._totals(case, seen, state, strata, loss)
 
@@ -78,16 +73,15 @@ class Posterior(Estimator):
         return Counts().weights(case)
 
     def _totals(
-        self, case: Case, seen: Sample, state: CurveState, strata: PostStrata, loss: Floats
+        self, case: Case, seen: Sample, state: ErrorState, strata: PostStrata, loss: Floats
     ) -> Totals:
         belief, N = case.belief, len(case.pool)
-        assert isinstance(belief, ErrorCurve)
         unit = strata.unit.astype(np.int64)  # one post-stratum in every unit, in another order
         n = np.bincount(seen.unit, minlength=case.units.count)[unit]
         left = (strata.size - n).astype(np.float64)
         told = case.losses(seen)
         known = told.sum(axis=0)
-        own = np.asarray(belief.counts_for(state) if self.own is None else self.own)
+        own = np.asarray(state.counts_for if self.own is None else self.own)
         rate, cells = state.rate(own), state.rate(np.minimum(own, _LITTLE))
         # What the pool's totals are if every prediction is right, and what each wrong one of a cell adds.
         right, jump = (
@@ -96,21 +90,19 @@ class Posterior(Estimator):
         )
         all_right, jump = (known + left @ right) / N, (jump - right) / N
         R = all_right + (left * rate[unit]) @ jump
-        # Draws go around the most probable curves even if the model is weak: their mean is higher by itself.
-        around = belief.loosened(state)
 
-        def replicates(source: Stream, count: int, tail: Tail) -> Floats:
-            rates = belief.rates(state, source, count, tail, around)[:, unit]
+        def replicates(source: Stream, count: int, tail: str) -> Floats:
+            rates = belief.rates(state, source, count, tail)[:, unit]
             wrong = binomial(source.uniform(rates.size).reshape(rates.shape), left, rates)
             return np.asarray(all_right + np.einsum("bk,kd->bd", wrong, jump))
 
         # Mean squares around the estimate, and not the curvature at it: far from the boundary rates are so
         # small there that it would see nothing to doubt.
-        moves = replicates(stream(0, "interval"), _SPREAD, HONEST) - R
+        moves = replicates(stream(0, "interval"), _SPREAD, "honest") - R
         square = np.einsum("ks,ksd,kse->de", left[:, None] * state.weights(rate)[unit], loss, loss)
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
-        dark = _without_labels(state, n, unit) & ~strata.determined
+        dark = state.unknown[unit] & ~strata.determined
         R = np.where((np.ptp(loss[dark], axis=1) > 0).any(axis=0), np.nan, R)
         forced = forced_range(case.measure, known, left, loss)
         settled = forced is not None and bool((forced[0] == forced[1]).all())
@@ -127,26 +119,22 @@ class Posterior(Estimator):
             why=_nothing_seen(case, strata, dark) if dark.any() else None,
             notes=() if dark.any() else _notes(case, known, strata, loss),
             replicates=replicates,
+            assumptions=belief.assumptions,
             beside=all_right + (left * cells[unit]) @ jump,
             forced=forced,
         )
 
-    def _state(self, case: Case, seen: Sample) -> CurveState:
-        """The belief after all labels of the sample."""
+    def _before(self, case: Case) -> State:
+        """The belief before the last round, from which the labels of the sample move it."""
         before = case.states[-1] if case.states else None
         if before is None:
             before = case.once("belief at the start", lambda: case.belief.start(case.pool, case.units))
-        state = case.belief.step(before, Seen(seen.unit, seen.row, seen.y))
-        assert isinstance(state, CurveState)
-        return state
-
-
-def _without_labels(state: CurveState, n: Ints, unit: Ints) -> Bools:
-    """(K,) post-strata of predictions none of which has a label: a curve that nothing was fitted to."""
-    ranks = state.ranks
-    if ranks.across:  # one curve for all of them
-        return np.full(len(unit), not n.any())
-    return np.asarray(sums_by(n, ranks.family[unit]) == 0)[ranks.family[unit]]
+        if before.errors is None:
+            raise NotSupported(
+                f"estimator {self.alias!r} needs a belief about wrong predictions, such as 'error-curve', "
+                f"and the study's is {case.belief.alias!r}: use estimator='counts'"
+            )
+        return before
 
 
 def _nothing_seen(case: Case, strata: PostStrata, dark: Bools) -> str:

@@ -87,11 +87,15 @@ class Interval(Named, family="sondage.intervals"):
         does. They may lie beyond the range, and are not asked for where the totals are exact.
         """
 
-    def assumes(self) -> tuple[str, ...]:
+    def assumes(self, totals: Totals) -> tuple[str, ...]:
         """What has to hold beside the totals for it to keep its promise."""
         if self.guarantee in ("fixed-n", "posterior"):
             return ("the number of labels was not chosen by looking at the estimate",)
         return ()
+
+    def drawing(self, least: int) -> Interval:
+        """The same with about ``least`` random draws, if it makes any: for those who average many."""
+        return self
 
     def remarks(self, totals: Totals, measure: Measure, level: float) -> tuple[str, ...]:
         """What has to be said beside the limits."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import ndtri
 
-from sondage.beliefs.error_curve.tail import HONEST, TIGHT, Tail
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Totals
 from sondage.intervals.base import Guarantee, Interval
@@ -16,13 +15,7 @@ from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.types import Floats, is_whole
 
-_TAILS = {"honest": HONEST, "tight": TIGHT}
-_ASSUMES = {
-    "honest": "beyond the outermost wrong prediction seen, the error rate does not rise again with rank, but "
-    f"for a small share of each class (about {HONEST.astray:.0%}) that may lie anywhere whatever its score",
-    "tight": "beyond the outermost wrong prediction seen, the odds of an error at least halve with every "
-    "doubling of the rank, and faster in the outer half of a class",
-}
+_TAILS = ("honest", "tight")
 _SMALL = 10.0
 _BEYOND, _MOST = 5.0, 20_000
 BETWEEN_LOOKS = 50
@@ -35,11 +28,11 @@ class PosteriorInterval(Interval):
 
     The interval contains the quantiles, the quantiles shifted so that the estimate is in the middle of the
     draws, and so shifted that the estimate from cells with hardly any belief is; both arms are widened by
-    ``1 + 10 / n`` for n labels. What the belief cannot know it is made to assume: with ``tail="honest"`` that
-    the error rate does not rise again beyond the outermost error seen, but for a few percent of the items of
-    each class that may lie anywhere; with ``"tight"`` that its odds at least halve with every doubling of the
-    rank, and nothing lies elsewhere. Where many errors hide far from the boundary neither holds, and the
-    interval is too short.
+    ``1 + 10 / n`` for n labels. What the belief cannot know it is made to assume; error curves: with
+    ``tail="honest"`` that the error rate does not rise again beyond the outermost error seen, but for a few
+    percent of the items of each class that may lie anywhere; with ``"tight"`` that its odds at least halve
+    with every doubling of the rank, and nothing lies elsewhere. Where many errors hide far from the boundary
+    neither holds, and the interval is too short.
     """
 
     alias: ClassVar[str] = "posterior"
@@ -54,24 +47,29 @@ class PosteriorInterval(Interval):
         if not is_whole(self.replicates) or self.replicates < 99:
             raise InvalidInput(f"replicates= must be a whole number of at least 99, not {self.replicates!r}")
 
-    @property
-    def assumed(self) -> Tail:
-        """What is held of where nothing was seen."""
-        return _TAILS[self.tail]
-
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
         """Only where there is a belief to draw from."""
         if totals.replicates is None and not totals.exact:
             return (
-                f"interval {self.alias!r} draws from a belief in error curves, and this sample has none, or "
-                "none for this measure: use design='auto' for measures of predicted classes, or another "
-                "interval such as 'logit'"
+                f"interval {self.alias!r} draws from a belief about wrong predictions, and this sample has "
+                "none, or none for this measure: use design='auto' for measures of predicted classes, or "
+                "another interval such as 'logit'"
             )
+        if totals.assumptions and self.tail not in totals.assumptions:
+            known = " or ".join(f"tail={one!r}" for one in totals.assumptions)
+            return f"tail={self.tail!r} of interval {self.alias!r} is unknown to this belief: use {known}"
         return None
 
-    def assumes(self) -> tuple[str, ...]:
+    def assumes(self, totals: Totals) -> tuple[str, ...]:
         """What the draws rest on."""
-        return (*super().assumes(), _ASSUMES[self.tail])
+        return (*super().assumes(totals), *self._assumed(totals))
+
+    def _assumed(self, totals: Totals) -> tuple[str, ...]:
+        return (totals.assumptions[self.tail],) if totals.assumptions else ()
+
+    def drawing(self, least: int) -> PosteriorInterval:
+        """With as few draws as are asked for."""
+        return replace(self, replicates=least)
 
     def limits(
         self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
@@ -94,7 +92,7 @@ class PosteriorInterval(Interval):
                 break
             told = max(tail, _BEYOND / count)
             with np.errstate(all="ignore"):
-                drawn = np.asarray(measure.g(totals.replicates(stream, count, self.assumed)))
+                drawn = np.asarray(measure.g(totals.replicates(stream, count, self.tail)))
             for j in range(measure.m):
                 some = drawn[np.isfinite(drawn[:, j]), j]
                 if len(some):
@@ -133,10 +131,10 @@ class Calibrated(PosteriorInterval):
         if not 0 < self.share <= 1:
             raise InvalidInput(f"share= must be in (0, 1], not {self.share}")
 
-    def assumes(self) -> tuple[str, ...]:
+    def assumes(self, totals: Totals) -> tuple[str, ...]:
         """What the draws rest on; looking is allowed."""
         return (
-            _ASSUMES[self.tail],
+            *self._assumed(totals),
             f"looks are about as rare as in the simulations that set its level, every {BETWEEN_LOOKS} labels",
         )
 

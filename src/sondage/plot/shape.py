@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sondage.designs.error_curve.reasons import percent
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes
 from sondage.report.chances import chance_by_score
 from sondage.strata.score_column import score_name
+from sondage.strata.stratification import percent
 from sondage.study import Study
 
 _ROOMY = 80.0

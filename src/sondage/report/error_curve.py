@@ -1,4 +1,4 @@
-"""The curves of the error rate that a study believes in, with bands, beside what was seen in each stratum."""
+"""The error rates that a study believes in, with bands, beside what was seen in each stratum."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from sondage.beliefs.error_curve.belief import ErrorCurve
-from sondage.beliefs.error_curve.state import CurveState
+from sondage.beliefs.error_rates import ErrorState
 from sondage.binomial import binomial
 from sondage.designs.place import predicted_words
 from sondage.errors import InvalidInput
 from sondage.frames import frame_of
-from sondage.intervals.posterior import PosteriorInterval
 from sondage.pool.units import CellUnits
 from sondage.report.text import table
 from sondage.streams import stream
@@ -96,17 +94,13 @@ class ErrorCurves:
         return table(head, rows)
 
 
-def has_curves(study: Study) -> bool:
-    """Whether the study's belief is one of error curves."""
-    return isinstance(study.belief, ErrorCurve)
-
-
 def error_curves(
     study: Study, *, tail: str = "honest", confidence_level: float | None = None, replicates: int = 500
 ) -> ErrorCurves:
     """The error rate against the rank from the boundary, as a study by ``auto`` believes it now.
 
-    ``tail`` is what the band assumes beyond the outermost error seen, as in ``intervals.PosteriorInterval``.
+    Other beliefs about wrong predictions have no ranks, and one rate for each of their cells. ``tail`` is
+    what the band assumes beyond the outermost error seen, as in ``intervals.PosteriorInterval``.
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=0.1, rng=0)
@@ -117,30 +111,28 @@ def error_curves(
     """
     if not isinstance(study, Study):
         raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
-    belief = study.belief
-    if not isinstance(belief, ErrorCurve):
+    belief, state = study.belief, study.problem().state.errors
+    if state is None:
         raise InvalidInput(
             f"study= has no error curves: its belief is {belief.alias!r}; design='auto' has them for "
             "measures of predicted classes"
         )
-    assumed = PosteriorInterval(tail=tail).assumed  # type: ignore[arg-type]
+    if tail not in belief.assumptions:
+        known = " or ".join(map(repr, belief.assumptions))
+        raise InvalidInput(f"tail= must be {known} with belief {belief.alias!r}, not {tail!r}")
     level = checked_level(study.parts.confidence_level if confidence_level is None else confidence_level)
-    state = study.problem().state
-    assert isinstance(state, CurveState)
     source = stream(study.parts.seed, "interval")
-    drawn = belief.rates(state, source, replicates, assumed)
+    drawn = belief.rates(state, source, replicates, tail)
     classes = tuple(_classes(study, state, drawn, source.uniform(drawn.size).reshape(drawn.shape), level))
-    return ErrorCurves(classes, level, tail, bool(state.ranks.ordered.any()), state.ranks.across)
+    return ErrorCurves(classes, level, tail, bool(state.places.ordered.any()), state.places.across)
 
 
 def _classes(
-    study: Study, state: CurveState, drawn: Floats, uniform: Floats, level: float
+    study: Study, state: ErrorState, drawn: Floats, uniform: Floats, level: float
 ) -> Iterator[ClassCurve]:
-    ranks, units, pool = state.ranks, study.units, study.parts.pool
+    ranks, units, pool = state.places, study.units, study.parts.pool
     left = units.size - state.n
-    belief = study.belief
-    assert isinstance(belief, ErrorCurve)
-    believed = left * state.rate(belief.counts_for(state))
+    believed = left * state.rate()
     unseen = binomial(uniform, left, drawn)
     tail = [0.5 * (1 - level), 0.5 * (1 + level)]
     low, high = np.quantile(drawn, tail, axis=0)
@@ -148,7 +140,7 @@ def _classes(
     low, high = np.minimum(low, state.by_place), np.maximum(high, state.by_place)
     assert isinstance(units, CellUnits)
     systems = study.measure.systems(pool)
-    for f in range(len(ranks.agreed)):
+    for f in range(int(ranks.family.max()) + 1):
         mine = np.flatnonzero(ranks.family == f)
         # Cells of one stratum differ in what a label costs alone.
         _, first, place = np.unique(ranks.first[mine], return_index=True, return_inverse=True)

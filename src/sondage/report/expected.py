@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.pool import Pool
-from sondage.report.error_curve import ClassCurve, error_curves, has_curves
+from sondage.report.error_curve import ClassCurve, error_curves
 from sondage.study import Study
 from sondage.types import Array, Bools, Floats, Ints
 
@@ -47,7 +47,7 @@ class Expected:
 
 def expected_errors(study: Study) -> tuple[Expected, ...]:
     """Every predicted class of the first system; nothing where labels are not classes."""
-    if has_curves(study):
+    if study.problem().state.errors is not None:
         found = error_curves(study)
         return tuple(_of_curve(one, found.ranked and not found.across) for one in found.classes)
     pool = study.parts.pool

@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sondage.beliefs.error_curve.state import CurveState
-from sondage.beliefs.error_curve.weak_models import weight_of_mean, wrong_where_surest
-from sondage.designs.error_curve.reasons import percent
 from sondage.errors import InvalidInput, SondageError
 from sondage.pool.html import html_list, html_table
 from sondage.report.expected import Expected, expected_errors
 from sondage.report.next_labels import NextLabels, next_labels
 from sondage.report.text import about, table
+from sondage.strata.stratification import percent
 from sondage.study import Study
 from sondage.study.estimate import Estimate, rounded
 from sondage.types import is_whole
@@ -27,10 +25,6 @@ _CLASSES = 6
 """Predicted classes that are written out."""
 _COORDINATES = 6
 """Coordinates of the measure that are written out."""
-_WORTH_SAYING = 0.05
-"""Chance that a model says nothing from which on it is spoken of."""
-_WEAK = 0.25
-"""Weight of the mean of a curve from which on a model is called weak: half of its surest are wrong."""
 
 
 class Section(NamedTuple):
@@ -148,37 +142,7 @@ def _thought(study: Study, errors: tuple[Expected, ...]) -> Section:
         rest = sum(one.left_wrong for one in errors if one not in first)
         more = f"{len(errors) - len(first):,} more predicted classes"
         said.append(f"{more}, with about {_whole(rest):,} errors left unseen.")
-    return Section(heading, (*said, *_says_nothing(study), *_is_weak(study)))
-
-
-def _says_nothing(study: Study) -> Iterator[str]:
-    """Whether the model may say nothing at all, where that is thought about."""
-    chance = _chance_of_nothing(study)
-    if chance >= _WORTH_SAYING:
-        likely = f"{100 * chance:.0f} %" if chance < 0.99 else "over 99 %"
-        yield (
-            f"It is {likely} likely that the model says nothing, or next to nothing: that items predicted to "
-            "be of a class are of it hardly more often than others, and errors do not thin out with rank."
-        )
-
-
-def _chance_of_nothing(study: Study) -> float:
-    state = study.problem().state
-    return float(state.uninformative.chance) if isinstance(state, CurveState) else 0.0
-
-
-def _is_weak(study: Study) -> Iterator[str]:
-    """Whether the model is often wrong where it is surest, so that curves are read nearer to their mean."""
-    state = study.problem().state
-    if not isinstance(state, CurveState) or not state.n.any() or _chance_of_nothing(study) >= _WORTH_SAYING:
-        return
-    wrong = wrong_where_surest(state.curve.rate, state.ranks, state.of_two)
-    for name, share in zip(study.pool.labels.values or (), () if wrong is None else wrong, strict=False):
-        if weight_of_mean(share) >= _WEAK:
-            yield (
-                f"The model is weak: {percent(float(share))} of the surest half of those predicted {name} "
-                "are probably wrong. So errors among the others are taken to thin out more slowly."
-            )
+    return Section(heading, (*said, *study.belief.remarks(study.problem().state, study.pool.labels)))
 
 
 def _sentence(one: Expected) -> str:
@@ -277,20 +241,19 @@ def _rests(
         line += f", {count:,} {what}" if count else ""
     yield line + "."
     if estimate.interval == "posterior" and any(one.left for one in errors):
-        yield from _read_off(errors, _chance_of_nothing(study))
+        yield from _read_off(errors, study.belief.words_for_unseen(study.problem().state))
     if estimate.assumptions:
         yield f"It is assumed that {'; that '.join(estimate.assumptions)}."
     for warning in estimate.warnings:
         yield f"Beware: {warning}."
 
 
-def _read_off(errors: tuple[Expected, ...], nothing: float) -> Iterator[str]:
-    """How much of the estimate was seen, and how much is read off the curves."""
+def _read_off(errors: tuple[Expected, ...], from_where: str) -> Iterator[str]:
+    """How much of the estimate was seen, and how much is believed."""
     seen, thought = sum(one.wrong for one in errors), sum(one.left_wrong for one in errors)
-    flat = "" if nothing < _WORTH_SAYING else ", which are level so far as the model says nothing"
     yield (
         f"Of about {about(seen + thought)} wrong predictions in all, {seen:,} were seen; the other "
-        f"{about(thought)} are read off the curves{flat}."
+        f"{about(thought)} are {from_where}."
     )
     for one in errors:
         if one.beyond:

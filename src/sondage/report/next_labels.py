@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sondage.beliefs.error_curve.belief import ErrorCurve
-from sondage.beliefs.error_curve.ranks import Ranks
-from sondage.beliefs.error_curve.state import CurveState
+from sondage.beliefs.error_rates import ErrorState, Places
 from sondage.designs.base import Problem
-from sondage.designs.error_curve.design import ErrorCurveDesign
-from sondage.designs.error_curve.reasons import tells_of
 from sondage.designs.place import predicted_words
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.units import CellUnits
@@ -23,8 +19,6 @@ from sondage.study import Study
 from sondage.types import Array, Floats, Ints
 
 _BANDS = 6
-_WORTH_SAYING, _ENOUGH = 0.25, 50
-"""Share of the labels that strange scores must cost to be spoken of, and labels that must be there."""
 _ROWS = 14
 """Bands that are listed at most."""
 
@@ -33,7 +27,7 @@ _ROWS = 14
 class Band:
     """A part of the pool: its items, the labels there, those that showed a wrong prediction, and the next.
 
-    ``thought`` is the share of wrong predictions that error curves expect of the unlabelled, ``about`` the
+    ``thought`` is the share of wrong predictions that is believed of the unlabelled, ``about`` the
     measure that learns most there; ``relative`` how many times more labels come than to a uniform sample.
     What does not apply is None.
     """
@@ -71,9 +65,8 @@ def next_labels(study: Study, n: int | None = None) -> NextLabels:
     if n < 1:
         return NextLabels(0, "", "", (), True)
     made = study.design.table(problem, n)
-    if isinstance(study.design, ErrorCurveDesign):
-        assert made.quota is not None
-        return _along_ranks(study, study.design, problem, made.quota, n)
+    if made.quota is not None and problem.state.errors is not None:
+        return _along_ranks(study, problem, problem.state.errors, made.quota, n)
     return _along_the_score(study, problem, made, n)
 
 
@@ -102,17 +95,13 @@ def _along_the_score(study: Study, problem: Problem, made: Table, n: int) -> Nex
     return NextLabels(n, rule, strata.named_by, bands, False)
 
 
-def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota: Ints, n: int) -> NextLabels:
+def _along_ranks(study: Study, problem: Problem, state: ErrorState, quota: Ints, n: int) -> NextLabels:
     """Stretches of rank of every predicted class, each from one power of four to the next."""
-    state, pool = problem.state, study.parts.pool
-    assert isinstance(state, CurveState)
-    ranks, size = state.ranks, study.units.size
+    design, pool, units = study.design, study.parts.pool, study.units
+    ranks, size = state.places, units.size
     stretch = np.floor(0.5 * np.log2(ranks.first)).astype(np.int64) * ranks.ordered
-    units = study.units
     assert isinstance(units, CellUnits)
-    about = tells_of(design, problem)
-    assert isinstance(study.belief, ErrorCurve)
-    rates = state.rate(study.belief.counts_for(state))
+    about, rates = design.tells_of(problem), state.rate()
     found = []
     for family, step in np.unique(np.stack([ranks.family, stretch], axis=1), axis=0).tolist():
         mine = np.flatnonzero((ranks.family == family) & (stretch == step))
@@ -136,25 +125,13 @@ def _along_ranks(study: Study, design: ErrorCurveDesign, problem: Problem, quota
     if hidden:  # with many classes: where most labels go
         most = sorted(found, key=lambda band: -band.coming)[:_ROWS]
         found = [band for band in found if band in most]
-    aims = ", ".join(dict.fromkeys(name for aim in design.aims(problem.measure) for name in aim.names))
-    cautious = float(design.shares(problem, n).cautious.sum())
-    rule = (
-        f"To bands of rank, in proportion to how far their unseen labels can still move {aims}; "
-        f"{100 * cautious:.0f} % of them by size and along the rank, whatever is thought."
-    )
-    strange, share_for_it = design.strange(problem)
-    if share_for_it > _WORTH_SAYING and state.n.sum() >= _ENOUGH:
-        rule += (
-            f" Error rates on both sides of the boundary add up to {100 * (1 - strange):.0f} %, and not to "
-            "100 % or so: either the model is very good, or its scores order nothing. Labels far off will "
-            "tell."
-        )
+    rule = design.rule_words(problem, n) or design.kind.rule
     if hidden:
         rule += f" {hidden} more bands, which get fewer of them, are not shown."
     return NextLabels(n, rule, "predictions", tuple(found), True)
 
 
-def _stretch(ranks: Ranks, mine: Ints) -> str:
+def _stretch(ranks: Places, mine: Ints) -> str:
     if not ranks.ordered[mine].all():
         return ""
     return f", rank {int(ranks.first[mine].min()):,} to {int(ranks.last[mine].max()):,}"

@@ -275,9 +275,9 @@ def _guarantee(interval: Interval, totals: Totals) -> Guarantee:
 
 
 def _assumptions(case: Case, interval: Interval, totals: Totals) -> tuple[str, ...]:
-    said = [] if totals.exact else list(interval.assumes())
+    said = [] if totals.exact else list(interval.assumes(totals))
     if totals.replicates is not None and interval.guarantee == "fixed-n":
-        said.append("the curves of the error rate are right: interval='posterior' allows for more")
+        said.append("the error rates of the belief are right: interval='posterior' allows for more")
     if (case.sample.status == REFUSED).any():
         value = "for the value alone, " if "increments" in interval.needs else ""
         said.append(f"{value}items that cannot be told are like the others of their unit")

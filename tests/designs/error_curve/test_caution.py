@@ -19,7 +19,8 @@ from sondage.types import Bools, Floats, Ints
 def ranks_of(family: Ints, size: Ints, seed: int = 0) -> Ranks:
     reach = np.random.default_rng(seed).random(len(family))
     nothing = np.zeros(len(family), dtype=np.int64)
-    return Ranks(family, family, reach, reach, (True, True), nothing, nothing, family >= 0, False, size)
+    place = family, family, nothing, nothing, family >= 0, False, size
+    return Ranks(*place, at=reach, reach=reach, agreed=(True, True))
 
 
 def thought(deviation: Floats, curve: Floats) -> Thought:

@@ -5,23 +5,24 @@ Only the order of the scores counts, never their scale, so it does not matter wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 
-from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
+from sondage.beliefs.base import Seen, State
 from sondage.beliefs.error_curve.fit import CurveFit, Curves, Family, Prior, sums_by
 from sondage.beliefs.error_curve.ranks import Ranks, ranks_of
 from sondage.beliefs.error_curve.state import CurveState
-from sondage.beliefs.error_curve.tail import HONEST, Tail, least_rates, not_refuted
-from sondage.beliefs.scores import ScoreBelief
+from sondage.beliefs.error_curve.tail import TAILS, Tail, least_rates, not_refuted
+from sondage.beliefs.error_curve.words import ASSUMPTIONS, remarks, words_for_unseen
+from sondage.beliefs.error_rates import ErrorBelief
 from sondage.errors import InvalidInput
+from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
-from sondage.pool.rows import Rows
-from sondage.pool.units import CellUnits, Units
+from sondage.pool.units import Units
 from sondage.streams import Stream
 from sondage.types import Floats, Ints, is_number
 
@@ -34,7 +35,7 @@ _WHO = 1.5
 
 
 @dataclass(frozen=True)
-class ErrorCurve(Belief):
+class ErrorCurve(ErrorBelief):
     """Of every predicted class, a curve of the error rate against log2 of the rank from the boundary.
 
     A spline with a knot at every doubling of the rank, and some more; ``start_at``, ``step_by`` and ``bend``
@@ -57,14 +58,13 @@ class ErrorCurve(Belief):
     """
 
     alias: ClassVar[str] = "error-curve"
+    assumptions: ClassVar[Mapping[str, str]] = ASSUMPTIONS
     own: float | None = None
     start_at: tuple[float, float] = (0.0, 1.5)
     step_by: tuple[float, float] = (-0.1, 0.4)
     bend: tuple[float, float] = (-0.15, 0.3)
     level: float = 0.1
     loose: float = 0.45
-    prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
-    systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.own is not None and not (is_number(self.own) and 0 <= self.own < np.inf):
@@ -84,39 +84,10 @@ class ErrorCurve(Belief):
             object.__setattr__(self, name, pair)
         object.__setattr__(self, "systems", tuple(self.systems))
 
-    def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
-        """Fit to a pool with predictions."""
-        if not pool.labels.finite:
-            raise InvalidInput(
-                f"belief {self.alias!r} needs labels that are classes: for others use belief='scores' "
-                "(design='auto' or 'poisson')"
-            )
-        if any(pool.system(name).prediction is None for name in systems):
-            raise InvalidInput(
-                f"belief {self.alias!r} is about wrong predictions, and the pool has none: "
-                "pass prediction= or threshold= when making the pool"
-            )
-        return replace(self, prior=self.prior.bind(pool, systems), systems=systems)
-
-    def counts_for(self, state: CurveState) -> float | Floats:
-        """Labels that the curve counts for in each unit, beside its own."""
-        return state.strength_of_curve if self.own is None else self.own
-
-    def items(self, rows: Rows) -> Nodes:
-        """Before any label and without units: as the scores say."""
-        return self.prior.items(rows)
-
     def start(self, pool: Pool, units: Units) -> State:
         """The curves as they are thought before any label."""
-        if not isinstance(units, CellUnits):
-            raise InvalidInput(f"belief {self.alias!r} needs a design with strata")
-        ranks = ranks_of(pool, self.systems, units)
-        others = np.arange(pool.labels.size) != ranks.expects[:, None]
-        split = others / max(pool.labels.size - 1, 1)
-        if pool.labels.size > 2:  # of two, it is the other one
-            mass = self.prior.mass(pool, units.codes, units.count) * others
-            total = mass.sum(axis=1, keepdims=True)
-            split = np.where(total > 0, mass / np.where(total > 0, total, 1.0), split)
+        ranks = ranks_of(pool, self.systems, self.cells(units))
+        split = self.split_by_scores(pool, units, ranks.expects)
         nothing = np.zeros(units.count)
         curve = self._curves(ranks, split.shape[1]).fit(nothing, nothing)
         made = CurveState(
@@ -126,15 +97,14 @@ class ErrorCurve(Belief):
         return replace(made, start=made.nodes)
 
     def step(self, state: State, seen: Seen) -> State:
-        """The curves fitted to all labels known now."""
+        """The curves fitted to all labels known now, once for the same labels."""
         assert isinstance(state, CurveState)
         if not len(seen.y) and not state.n.any():
             return state
-        count, y = len(state.ranks.at), seen.y.astype(np.int64)
-        missed = y != state.ranks.expects[seen.unit]
-        n = np.bincount(seen.unit, minlength=count).astype(np.float64)
-        wrong = np.bincount(seen.unit[missed], minlength=count).astype(np.float64)
-        return self._fitted(state, n, wrong, (state.ranks.expects[seen.unit[missed]], y[missed]))
+        n, wrong, missed = state.counted(seen)
+        kinds = np.sort(missed[0] * state.scored.shape[1] + missed[1])
+        labels = tuple(one.tobytes() for one in (n, wrong, kinds))
+        return state.once("step", labels, lambda: self._fitted(state, n, wrong, missed))
 
     def _fitted(
         self, state: CurveState, n: Floats, wrong: Floats, missed: tuple[Ints, Ints] | None
@@ -171,25 +141,12 @@ class ErrorCurve(Belief):
             priors = [*priors, free]
         return Curves(ranks.family, ranks.at, tuple(priors), tuple(families))
 
-    def replicate(self, state: State, stream: Stream, count: int, tail: Tail = HONEST) -> Iterator[Floats]:
-        """Draws of the curves, and of what went astray."""
+    def rates(self, state: State, stream: Stream, count: int, tail: str | Tail = "honest") -> Floats:
+        """(B, U) draws of the chance that a prediction is wrong: of the curves, and of what went astray."""
         assert isinstance(state, CurveState)
-        for rate in self.rates(state, stream, count, tail):
-            yield at_least(state.weights(rate), POSSIBLE)
-
-    def rates(
-        self,
-        state: CurveState,
-        stream: Stream,
-        count: int,
-        tail: Tail = HONEST,
-        around: CurveFit | None = None,
-    ) -> Floats:
-        """(B, U) draws of the chance that a prediction is wrong.
-
-        ``around`` is what ``loosened`` gives, for those who draw more than once.
-        """
-        fit = self.loosened(state) if around is None else around
+        tail = TAILS[tail] if isinstance(tail, str) else tail
+        # Draws go around the most probable curves even if the model is weak: their mean is higher by itself.
+        fit = self.loosened(state)
         normal = ndtri(stream.uniform(count * len(fit.theta)) + 2.0**-54).reshape(count, -1)
         seen = state.n, state.wrong
         drawn = not_refuted(fit.draws(normal, state.outermost, tail.fall), seen, fit.curves.curve)
@@ -203,6 +160,16 @@ class ErrorCurve(Belief):
         least = least_rates(tail.astray, others, seen, fit.rate, fit.curves.curve, uniform)
         return np.maximum(drawn, least)
 
+    def remarks(self, state: State, labels: LabelSpace) -> Iterator[str]:
+        """Whether the model says nothing, or is weak."""
+        assert isinstance(state, CurveState)
+        return remarks(state, labels)
+
+    def words_for_unseen(self, state: State) -> str:
+        """They are read off the curves."""
+        assert isinstance(state, CurveState)
+        return words_for_unseen(state)
+
     def loosened(self, state: CurveState) -> CurveFit:
         """The curves that draws are made around: free to bend more, and the wider the worse the fit was.
 
@@ -210,6 +177,9 @@ class ErrorCurve(Belief):
         outermost error seen bends are held to be small again, for that is what errors teach; so it is the
         less held, the fewer were seen: with e of them, what ``loose`` adds counts ``1 / (1 + e)`` there.
         """
+        return state.once("loosened", (self.loose, self.bend), lambda: self._loosened(state))
+
+    def _loosened(self, state: CurveState) -> CurveFit:
         curves = state.curve.curves
         last = np.ceil(state.outermost).astype(np.int64)
         errors = sums_by(state.wrong, curves.curve, len(curves.priors))

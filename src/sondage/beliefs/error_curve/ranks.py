@@ -7,24 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
+from sondage.beliefs.error_rates import Places
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
 from sondage.strata.base import from_boundary, predicted_pattern
-from sondage.types import Bools, Floats, Ints
+from sondage.types import Floats
 
 _OUTER = 3.0
 """Knots that a class has beside those of log-rank, spread evenly over its items."""
 
 
-@dataclass(frozen=True)
-class Ranks:
+@dataclass(frozen=True, kw_only=True)
+class Ranks(Places):
     """Where units lie from the decision boundary, in each pattern of predictions."""
 
-    family: Ints
-    """(U,) the pattern of predictions."""
-    expects: Ints
-    """(U,) the class that is predicted (by the first system, where there are several)."""
     at: Floats
     """(U,) position of the unit's stratum on the curve; 0 for all of a pattern without an order.
 
@@ -35,16 +32,6 @@ class Ranks:
     """(U,) log of how much further the unit's stratum reaches than the ones before it, by share."""
     agreed: tuple[bool, ...]
     """(F,) whether all systems predict the same class."""
-    first: Ints
-    """(U,) rank of the first item of the unit's stratum."""
-    last: Ints
-    """(U,) rank of its last item."""
-    ordered: Bools
-    """(U,) whether there is a score to rank by: not where all of a pattern are the same."""
-    across: bool
-    """Whether ranks run over all patterns together."""
-    size: Ints
-    """(U,) items."""
 
 
 def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
@@ -92,4 +79,6 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
         ordered[:] = ordered.any()
     some = ordered[family]
     at = at[units.stratum] * some
-    return Ranks(family, expects, at, reach, agreed, first_rank, last_rank, some, across, units.size)
+    return Ranks(
+        family, expects, first_rank, last_rank, some, across, units.size, at=at, reach=reach, agreed=agreed
+    )

@@ -8,62 +8,36 @@ from typing import Self
 
 import numpy as np
 
-from sondage.beliefs.base import POSSIBLE, Nodes, State, at_least
 from sondage.beliefs.error_curve.fit import CurveFit, sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.uninformative import Uninformative, uninformative
 from sondage.beliefs.error_curve.weak_models import towards_mean
+from sondage.beliefs.error_rates import ErrorState
 from sondage.types import Bools, Floats, Ints
 
-_SPLIT = 10.0
-"""Pseudo-labels with which the scores say which class a wrong prediction should have been."""
 _BETWEEN = (1.0 / 301.0, 1.0 / 11.0)
 """Least and greatest share of the variance that is held to be between units."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurveState(State):
+class CurveState(ErrorState):
     """The curves after some rounds, and what they were fitted to."""
 
     ranks: Ranks
-    scored: Floats
-    """(U, S) which class an item is of if its prediction is wrong, as the scores say."""
-    missed: tuple[Ints, Ints] | None = None
-    """Classes predicted wrongly, and what they should have been, of every wrong prediction seen."""
     curve: CurveFit
     """The fitted curves."""
-    n: Floats
-    """(U,) labels."""
-    wrong: Floats
-    """(U,) wrong predictions among them."""
     own: float | None = None
     """Labels that the curve counts for in a unit, where that is fixed."""
 
-    @cached_property  # type: ignore[misc]
-    def nodes(self) -> Nodes:
-        """The chances of the classes in every unit."""
-        rate = self.rate(self.strength_of_curve if self.own is None else self.own)
-        labels = np.arange(self.scored.shape[1], dtype=np.float64)
-        return Nodes(labels, at_least(self.weights(rate), POSSIBLE))
+    @property
+    def places(self) -> Ranks:
+        """The ranks of the units."""
+        return self.ranks
 
-    @cached_property
-    def split(self) -> Floats:
-        """(U, S) which class an item is of if its prediction is wrong, after the labels seen.
-
-        Wrong predictions of all units that expect the same class count together.
-        """
-        labels = self.scored.shape[1]
-        if self.missed is None or labels == 2:
-            return self.scored
-        expected, y = self.missed
-        counts = np.bincount(expected * labels + y, minlength=labels * labels).reshape(labels, labels)
-        seen = counts[self.ranks.expects]
-        return np.asarray((_SPLIT * self.scored + seen) / (_SPLIT + seen.sum(axis=1, keepdims=True)))
-
-    def forget(self) -> None:
-        """The chances of every class in every unit."""
-        for name in ("nodes", "split"):
-            self.__dict__.pop(name, None)
+    @property
+    def counts_for(self) -> float | Floats:
+        """Labels that the curve counts for in each unit, beside its own."""
+        return self.strength_of_curve if self.own is None else self.own
 
     def first(self) -> Self:
         """The curves before any label."""
@@ -127,21 +101,6 @@ class CurveState(State):
         wrong = self.wrong + (size - self.n) * self.rate(self.strength_of_curve)
         right = np.bincount(expects, weights=size - wrong, minlength=self.split.shape[1])
         return np.asarray(1.0 - (right + wrong @ self.split)[expects] / size.sum())
-
-    def rate(self, own: float | Floats) -> Floats:
-        """(U,) chance that a prediction is wrong: labels of the unit, and the curve like ``own`` labels.
-
-        Where neither counts (``own`` is 0, and the unit has no label) it is what its place says.
-        """
-        counted = self.n + own
-        seen = self.wrong + own * self.by_place
-        return np.divide(seen, counted, out=self.by_place.copy(), where=counted > 0)
-
-    def weights(self, rate: Floats) -> Floats:
-        """(..., U, S) chances of the classes, given (..., U) the chance that a prediction is wrong."""
-        out = rate[..., None] * self.split
-        out[..., np.arange(out.shape[-2]), self.ranks.expects] = 1.0 - rate
-        return np.asarray(out)
 
 
 def strength_of_curve(n: Floats, wrong: Floats, rate: Floats, curve: Ints) -> Floats:

@@ -71,6 +71,7 @@ def _at_most(rate: Floats, n: Floats, seen: Floats, curve: Ints) -> Floats:
 
 HONEST = Tail(fall=0.0, astray=0.03)
 TIGHT = Tail(fall=float(np.log(2.0)))
+TAILS = {"honest": HONEST, "tight": TIGHT}
 
 
 def least_rates(

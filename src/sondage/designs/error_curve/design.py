@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
@@ -15,7 +16,7 @@ from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.base import CostRule, Design, Problem, check_cost
 from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.error_curve.companions import joint
-from sondage.designs.error_curve.reasons import reason_of
+from sondage.designs.error_curve.reasons import reason_of, rule_words, tells_of
 from sondage.designs.influence import is_mean_over_pool, unseen_variances
 from sondage.designs.sharing import shares, shortfall
 from sondage.errors import InvalidInput, NotSupported
@@ -132,13 +133,12 @@ class ErrorCurveDesign(Design):
 
     def shares(self, problem: Problem, n: int) -> Shares:
         """Share of the labels that each unit should have after ``n`` more, costs apart."""
-        state, size, belief = problem.state, problem.units.size, problem.belief
+        state, size = problem.state, problem.units.size
         assert isinstance(state, CurveState)
-        assert isinstance(belief, ErrorCurve)
         if self.cost == "only":
             return Shares(np.zeros(len(size)), np.zeros(len(size)), _normed(size))
         caution, ranks = self.caution(problem), state.ranks
-        own = belief.counts_for(state)
+        own = state.counts_for
         rate = np.clip(state.rate(own), _NOTHING, 1.0 - _NOTHING)
         variance = joint(unseen_variances(problem, self.aims(problem.measure)), size)
         thought = Thought(state.by_place, rate, own + problem.answered, variance)
@@ -170,6 +170,14 @@ class ErrorCurveDesign(Design):
     def reason(self, problem: Problem, unit: int) -> str:
         """What is thought of such predictions, and which measure learns most from a label there."""
         return reason_of(self, problem, unit)
+
+    def tells_of(self, problem: Problem) -> Sequence[str | None]:
+        """The measure that learns most from a label of each unit."""
+        return tells_of(self, problem)
+
+    def rule_words(self, problem: Problem, n: int) -> str:
+        """In proportion to what unseen labels can still change, and how cautiously."""
+        return rule_words(self, problem, n)
 
     def _quota(self, goal: Floats, problem: Problem, family: Ints, n: int) -> Ints:
         """Whole labels to add, at random where shares are fractions; cells that are full give theirs on."""

@@ -13,11 +13,14 @@ from sondage.designs.base import Problem
 from sondage.designs.influence import unseen_variances
 from sondage.designs.place import predicted_words
 from sondage.pool.units import CellUnits
+from sondage.strata.stratification import percent
 
 if TYPE_CHECKING:
     from sondage.designs.error_curve.design import ErrorCurveDesign
 
 _NOTHING = 1e-12
+_WORTH_SAYING, _ENOUGH = 0.25, 50
+"""Share of the labels that strange scores must cost to be spoken of, and labels that must be there."""
 
 
 def reason_of(design: ErrorCurveDesign, problem: Problem, unit: int) -> str:
@@ -52,6 +55,24 @@ def tells_of(design: ErrorCurveDesign, problem: Problem) -> list[str | None]:
     return list(found)
 
 
+def rule_words(design: ErrorCurveDesign, problem: Problem, n: int) -> str:
+    """What the next ``n`` labels go by: what they can change, caution, and scores that look strange."""
+    aims = ", ".join(dict.fromkeys(name for aim in design.aims(problem.measure) for name in aim.names))
+    cautious = float(design.shares(problem, n).cautious.sum())
+    rule = (
+        f"To bands of rank, in proportion to how far their unseen labels can still move {aims}; "
+        f"{100 * cautious:.0f} % of them by size and along the rank, whatever is thought."
+    )
+    strange, share_for_it = design.strange(problem)
+    if share_for_it > _WORTH_SAYING and problem.answered.sum() >= _ENOUGH:
+        rule += (
+            f" Error rates on both sides of the boundary add up to {100 * (1 - strange):.0f} %, and not to "
+            "100 % or so: either the model is very good, or its scores order nothing. Labels far off will "
+            "tell."
+        )
+    return rule
+
+
 def thought_of(problem: Problem, unit: int) -> str:
     """Where the items of a unit lie from the boundary, and how many of such predictions are thought wrong."""
     state, belief, pool = problem.state, problem.belief, problem.pool
@@ -63,7 +84,7 @@ def thought_of(problem: Problem, unit: int) -> str:
     if state.ranks.ordered[unit]:
         place.append(rank_words(state.ranks, unit))
     whose = "" if state.ranks.agreed[int(state.ranks.family[unit])] else f" of {systems[0]}"
-    rate = percent(float(state.rate(belief.counts_for(state))[unit]))
+    rate = percent(float(state.rate()[unit]))
     about = "" if rate.startswith("<") else "about "
     return f"{', '.join(place)}, where {about}{rate} of the predictions{whose} are thought wrong"
 
@@ -73,14 +94,3 @@ def rank_words(ranks: Ranks, unit: int) -> str:
     first, last = int(ranks.first[unit]), int(ranks.last[unit])
     reach = f"{first:,}" if first == last else f"{first:,} to {last:,}"
     return f"rank {reach} " + ("by doubt" if ranks.across else "from the boundary")
-
-
-def percent(share: float) -> str:
-    """A share as people say it.
-
-    >>> [percent(one) for one in (0.4731, 0.012, 0.00012, 1e-9)]
-    ['47 %', '1.2 %', '1 in 8,300', '< 0.001 %']
-    """
-    if share >= 0.001:
-        return f"{100 * share:.2g} %"
-    return f"1 in {float(f'{1 / share:.2g}'):,.0f}" if share >= 1e-5 else "< 0.001 %"

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sondage.beliefs.error_curve.belief import ErrorCurve
-from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.influence import item_expectation
 from sondage.errors import InvalidInput, NotSupported
 from sondage.pool.units import Units
@@ -121,11 +119,9 @@ def _simulated(
 
 def _worlds(state: StudyState, draws: int, seed: int) -> tuple[Units, list[Floats]]:
     """Cells, and the chances of their labels in worlds held possible."""
-    parts, belief = state.parts, state.belief
-    if isinstance(belief, ErrorCurve):
-        now = state.belief_now()
-        assert isinstance(now, CurveState)
-        possible = Possible(parts.pool, parts.measure, state.units, belief, now)
+    parts, now = state.parts, state.belief_now().errors
+    if now is not None:
+        possible = Possible(parts.pool, parts.measure, state.units, state.belief, now)
     else:
         possible = Possible.of_pool(parts.pool, parts.measure, state.ledger.seen, parts.seed)
         draws = affordable(parts.pool, draws)

@@ -1,9 +1,9 @@
 """What is held possible of a classifier's errors: before any label, and after those of a pilot.
 
 A world gives every cell (predicted class and band of ranks) its own chances of the labels. After a pilot
-worlds are what the fitted error curves leave open. Before it, the curves alone are no fair guess: their
-prior was made to learn fast, not to say how good models are. So the scores have a say as well, and no value
-of a ratio is held likelier than another, but for what the first labels say.
+worlds are what a belief about wrong predictions leaves open. Before it, such a belief (the default's curves,
+say) alone is no fair guess: its prior was made to learn fast, not to say how good models are. So the scores
+have a say as well, and no value of a ratio is held likelier than another, but for what the first labels say.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from sondage.beliefs.base import POSSIBLE, Nodes, Seen, StaticBelief, at_least
+from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, StaticBelief, at_least
 from sondage.beliefs.error_curve.belief import ErrorCurve
-from sondage.beliefs.error_curve.state import CurveState
+from sondage.beliefs.error_rates import ErrorState
 from sondage.designs.influence import is_mean_over_pool
 from sondage.errors import InvalidInput
 from sondage.measures import Difference, Measure
@@ -39,23 +39,23 @@ PILOT = 50
 
 @dataclass(frozen=True)
 class Possible:
-    """Error curves of a pool's cells, after some labels or none."""
+    """Error rates of a pool's cells, as a belief has them after some labels or none."""
 
     pool: Pool
     measure: Measure
     units: Units
-    belief: ErrorCurve
-    now: CurveState
+    belief: Belief
+    now: ErrorState
 
     @classmethod
     def of_pool(cls, pool: Pool, measure: Measure, seen: Seen, seed: int) -> Possible:
-        """For a study without error curves of its own."""
+        """For a study whose own belief is not about wrong predictions: by error curves."""
         systems = measure.systems(pool)
         units = CellUnits(pool, LogRank().codes(pool, systems, seed), measure.pattern(pool), seed=seed)
         belief = ErrorCurve().bind(pool, systems)
         mine = Seen(units.unit_of(seen.row), seen.row, seen.y)
-        now = belief.step(belief.start(pool, units), mine)
-        assert isinstance(now, CurveState)
+        now = belief.step(belief.start(pool, units), mine).errors
+        assert now is not None
         return cls(pool, measure, units, belief, now)
 
     def weights(self, count: int, stream: Stream) -> list[Floats]:
@@ -83,11 +83,9 @@ class Possible:
         On the scale of log-odds, the share of the scores being spread over 0 to 1 with more at the ends
         (the arcsine distribution): mostly one of the two is about right.
         """
-        ranks, units = self.now.ranks, self.units
-        first = self.belief.start(self.pool, units)
-        assert isinstance(first, CurveState)
-        curves = self.belief.rates(first, stream, count)
-        mass = self.belief.prior.mass(self.pool, units.codes, units.count)
+        ranks, units = self.now.places, self.units
+        curves = self.belief.rates(self.belief.start(self.pool, units), stream, count)
+        mass = self.belief.mass(self.pool, units.codes, units.count)
         right = mass[np.arange(units.count), ranks.expects] / units.size
         scores = logit(np.clip(1.0 - right, _EDGE, 1.0 - _EDGE))
         families = int(ranks.family.max()) + 1

@@ -19,7 +19,6 @@ from sondage.estimators import Case, Sample, estimate_totals
 from sondage.estimators.linear import for_population
 from sondage.estimators.sample import ANSWERED, OPEN, RoundInfo
 from sondage.intervals.base import Interval
-from sondage.intervals.posterior import PosteriorInterval
 from sondage.measures.base import Measure
 from sondage.objective import EstimateAll
 from sondage.pool.units import Units
@@ -149,9 +148,9 @@ class World:
         if not totals.given:
             return whole
         if interval is None:
-            interval = default_interval(measure, totals)
-            if isinstance(interval, PosteriorInterval):  # noise of a single interval is averaged over worlds
-                interval = replace(interval, replicates=max(_REPLICATES, int(_TAIL / (1.0 - worlds.level))))
+            # Noise of a single interval is averaged over worlds.
+            few = max(_REPLICATES, int(_TAIL / (1.0 - worlds.level)))
+            interval = default_interval(measure, totals).drawing(few)
             worlds.interval = interval.alias
         elif interval.refuses(totals, measure):
             return np.full(measure.m, np.nan)

@@ -1,0 +1,50 @@
+"""What error curves say of themselves, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sondage.beliefs.error_curve.state import CurveState
+from sondage.beliefs.error_curve.tail import HONEST
+from sondage.beliefs.error_curve.weak_models import weight_of_mean, wrong_where_surest
+from sondage.pool.labels import LabelSpace
+from sondage.strata.stratification import percent
+
+ASSUMPTIONS = {
+    "honest": "beyond the outermost wrong prediction seen, the error rate does not rise again with rank, but "
+    f"for a small share of each class (about {HONEST.astray:.0%}) that may lie anywhere whatever its score",
+    "tight": "beyond the outermost wrong prediction seen, the odds of an error at least halve with every "
+    "doubling of the rank, and faster in the outer half of a class",
+}
+"""What draws rest on, by what is held where no wrong prediction was seen."""
+_WORTH_SAYING = 0.05
+"""Chance that a model says nothing from which on it is spoken of."""
+_WEAK = 0.25
+"""Weight of the mean of a curve from which on a model is called weak: half of its surest are wrong."""
+
+
+def remarks(state: CurveState, labels: LabelSpace) -> Iterator[str]:
+    """Whether the model may say nothing at all, or is often wrong where it is surest."""
+    chance = float(state.uninformative.chance)
+    if chance >= _WORTH_SAYING:
+        likely = f"{100 * chance:.0f} %" if chance < 0.99 else "over 99 %"
+        yield (
+            f"It is {likely} likely that the model says nothing, or next to nothing: that items predicted to "
+            "be of a class are of it hardly more often than others, and errors do not thin out with rank."
+        )
+        return
+    if not state.n.any():
+        return
+    wrong = wrong_where_surest(state.curve.rate, state.ranks, state.of_two)
+    for name, share in zip(labels.values or (), () if wrong is None else wrong, strict=False):
+        if weight_of_mean(share) >= _WEAK:
+            yield (
+                f"The model is weak: {percent(float(share))} of the surest half of those predicted {name} "
+                "are probably wrong. So errors among the others are taken to thin out more slowly."
+            )
+
+
+def words_for_unseen(state: CurveState) -> str:
+    """Where the number of wrong predictions not seen comes from."""
+    level = state.uninformative.chance >= _WORTH_SAYING
+    return "read off the curves" + (", which are level so far as the model says nothing" if level else "")

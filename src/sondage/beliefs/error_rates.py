@@ -1,0 +1,205 @@
+"""Beliefs about wrong predictions: what estimates, plans and explanations that rest on a belief ask of it.
+
+A state that has error rates (``State.errors``) and a belief that can draw them (``Belief.rates``) are all
+that the estimator ``posterior``, its intervals, ``explain()`` and ``plan()`` need to know.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Self, TypeVar
+
+import numpy as np
+
+from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
+from sondage.beliefs.scores import ScoreBelief
+from sondage.errors import InvalidInput
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.pool.units import CellUnits, Units
+from sondage.streams import Stream
+from sondage.types import Bools, Floats, Ints
+
+T = TypeVar("T")
+_SPLIT = 10.0
+"""Pseudo-labels with which the scores say which class a wrong prediction should have been."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where units lie: what is predicted there, and their ranks where they have an order."""
+
+    family: Ints
+    """(U,) the pattern of predictions, or another part of the pool that is spoken of as one."""
+    expects: Ints
+    """(U,) the class that is predicted (by the first system, where there are several)."""
+    first: Ints
+    """(U,) rank of the first item of the unit's stratum."""
+    last: Ints
+    """(U,) rank of its last item."""
+    ordered: Bools
+    """(U,) whether there is a score to rank by: not where all of a family are the same."""
+    across: bool
+    """Whether ranks run over all families together."""
+    size: Ints
+    """(U,) items."""
+
+    @classmethod
+    def without_order(cls, expects: Ints, size: Ints) -> Places:
+        """Units of which nothing counts but what is predicted: one after the other in each class."""
+        last = np.empty(len(size), dtype=np.int64)
+        for one in np.unique(expects):
+            last[expects == one] = np.cumsum(size[expects == one])
+        family = np.unique(expects, return_inverse=True)[1]
+        return cls(family, expects, last - size + 1, last, np.zeros(len(size), dtype=bool), False, size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorState(State):
+    """How likely predictions of each unit are wrong, after some labels: write ``places`` and ``by_place``."""
+
+    scored: Floats
+    """(U, S) which class an item is of if its prediction is wrong, as the scores say."""
+    missed: tuple[Ints, Ints] | None = None
+    """Classes predicted wrongly, and what they should have been, of every wrong prediction seen."""
+    n: Floats
+    """(U,) labels."""
+    wrong: Floats
+    """(U,) wrong predictions among them."""
+
+    @property
+    @abstractmethod
+    def places(self) -> Places:
+        """Where the units lie."""
+
+    @property
+    @abstractmethod
+    def by_place(self) -> Floats:
+        """(U,) chance that a prediction is wrong, by its place."""
+
+    @property
+    def counts_for(self) -> float | Floats:
+        """Labels that the place counts for beside those of a unit; infinite: it has them counted in."""
+        return np.inf
+
+    @property
+    def errors(self) -> Self:
+        """It has error rates."""
+        return self
+
+    @property
+    def unknown(self) -> Bools:
+        """(U,) units of which nothing was seen, nor of any other that tells of them."""
+        family = np.zeros_like(self.places.family) if self.places.across else self.places.family
+        return np.asarray(np.bincount(family, weights=self.n) == 0)[family]
+
+    @cached_property  # type: ignore[misc]
+    def nodes(self) -> Nodes:
+        """The chances of the classes in every unit."""
+        labels = np.arange(self.scored.shape[1], dtype=np.float64)
+        return Nodes(labels, at_least(self.weights(self.rate()), POSSIBLE))
+
+    @cached_property
+    def split(self) -> Floats:
+        """(U, S) which class an item is of if its prediction is wrong, after the labels seen.
+
+        Wrong predictions of all units that expect the same class count together.
+        """
+        labels = self.scored.shape[1]
+        if self.missed is None or labels == 2:
+            return self.scored
+        expected, y = self.missed
+        counts = np.bincount(expected * labels + y, minlength=labels * labels).reshape(labels, labels)
+        seen = counts[self.places.expects]
+        return np.asarray((_SPLIT * self.scored + seen) / (_SPLIT + seen.sum(axis=1, keepdims=True)))
+
+    def forget(self) -> None:
+        """The chances of every class in every unit, and what was worked out once."""
+        for name in ("nodes", "split", "_kept"):
+            self.__dict__.pop(name, None)
+
+    def once(self, name: str, of: Hashable, make: Callable[[], T]) -> T:
+        """Something worked out from this state and what it is made ``of``; the last is kept."""
+        kept = self.__dict__.setdefault("_kept", {})
+        if name not in kept or kept[name][0] != of:
+            kept[name] = of, make()
+        value: T = kept[name][1]
+        return value
+
+    def counted(self, seen: Seen) -> tuple[Floats, Floats, tuple[Ints, Ints]]:
+        """(U,) labels and wrong predictions among them, and what the wrong ones are (``missed``)."""
+        count, y, expects = len(self.n), seen.y.astype(np.int64), self.places.expects[seen.unit]
+        off = y != expects
+        n, wrong = (
+            np.bincount(unit, minlength=count).astype(np.float64) for unit in (seen.unit, seen.unit[off])
+        )
+        return n, wrong, (expects[off], y[off])
+
+    def rate(self, own: float | Floats | None = None) -> Floats:
+        """(U,) chance that a prediction is wrong: labels of the unit, and its place like ``own`` labels.
+
+        Where neither counts (``own`` is 0, and the unit has no label) it is what its place says.
+        """
+        own = self.counts_for if own is None else own
+        if np.isinf(own).any():
+            return self.by_place
+        counted = self.n + own
+        seen = self.wrong + own * self.by_place
+        return np.divide(seen, counted, out=self.by_place.copy(), where=counted > 0)
+
+    def weights(self, rate: Floats) -> Floats:
+        """(..., U, S) chances of the classes, given (..., U) the chance that a prediction is wrong."""
+        out = rate[..., None] * self.split
+        out[..., np.arange(out.shape[-2]), self.places.expects] = 1.0 - rate
+        return np.asarray(out)
+
+
+@dataclass(frozen=True)
+class ErrorBelief(Belief):
+    """A belief about wrong predictions of a design's cells: write ``start``, ``step`` and ``rates``."""
+
+    prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
+    systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+
+    def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
+        """Fit to a pool with predictions."""
+        if not pool.labels.finite:
+            raise InvalidInput(
+                f"belief {self.alias!r} needs labels that are classes: for others use belief='scores' "
+                "(design='auto' or 'poisson')"
+            )
+        if any(pool.system(name).prediction is None for name in systems):
+            raise InvalidInput(
+                f"belief {self.alias!r} is about wrong predictions, and the pool has none: "
+                "pass prediction= or threshold= when making the pool"
+            )
+        return replace(self, prior=self.prior.bind(pool, systems), systems=tuple(systems))
+
+    def items(self, rows: Rows) -> Nodes:
+        """Before any label and without units: as the scores say."""
+        return self.prior.items(rows)
+
+    def replicate(self, state: State, stream: Stream, count: int, tail: str = "honest") -> Iterator[Floats]:
+        """Draws of the error rates, as label weights."""
+        assert isinstance(state, ErrorState)
+        for rate in self.rates(state, stream, count, tail):
+            yield at_least(state.weights(rate), POSSIBLE)
+
+    def split_by_scores(self, pool: Pool, units: Units, expects: Ints) -> Floats:
+        """(U, S) which class an item is of if its prediction is wrong, as the scores say."""
+        others = np.arange(pool.labels.size) != expects[:, None]
+        split = others / max(pool.labels.size - 1, 1)
+        if pool.labels.size > 2:  # of two, it is the other one
+            mass = self.prior.mass(pool, units.codes, units.count) * others
+            total = mass.sum(axis=1, keepdims=True)
+            split = np.where(total > 0, mass / np.where(total > 0, total, 1.0), split)
+        return np.asarray(split)
+
+    def cells(self, units: Units) -> CellUnits:
+        """The units, which must be cells."""
+        if not isinstance(units, CellUnits):
+            raise InvalidInput(f"belief {self.alias!r} needs a design with strata")
+        return units
