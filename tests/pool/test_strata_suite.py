@@ -61,6 +61,13 @@ RULES: dict[str, Strata] = {
     "Cross": Cross((ByGroup("group"), CumulatedRootFrequency(3), KdTree(4))),
 }
 
+# A rule that is added later is tested as it is made without arguments.
+RULES |= {
+    kind.__name__: kind()
+    for kind in Strata.catalogue().values()
+    if kind not in {type(rule) for rule in RULES.values()} and kind.__module__.startswith("sondage.")
+}
+
 
 def suite(rule: Strata) -> type:
     def make(self: Any) -> Strata:
@@ -71,12 +78,6 @@ def suite(rule: Strata) -> type:
 
 
 globals().update({f"Test{name}": suite(rule) for name, rule in RULES.items()})
-
-
-def test_every_rule_there_is_is_tested() -> None:
-    """A rule that is added later has to be added here."""
-    inside = {kind for kind in Strata.catalogue().values() if kind.__module__.startswith("sondage.")}
-    assert inside == {type(rule) for rule in RULES.values()}
 
 
 MANY: list[Strata] = [
