@@ -35,7 +35,7 @@ from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, estimate_total
 from sondage.sampling import Quotas
 from sondage.strata.base import ByGroup
 from sondage.streams import stream
-from sondage.study.assess import default_interval
+from sondage.study.estimates.assess import default_interval
 from sondage.types import Floats, Ints
 
 SIZE, LEVEL, BOUND = 20_000, 0.9, 1.6448536269514722

@@ -73,7 +73,7 @@ class Repeat:
     def label(self, study: sd.Study, budget: int) -> None:
         """Ask and answer up to so many labels."""
         pool = self.pool
-        while (left := budget - study.state.ledger.asked) > 0:
+        while (left := budget - study.snapshot().asked) > 0:
             items = study.ask(min(25, left))
             study.tell({item.id: pool.labels.decode(self.y[pool.row_of(item.id)]) for item in items})
 

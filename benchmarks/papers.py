@@ -136,7 +136,7 @@ class Repeat:
         )
         begun, out = time.process_time(), []
         for budget in self.budgets:
-            while (left := budget - study.state.ledger.asked) > 0:
+            while (left := budget - study.snapshot().asked) > 0:
                 items = study.ask(min(self.method.batch, left))
                 study.tell({item.id: self.labels[item.id] for item in items})
             seconds = time.process_time() - begun

@@ -105,7 +105,7 @@ def study(
         planned = {n: tuple(found.width[k, :, 0]) for k, n in enumerate(found.labels.tolist())}
     real: Widths = {}
     for n in budgets:
-        done = mine.run(labels, budget=n - mine.state.ledger.asked)
+        done = mine.run(labels, budget=n - mine.snapshot().asked)
         width = done.ci.high - done.ci.low
         real[n] = (1.0 if np.isnan(width) else float(width),)
     return real, planned

@@ -392,7 +392,7 @@ def test_chances_follow_the_fitted_weights_only_where_units_pool(design: Any) ->
     study = sd.create_study(pool, "f1", design=design(belief=MixtureBelief()), rng=5)
     before = study.design.table(study.problem(), 100)
     study.run(dict(enumerate(y.astype(int).tolist())), budget=90)
-    state = study.state.belief_now()
+    state = study.snapshot().belief_now()
     assert isinstance(state, MixtureState)
     assert state.share[0] > 0.6
     fresh = sd.create_study(pool, "f1", design=design(belief=MixtureBelief()), rng=5).problem()

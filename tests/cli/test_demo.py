@@ -10,7 +10,7 @@ import pytest
 
 from sondage import cli
 from sondage.cli import demo, main
-from sondage.study.estimate import ConfidenceInterval, Estimate
+from sondage.study.estimates.result import ConfidenceInterval, Estimate
 
 BUDGET = 60
 

@@ -84,12 +84,12 @@ def test_the_belief_at_the_start_of_every_round_is_kept_and_comes_back_on_loadin
     study = sd.create_study(pool, "f1", design=Sequential(), rng=1, storage=journal)
     expected, start = [], study.belief.start(pool, study.units)
     for n in (12, 5, 20):
-        expected.append(study.belief.step(start, study.state.ledger.seen).nodes)
+        expected.append(study.belief.step(start, study.snapshot().seen).nodes)
         ask_and_tell(study, labels, n)
     for one in (study, sd.load_study(journal, pool=pool)):
         one.estimate()
-        assert len(one.state.states) == 3
-        for state, nodes in zip(one.state.states, expected, strict=True):
+        assert len(one.snapshot().states) == 3
+        for state, nodes in zip(one.snapshot().states, expected, strict=True):
             assert state.nodes is not None
             assert nodes is not None
             np.testing.assert_array_equal(state.nodes.weights, nodes.weights)

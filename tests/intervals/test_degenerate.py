@@ -12,7 +12,7 @@ import sondage as sd
 from sondage.designs import Poisson
 from sondage.estimators import estimate_totals
 from sondage.estimators.linear import linearise
-from sondage.study.estimate import Estimate
+from sondage.study.estimates.result import Estimate
 
 N = 1000
 LABELS = 60

@@ -13,7 +13,7 @@ from tests.plot.axes import legend
 import sondage as sd
 from sondage.errors import InvalidInput
 from sondage.plot import forest
-from sondage.study.estimate import ConfidenceInterval, Estimate
+from sondage.study.estimates.result import ConfidenceInterval, Estimate
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import sondage as sd
 from sondage.errors import InvalidInput
 from sondage.plot import progress
 from sondage.report import history
-from sondage.study.estimate import ConfidenceInterval, Estimate
+from sondage.study.estimates.result import ConfidenceInterval, Estimate
 
 
 def an_estimate(labels: int, value: float, half: float = 0.1) -> Estimate:

@@ -85,7 +85,7 @@ def test_of_rounds_for_themselves_it_is_the_inclusion_recorded_over_that_of_a_un
     pool, labels = source
     study = sd.create_study(pool, "f1", design=design, rng=1)
     study.run(labels, budget=60)
-    left = N - study.state.ledger.asked
+    left = N - study.snapshot().asked
     found = next_chances(study, 40)
     before = len(study.sample)
     study.ask(40)

@@ -154,9 +154,9 @@ def test_every_design_asks_as_many_of_each_band_as_was_said(name: str) -> None:
         # Bands along the score, also where explain() has those of rank.
         found = _along_the_score(made, made.problem(), made.design.table(made.problem(), 30), 30)
         bands = EqualSize(6).describe(pool, made.measure.systems(pool), made.parts.seed)
-        before = made.state.ledger.asked
+        before = made.snapshot().asked
         made.ask(30)
-        rows = made.state.ledger.asked_rows[before:]
+        rows = made.snapshot().asked_rows[before:]
         asked += np.bincount(np.asarray(bands.codes)[rows], minlength=6)
         said += [band.coming for band in found.bands]
         np.testing.assert_allclose(

@@ -16,7 +16,7 @@ from sondage.report.chances import chance_by_score
 from sondage.report.next_labels import next_labels
 from sondage.sampling import OneByOne, PoissonSample, Quotas, SamplingKind, Table, WithReplacement
 from sondage.simulation.diagnostics import item_chances
-from sondage.study.state import Cost
+from sondage.study.snapshot import Cost
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def test_a_reload_draws_the_same_and_reads_its_tables(source: Any, design: Desig
     again = sd.load_study(journal, "kept", pool)
     assert again.sample.kinds == study.sample.kinds == (design.kind,)
     for number in range(3):
-        mine, other = study.state.table(number), again.state.table(number)
+        mine, other = study.snapshot().table(number), again.state.table(number)
         assert (mine is None) == (other is None) == design.kind.by_quota
         if mine is not None and other is not None:
             assert mine.digest == other.digest

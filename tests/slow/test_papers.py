@@ -127,7 +127,7 @@ def test_the_printed_variance_covers_far_too_little() -> None:
         study = sd.create_study(pool, "f1", design=AIS(depth=1), rng=number)
         out = []
         for budget in budgets:
-            while study.state.ledger.asked < budget:
+            while study.snapshot().asked < budget:
                 study.tell({item.id: labels[item.id] for item in study.ask(50)})
             each = []
             for variance in ("latest", "drawn"):

@@ -44,7 +44,7 @@ def test_weights_of_the_labels_stand_for_the_pool(design: Design) -> None:
     for seed in range(25):
         study = sd.create_study(pool, "f1", design=design, rng=seed)
         study.run(answers, budget=120, batch=40)
-        seen, counted = labels_counted(study.state)
+        seen, counted = labels_counted(study.snapshot())
         assert len(seen.y) == study.n_labels
         assert (seen.y == [answers[row] for row in seen.row.tolist()]).all()
         assert (counted.noise <= np.square(counted.weight) + 1e-9).all()

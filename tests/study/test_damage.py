@@ -412,9 +412,9 @@ def test_chances_that_would_be_others_today_are_not_used(pool: Pool, labels: dic
     journal = Altered()
     advance(sd.create_study(pool, "f1", design="poisson", storage=journal, rng=4), labels, 2)
     right = sd.load_study(journal, pool=pool)
-    assert right.state.table(0) is not None
+    assert right.snapshot().table(0) is not None
     journal.change = lambda event: (
         Event(event.seq, replace(event.record, table="another")) if isinstance(event.record, Round) else event
     )
     with pytest.raises(VersionMismatch, match="other chances"):
-        sd.load_study(journal, pool=pool).state.table(0)
+        sd.load_study(journal, pool=pool).snapshot().table(0)

@@ -38,7 +38,7 @@ def sequence(design: Any) -> list[int]:
     study = sd.create_study(pool, "f1", design=design, rng=SEED)
     for n in BATCHES:
         study.tell({item.id: labels[item.id] for item in study.ask(n)})
-    drawn: list[int] = pool.ids_of(study.state.ledger.asked_rows[:30])  # as drawn, not as handed out
+    drawn: list[int] = pool.ids_of(study.snapshot().asked_rows[:30])  # as drawn, not as handed out
     return drawn
 
 
@@ -141,7 +141,7 @@ def philox(counter: tuple[int, int, int, int], key: tuple[int, int]) -> list[int
 
 
 def test_the_generator_written_out_gives_the_published_words() -> None:
-    """StudyState answers of Random123, ``kat_vectors``, philox4x64 10."""
+    """Known answers of Random123, ``kat_vectors``, philox4x64 10."""
     assert [f"{word:016x}" for word in philox((0, 0, 0, 0), (0, 0))] == [
         "16554d9eca36314c",
         "db20fe9d672d0fdc",

@@ -11,7 +11,7 @@ from tests.pool.pages import Cells
 
 import sondage as sd
 from sondage.measures import PrecisionRecallCurve
-from sondage.study.estimate import ConfidenceInterval, Estimate
+from sondage.study.estimates.result import ConfidenceInterval, Estimate
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_study_that_cannot_be_estimated_can_be_shown(source: Any, monkeypatch:
     def refuse(*_: Any, **__: Any) -> Any:
         raise sd.errors.NotSupported("not <here>")
 
-    monkeypatch.setattr(study, "estimate", refuse)
+    monkeypatch.setattr(type(study.snapshot()), "estimate", refuse)
     assert Cells(study._repr_html_()).others[-1] == "no estimate: not <here>"
 
 

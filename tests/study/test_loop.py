@@ -118,7 +118,7 @@ def test_arguments_are_those_of_the_surface(
 def test_ask_and_tell_take_the_arguments_of_the_surface() -> None:
     placed, named = signature(sd.Study.ask)
     assert list(placed) == ["self", "n"]
-    assert named == {"annotator": None}
+    assert named == {"annotator": None, "lease": 3600.0}
     placed, named = signature(sd.Study.tell)
     assert list(placed) == ["self", "id", "label"]
     assert named == {"annotator": None, "replace": False}

@@ -274,7 +274,7 @@ def test_other_designs_have_a_pilot_too(design: str) -> None:
     told = {id: int(id % 3 == 0) for id in POOL.ids.tolist()}
     study.run(told, budget=80)
     found = study.plan(width=0.1, **FAST)
-    assert found.n_labels == study.state.ledger.asked
+    assert found.n_labels == study.snapshot().asked
     before = sd.plan(POOL, "f1", design=design, budgets=[300], draws=40)
     after = study.plan(budgets=[300], draws=40)
     assert np.ptp(after.width[0, :, 0]) < np.ptp(before.width[0, :, 0])

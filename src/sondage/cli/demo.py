@@ -21,7 +21,7 @@ from sondage.errors import InvalidInput, MissingExtra
 if TYPE_CHECKING:
     from sondage.pool.pool import Pool
     from sondage.progress import Progress
-    from sondage.study.estimate import Estimate
+    from sondage.study.estimates.result import Estimate
     from sondage.types import Id
 
 _MEASURE = "f1"

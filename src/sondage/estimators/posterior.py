@@ -62,7 +62,9 @@ class Posterior(Estimator):
             return Counts().totals(case)
         loss = strata.losses_of(np.ones(len(strata.size), dtype=bool))
         seen = case.sample.distinct()
-        state = case.belief.step(before, Seen(seen.unit, seen.row, seen.y)).errors
+        labels = Seen(seen.unit, seen.row, seen.y)
+        after = case.belief.step(before, labels) if case.belief_after is None else case.belief_after(labels)
+        state = after.errors
         assert state is not None
         if not wrong_alike(loss, state.places.expects[strata.unit.astype(np.int64)]):
             return Counts().totals(case)

@@ -56,11 +56,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Lease:
-    """Who is to answer an open item, and until when. Logistics: never read by an estimate."""
+    """Who is to answer an open item, and until when; given back if that is no later than ``at``.
+
+    Logistics: never read by a design or an estimate.
+    """
 
     id: Id
     annotator: str
     until: float
+    at: float = 0.0
 
 
 @dataclass(frozen=True)

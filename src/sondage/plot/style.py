@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sondage.errors import InvalidInput, MissingExtra
-from sondage.study.estimate import INTERVAL_WORDS, Estimate
+from sondage.study.estimates.result import INTERVAL_WORDS, Estimate
 from sondage.types import Floats
 
 Axes = Any

@@ -16,7 +16,7 @@ from sondage.frames import frame_of
 from sondage.report.text import table
 from sondage.strata.base import EqualSize, Strata
 from sondage.strata.stratification import Stratification
-from sondage.study import Study
+from sondage.study.view import StudyView
 from sondage.types import Floats, Ints
 
 _BANDS = 10
@@ -152,7 +152,7 @@ def count_by_stratum(
     )
 
 
-def strata_of(study: Study, bands: int = _BANDS) -> Stratification:
+def strata_of(study: StudyView, bands: int = _BANDS) -> Stratification:
     """The strata that a study's design works on; of a design for single items, bands of equal size."""
     parts = study.parts
     strata = parts.design.strata
@@ -160,7 +160,7 @@ def strata_of(study: Study, bands: int = _BANDS) -> Stratification:
     return rule.describe(parts.pool, parts.measure.systems(parts.pool), parts.seed)
 
 
-def labels_by_stratum(study: Study, *, bands: int = _BANDS) -> LabelsByStratum:
+def labels_by_stratum(study: StudyView, *, bands: int = _BANDS) -> LabelsByStratum:
     """Where the labels of a study went, stratum by stratum.
 
     Designs that draw single items have no strata: then ``bands`` bands of equal size along the score.
@@ -173,14 +173,14 @@ def labels_by_stratum(study: Study, *, bands: int = _BANDS) -> LabelsByStratum:
     >>> found.items.tolist(), int(found.labels.sum())
     ([250, 250, 250, 250], 100)
     """
-    if not isinstance(study, Study):
+    if not isinstance(study, StudyView):
         raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
-    study.state.catch_up()
-    ledger, space = study.state.ledger, study.pool.labels
-    told = ledger.status == ANSWERED
+    study = study.snapshot()
+    space = study.pool.labels
+    told = study.status == ANSWERED
     labels: list[Any] = [
         (space.decode(code) if space.finite else code) if answered else None
-        for answered, code in zip(told.tolist(), ledger.labels.tolist(), strict=True)
+        for answered, code in zip(told.tolist(), study.asked_labels.tolist(), strict=True)
     ]
     positive = None
     if space.values is not None and space.size == 2:
@@ -188,7 +188,7 @@ def labels_by_stratum(study: Study, *, bands: int = _BANDS) -> LabelsByStratum:
     strata = strata_of(study, bands)
     return count_by_stratum(
         strata,
-        ledger.asked_rows,
+        study.asked_rows,
         labels,
         classes=space.values or (),
         positive=positive,
@@ -196,7 +196,7 @@ def labels_by_stratum(study: Study, *, bands: int = _BANDS) -> LabelsByStratum:
     )
 
 
-def _predicted(study: Study, strata: Stratification) -> tuple[str, ...]:
+def _predicted(study: StudyView, strata: Stratification) -> tuple[str, ...]:
     """What is predicted of the items of each stratum; nothing where that differs, or is the same in all."""
     pool, codes = study.parts.pool, np.asarray(strata.codes)
     systems = study.measure.systems(pool)

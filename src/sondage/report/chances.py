@@ -11,7 +11,7 @@ from sondage.designs.sharing import shares
 from sondage.errors import InvalidInput
 from sondage.sampling import Table
 from sondage.strata.score_column import score_column
-from sondage.study import Study
+from sondage.study.view import StudyView
 from sondage.types import Array, Floats, is_whole
 
 _BINS = 120
@@ -87,13 +87,13 @@ def by_score(score: Array, relative: Floats, bins: int = _BINS) -> ChanceByScore
     return ChanceByScore(centre / count[used], mean / count[used], least[used], greatest[used], dark)
 
 
-def chance_by_score(study: Study, *, n: int | None = None, bins: int = _BINS) -> ChanceByScore:
+def chance_by_score(study: StudyView, *, n: int | None = None, bins: int = _BINS) -> ChanceByScore:
     """The shape of a study's design as it stands: before any label, or after those there are.
 
     ``n`` is the number of labels that a sample without replacement is looked at for: what is left of the
     budget, or 1,000 without one.
     """
-    if not isinstance(study, Study):
+    if not isinstance(study, StudyView):
         raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
     if n is not None and (not is_whole(n) or n < 1):
         raise InvalidInput(f"n= must be a whole number above 0, not {n!r}")

@@ -17,8 +17,8 @@ from sondage.frames import frame_of
 from sondage.pool.units import CellUnits
 from sondage.report.text import table
 from sondage.streams import stream
-from sondage.study import Study
-from sondage.study.assess import checked_level
+from sondage.study.estimates.assess import checked_level
+from sondage.study.view import StudyView
 from sondage.types import Array, Floats, Ints
 
 _COLUMNS = ("first", "last", "rank", "items", "labels", "wrong", "rate", "low", "high", "left", "believed")
@@ -95,7 +95,7 @@ class ErrorCurves:
 
 
 def error_curves(
-    study: Study, *, tail: str = "honest", confidence_level: float | None = None, replicates: int = 500
+    study: StudyView, *, tail: str = "honest", confidence_level: float | None = None, replicates: int = 500
 ) -> ErrorCurves:
     """The error rate against the rank from the boundary, as a study by ``auto`` believes it now.
 
@@ -109,7 +109,7 @@ def error_curves(
     >>> [one.name for one in error_curves(study).classes]
     ['predicted 0', 'predicted 1']
     """
-    if not isinstance(study, Study):
+    if not isinstance(study, StudyView):
         raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
     belief, state = study.belief, study.problem().state.errors
     if state is None:
@@ -128,7 +128,7 @@ def error_curves(
 
 
 def _classes(
-    study: Study, state: ErrorState, drawn: Floats, uniform: Floats, level: float
+    study: StudyView, state: ErrorState, drawn: Floats, uniform: Floats, level: float
 ) -> Iterator[ClassCurve]:
     ranks, units, pool = state.places, study.units, study.parts.pool
     left = units.size - state.n

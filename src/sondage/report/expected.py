@@ -10,7 +10,7 @@ import numpy as np
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.pool import Pool
 from sondage.report.error_curve import ClassCurve, error_curves
-from sondage.study import Study
+from sondage.study.view import StudyView
 from sondage.types import Array, Bools, Floats, Ints
 
 _LEAST = 0.05
@@ -45,7 +45,7 @@ class Expected:
         return asdict(self)
 
 
-def expected_errors(study: Study) -> tuple[Expected, ...]:
+def expected_errors(study: StudyView) -> tuple[Expected, ...]:
     """Every predicted class of the first system; nothing where labels are not classes."""
     if study.problem().state.errors is not None:
         found = error_curves(study)
@@ -75,15 +75,15 @@ def expected_errors(study: Study) -> tuple[Expected, ...]:
     )
 
 
-def _told(study: Study) -> tuple[Ints, Ints]:
+def _told(study: StudyView) -> tuple[Ints, Ints]:
     """Rows with a label, each once, and the labels."""
-    ledger = study.state.ledger
-    told = np.flatnonzero(ledger.status == ANSWERED)
-    rows, first = np.unique(ledger.asked_rows[told], return_index=True)
-    return rows, ledger.labels[told][first].astype(np.int64)
+    now = study.snapshot()
+    told = np.flatnonzero(now.status == ANSWERED)
+    rows, first = np.unique(now.asked_rows[told], return_index=True)
+    return rows, now.asked_labels[told][first].astype(np.int64)
 
 
-def _thought(study: Study, pool: Pool, code: Array, rows: Ints) -> Floats:
+def _thought(study: StudyView, pool: Pool, code: Array, rows: Ints) -> Floats:
     """(S,) wrong predictions of each class among the items without a label, as the belief has it now."""
     size = pool.labels.size
     state, units = study.problem().state, study.units

@@ -15,8 +15,8 @@ from sondage.report.expected import Expected, expected_errors
 from sondage.report.next_labels import NextLabels, next_labels
 from sondage.report.text import about, table
 from sondage.strata.stratification import percent
-from sondage.study import Study
-from sondage.study.estimate import Estimate, rounded
+from sondage.study.estimates.result import Estimate, rounded
+from sondage.study.view import StudyView
 from sondage.types import is_whole
 
 _WIDTH = 79
@@ -81,7 +81,7 @@ class Explanation:
         }
 
 
-def explain(study: Study, *, n: int | None = None) -> Explanation:
+def explain(study: StudyView, *, n: int | None = None) -> Explanation:
     """Why a study asks what it asks, and what its numbers rest on; ``n``: how many labels to look ahead.
 
     >>> import sondage as sd
@@ -91,11 +91,11 @@ def explain(study: Study, *, n: int | None = None) -> Explanation:
     >>> print(study.explain().sections[0].heading)
     What the model probably gets wrong
     """
-    if not isinstance(study, Study):
+    if not isinstance(study, StudyView):
         raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
     if n is not None and (not is_whole(n) or n < 1):
         raise InvalidInput(f"n= must be a whole number above 0, not {n!r}")
-    study.state.catch_up()
+    study = study.snapshot()
     errors = expected_errors(study)
     coming = next_labels(study, n)
     estimate, why_not = _estimate(study)
@@ -113,7 +113,7 @@ def explain(study: Study, *, n: int | None = None) -> Explanation:
     return Explanation(title, errors, coming, estimate, sections)
 
 
-def _estimate(study: Study) -> tuple[Estimate | None, str]:
+def _estimate(study: StudyView) -> tuple[Estimate | None, str]:
     if not study.n_labels:
         return None, "There is no label yet, so there is nothing to estimate from."
     try:
@@ -125,7 +125,7 @@ def _estimate(study: Study) -> tuple[Estimate | None, str]:
 # ---- what is wrong -------------------------------------------------------------------------------
 
 
-def _thought(study: Study, errors: tuple[Expected, ...]) -> Section:
+def _thought(study: StudyView, errors: tuple[Expected, ...]) -> Section:
     heading = "What the model probably gets wrong"
     if not errors:
         what = "numbers" if study.pool.labels.kind == "real" else "not one class each"
@@ -175,9 +175,9 @@ def _whole(number: float) -> int:
 # ---- where the next labels go --------------------------------------------------------------------
 
 
-def _coming(study: Study, coming: NextLabels) -> Section:
+def _coming(study: StudyView, coming: NextLabels) -> Section:
     if not coming.n:
-        every = study.state.ledger.asked >= len(study.pool)
+        every = study.snapshot().asked >= len(study.pool)
         why = "every item has been asked." if every else "the budget is spent."
         return Section("Where the next labels go", (f"Nowhere: {why}",))
     curves = any(band.thought is not None for band in coming.bands)
@@ -220,7 +220,7 @@ def _short(coming: NextLabels) -> tuple[str, list[str]]:
 
 
 def _rests(
-    study: Study, errors: tuple[Expected, ...], estimate: Estimate | None, why_not: str
+    study: StudyView, errors: tuple[Expected, ...], estimate: Estimate | None, why_not: str
 ) -> Iterator[str]:
     if estimate is None:
         yield why_not

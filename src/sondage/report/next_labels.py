@@ -15,7 +15,7 @@ from sondage.pool.units import CellUnits
 from sondage.report.chances import coming_chance
 from sondage.sampling import Table
 from sondage.strata.base import EqualSize
-from sondage.study import Study
+from sondage.study.view import StudyView
 from sondage.types import Array, Floats, Ints
 
 _BANDS = 6
@@ -57,7 +57,7 @@ class NextLabels:
         return asdict(self)
 
 
-def next_labels(study: Study, n: int | None = None) -> NextLabels:
+def next_labels(study: StudyView, n: int | None = None) -> NextLabels:
     """Where the next ``n`` labels go: as many as the design likes to ask for at once, if nothing is said."""
     problem = study.problem()
     wanted = study.design.batch if n is None else int(n)
@@ -70,7 +70,7 @@ def next_labels(study: Study, n: int | None = None) -> NextLabels:
     return _along_the_score(study, problem, made, n)
 
 
-def _along_the_score(study: Study, problem: Problem, made: Table, n: int) -> NextLabels:
+def _along_the_score(study: StudyView, problem: Problem, made: Table, n: int) -> NextLabels:
     """Bands of equal size along the score, with the number of labels that each can expect."""
     pool = study.parts.pool
     strata = EqualSize(_BANDS).describe(pool, study.measure.systems(pool), study.parts.seed)
@@ -95,7 +95,7 @@ def _along_the_score(study: Study, problem: Problem, made: Table, n: int) -> Nex
     return NextLabels(n, rule, strata.named_by, bands, False)
 
 
-def _along_ranks(study: Study, problem: Problem, state: ErrorState, quota: Ints, n: int) -> NextLabels:
+def _along_ranks(study: StudyView, problem: Problem, state: ErrorState, quota: Ints, n: int) -> NextLabels:
     """Stretches of rank of every predicted class, each from one power of four to the next."""
     design, pool, units = study.design, study.parts.pool, study.units
     ranks, size = state.places, units.size
@@ -143,15 +143,15 @@ def _about(told: list[str | None]) -> str | None:
     return max(sorted(set(named)), key=named.count) if named else None
 
 
-def _seen(study: Study, codes: Ints, count: int) -> tuple[Ints, Ints | None]:
+def _seen(study: StudyView, codes: Ints, count: int) -> tuple[Ints, Ints | None]:
     """Labels in every band, and how many of them showed a wrong prediction."""
-    pool, ledger = study.parts.pool, study.state.ledger
-    told = np.flatnonzero(ledger.status == ANSWERED)
-    rows = ledger.asked_rows[told]
+    pool, now = study.parts.pool, study.snapshot()
+    told = np.flatnonzero(now.status == ANSWERED)
+    rows = now.asked_rows[told]
     labels = np.bincount(codes[rows], minlength=count)
     systems = study.measure.systems(pool)
     prediction: Array | None = pool.system(systems[0] if systems else None).prediction
     if not pool.labels.finite or prediction is None or prediction.ndim != 1:
         return labels, None
-    missed: Floats = prediction[rows] != ledger.labels[told]
+    missed: Floats = prediction[rows] != now.asked_labels[told]
     return labels, np.bincount(codes[rows[missed]], minlength=count)

@@ -79,7 +79,7 @@ def history(
     events = study.journal.events(study.name)
     past = _Past(study.journal, study.name, events)
     then = Study(study.name, study.parts, past)
-    then.state.pool = study.pool  # with the systems that came later
+    then.replay.change(pool=study.pool)  # with the systems that came later
     found = []
     for length in _moments(events, int(points)):
         past.length = length

@@ -18,8 +18,9 @@ from sondage.designs.saving import best_saving, expected_saving
 from sondage.estimators import estimator_for
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.labels import LabelSpace
-from sondage.study.estimate import Estimate
-from sondage.study.state import StudyState
+from sondage.study.estimates.questions import level_of
+from sondage.study.estimates.result import Estimate
+from sondage.study.snapshot import Snapshot
 from sondage.types import Floats
 
 _ROUGH = 30
@@ -127,16 +128,16 @@ class BeliefReport:
 
 
 def belief_report(
-    state: StudyState,
-    estimate: Estimate,
+    now: Snapshot,
     *,
     n: int | None = None,
     bins: int | Sequence[float] | None = None,
-    level: float = 0.95,
+    confidence_level: float | None = None,
 ) -> BeliefReport:
     """The report of a study's belief; ``n`` is the number of labels at which the saving is worked out."""
-    pool, belief = state.parts.pool, state.belief
-    seen, counted = labels_counted(state)
+    estimate, level = now.estimate(), level_of(now, confidence_level)
+    pool, belief = now.parts.pool, now.belief
+    seen, counted = labels_counted(now)
     likelihood: LabelLikelihood | None = None
     main: Reliability | None = None
     others: dict[str, Reliability] = {}
@@ -145,9 +146,9 @@ def belief_report(
         even, per = _even(pool.labels)
         rows = pool.rows(seen.row)
         likelihood = label_likelihood(belief.log_likelihood(rows, seen.y) / per, counted, level, even)
-        main, others = _calibration(state, seen, counted, bins, level)
-        parts = _parts(state, seen, counted, level)
-    saving = _saving(state, seen, estimate, n)
+        main, others = _calibration(now, seen, counted, bins, level)
+        parts = _parts(now, seen, counted, level)
+    saving = _saving(now, seen, estimate, n)
     n_eff = counted.n_eff if len(seen.y) else 0.0
     return BeliefReport(
         belief.alias or type(belief).__name__,
@@ -159,14 +160,14 @@ def belief_report(
         others,
         saving,
         parts,
-        _notes(state, len(seen.y), n_eff, main),
+        _notes(now, len(seen.y), n_eff, main),
     )
 
 
-def labels_counted(state: StudyState) -> tuple[Seen, Counted]:
+def labels_counted(now: Snapshot) -> tuple[Seen, Counted]:
     """The labels told so far, and what each stands for."""
-    ledger, case = state.ledger, state.case(state.parts.measure)
-    sample, asked = case.sample, state.ledger.asked
+    case = now.case()
+    sample, asked = case.sample, now.asked
     kinds = sample.kinds
     kind_of = np.array([kinds.index(one.kind) for one in sample.rounds], dtype=np.int64)[sample.round]
     weight, noise = np.zeros(asked), np.zeros(asked)
@@ -175,15 +176,15 @@ def labels_counted(state: StudyState) -> tuple[Seen, Counted]:
         each = estimator_for(kind, case.estimator).weights(replace(case, sample=mine))
         left = kind.left_to_chance(each, mine.times)
         share = float(mine.answered.sum()) / max(float(sample.answered.sum()), 1.0)
-        slot = ledger.slots[kind_of == k]
+        slot = now.slots[kind_of == k]
         weight += share * np.bincount(slot, weights=each, minlength=asked)
         noise += share**2 * np.bincount(slot, weights=left, minlength=asked)
-    told = np.flatnonzero((ledger.status == ANSWERED) & (weight > 0))
+    told = np.flatnonzero((now.status == ANSWERED) & (weight > 0))
     group = None
     if sample.by_quota:
         # Labels of one post-stratum have one weight; two strata that happen to share it are only joined.
         group = np.unique(weight[told].round(9), return_inverse=True)[1]
-    seen = Seen(ledger.asked_units[told], ledger.asked_rows[told], ledger.labels[told])
+    seen = Seen(now.asked_units[told], now.asked_rows[told], now.asked_labels[told])
     return seen, Counted(weight[told], noise[told], group)
 
 
@@ -201,9 +202,9 @@ def _yes_or_no(space: LabelSpace) -> bool:
 
 
 def _calibration(
-    state: StudyState, seen: Seen, counted: Counted, bins: Any, level: float
+    now: Snapshot, seen: Seen, counted: Counted, bins: Any, level: float
 ) -> tuple[Reliability | None, dict[str, Reliability]]:
-    pool, belief = state.parts.pool, state.belief
+    pool, belief = now.parts.pool, now.belief
     rows, space = pool.rows(seen.row), pool.labels
     options: dict[str, Any] = {"bins": bins, "level": level}
     if space.kind == "real":
@@ -228,28 +229,28 @@ def _calibration(
     return reliability(chance.max(axis=1), seen.y == top, counted, name="likeliest", **options), others
 
 
-def _parts(state: StudyState, seen: Seen, counted: Counted, level: float) -> tuple[PartReport, ...]:
-    belief, now = state.belief, state.belief_now()
-    if not isinstance(belief, MixtureBelief) or not isinstance(now, MixtureState):
+def _parts(now: Snapshot, seen: Seen, counted: Counted, level: float) -> tuple[PartReport, ...]:
+    belief, state = now.belief, now.belief_now()
+    if not isinstance(belief, MixtureBelief) or not isinstance(state, MixtureState):
         return ()
-    pool = state.parts.pool
+    pool = now.parts.pool
     even, per = _even(pool.labels)
     logs: list[Floats] = [part.log_likelihood(pool.rows(seen.row), seen.y) / per for part in belief.bound]
     return tuple(
         PartReport(name, float(first), float(weight), label_likelihood(log, counted, level, even))
-        for name, first, weight, log in zip(belief.names, belief.first, now.share, logs, strict=True)
+        for name, first, weight, log in zip(belief.names, belief.first, state.share, logs, strict=True)
     )
 
 
-def _saving(state: StudyState, seen: Seen, estimate: Estimate, n: int | None) -> SavingReport:
-    problem, design, N = state.problem(), state.parts.design, len(state.parts.pool)
+def _saving(now: Snapshot, seen: Seen, estimate: Estimate, n: int | None) -> SavingReport:
+    problem, design, N = now.problem(), now.parts.design, len(now.parts.pool)
     if n is None:
-        budget = state.parts.budget
-        n = budget if isinstance(budget, int) else max(state.ledger.asked, _USUAL)
+        budget = now.parts.budget
+        n = budget if isinstance(budget, int) else max(now.asked, _USUAL)
         n = min(n, N)
     as_seen = None
     if len(seen.y) >= 2:
-        truth = Recalibrated.fit(state.belief, state.parts.pool, seen)
+        truth = Recalibrated.fit(now.belief, now.parts.pool, seen)
         as_seen = expected_saving(problem, design, n, truth).ratio
     labels = max(estimate.n_labels, 1)
     each = (np.atleast_1d(estimate.n_uniform) / labels).tolist()
@@ -258,7 +259,7 @@ def _saving(state: StudyState, seen: Seen, estimate: Estimate, n: int | None) ->
     return SavingReport(n, best_saving(problem), expected, as_seen, realised)
 
 
-def _notes(state: StudyState, n: int, n_eff: float, main: Reliability | None) -> tuple[str, ...]:
+def _notes(now: Snapshot, n: int, n_eff: float, main: Reliability | None) -> tuple[str, ...]:
     said = []
     if n < 2:
         said.append("too few labels to hold the belief against: only what it expects is shown")
@@ -269,8 +270,8 @@ def _notes(state: StudyState, n: int, n_eff: float, main: Reliability | None) ->
             "the belief is over-confident: count on the saving as the labels correct it; calibrated scores, "
             "or ScoreBelief(shrink=0.1) as a guard, may save more"
         )
-    if n and state.units.itemwise:
-        table = state.table(len(state.ledger.rounds) - 1)
+    if n and now.units.itemwise:
+        table = now.table(len(now.rounds) - 1)
         if table is not None and table.chance is not None and (table.chance <= 0).any():
             dark = float((table.chance <= 0).mean())
             said.append(f"{dark:.1%} of the pool had no chance of being asked: this speaks of the rest")

@@ -32,10 +32,9 @@ from sondage.pool.pool import Pool
 from sondage.registry import from_config, what_it_is
 from sondage.streams import seed_from
 from sondage.study import budget as budgets
-from sondage.study.assess import check_losses, checked_level
-from sondage.study.state import Parts
+from sondage.study.estimates.assess import check_losses, checked_level
+from sondage.study.snapshot import Parts
 from sondage.study.study import Study
-from sondage.study.systems import made_with
 
 _ORACLES = ("deterministic", "stochastic")
 _TARGETS = ("pool", "population")
@@ -126,7 +125,7 @@ def create_study(
     }
     journal = open_journal(storage)
     study = Study(name or "", parts, journal)  # parts that do not fit are refused before anything is written
-    study.state.name = _enter(journal, name, config)
+    study.replay.change(name=_enter(journal, name, config))
     return study
 
 
@@ -164,9 +163,9 @@ def load_study(
             "from before it was changed"
         ) from error
     study = Study(name, parts, journal)
-    study.state.pool = pool  # with the systems that were added to the original one
+    study.replay.change(pool=pool)  # with the systems that were added to the original one
     try:
-        study.state.catch_up()  # what is damaged is found now, not after a day's work
+        study.snapshot()  # what is damaged is found now, not after a day's work
     except VersionMismatch as error:
         raise VersionMismatch(f"study {name!r}, made {made_by}: {error}") from None
     return study
@@ -205,6 +204,16 @@ def _parts_again(
         seed=int(config["seed"]),
         **settings,
     )
+
+
+def made_with(pool: Pool, fingerprint: str) -> Pool:
+    """The pool that a study was made with: the one given, or the one that it adds systems to."""
+    one: Pool | None = pool
+    while one is not None:
+        if one.fingerprint == fingerprint:
+            return one
+        one = one.base
+    return pool
 
 
 def _checked_settings(oracle: Any, target: Any, budget: Any, level: Any) -> dict[str, Any]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
 from sondage.errors import SondageError
 from sondage.pool.html import html_list, html_table
 from sondage.study.budget import Cost
-from sondage.study.estimate import INTERVAL_WORDS, Estimate, rounded
+from sondage.study.estimates.result import INTERVAL_WORDS, Estimate, rounded
 
 if TYPE_CHECKING:
-    from sondage.study.study import Study
+    from sondage.study.snapshot import Snapshot
 
 _COORDINATES = 64
 """Coordinates up to which a glance at a study is worth an estimate of all."""
@@ -24,16 +24,14 @@ _LETTERS = 300
 """Of the reason why some are undefined."""
 
 
-def study_table(study: Study) -> str:
+def study_table(study: Snapshot) -> str:
     """What is measured and how, what has been spent, and the estimate so far."""
     return html_table(f"Study {study.name}", _lines(study)) + _estimate(study)
 
 
-def _lines(study: Study) -> Iterator[tuple[str, str]]:
+def _lines(study: Snapshot) -> Iterator[tuple[str, str]]:
     parts = study.parts
-    names = study.measure.names
-    more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
-    yield "measure", ", ".join(names[:_NAMED]) + more
+    yield "measure", some_names(study.measure.names)
     yield "pool", f"{len(study.pool):,} items, systems {', '.join(study.pool.systems)}"
     allocation = getattr(getattr(study.design, "allocation", None), "alias", "")
     belief = study.belief.alias or type(study.belief).__name__
@@ -50,8 +48,14 @@ def _lines(study: Study) -> Iterator[tuple[str, str]]:
         yield "target", parts.target
 
 
-def _spent(study: Study) -> str:
-    budget, asked = study.parts.budget, study.state.ledger.asked
+def some_names(names: Sequence[str]) -> str:
+    """The first of many names."""
+    more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _spent(study: Snapshot) -> str:
+    budget, asked = study.parts.budget, study.asked
     if isinstance(budget, Cost):
         return f"{study.spent:g} of {budget.amount:g} (cost), {asked:,} asked"
     if budget is None:
@@ -59,7 +63,7 @@ def _spent(study: Study) -> str:
     return f"{budget - study.remaining:,.0f} of {budget:,} labels"
 
 
-def _estimate(study: Study) -> str:
+def _estimate(study: Snapshot) -> str:
     if not study.n_labels:
         return html_list(["no label yet: nothing to estimate from"])
     if study.measure.m > _COORDINATES:

@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from sondage.beliefs.base import Seen
 from sondage.designs.base import Oracle
 from sondage.errors import DamagedJournal, VersionMismatch
-from sondage.estimators.sample import ANSWERED, OPEN, RoundInfo, Sample
+from sondage.estimators.sample import OPEN, RoundInfo
 from sondage.journal import Answer, Lease, Look, Record, Round
 from sondage.journal.base import describe
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
-from sondage.sampling import History, kind_of
+from sondage.sampling import kind_of
 from sondage.study.slot import Slot
 from sondage.types import Array, Bools, Floats, Id, Ints
 from sondage.version import __version__
@@ -42,6 +41,20 @@ class Growing:
         """The values so far."""
         return self._array[: self._size]
 
+    @property
+    def fixed(self) -> Array:
+        """The values so far, to be read only; later ones do not reach it."""
+        view = self._array[: self._size]
+        view.flags.writeable = False
+        return view
+
+    @property
+    def copy(self) -> Array:
+        """The values so far, for columns whose values change."""
+        copied = self._array[: self._size].copy()
+        copied.flags.writeable = False
+        return copied
+
 
 class Ledger:
     """Draws, answers and leases of one study, as arrays that grow.
@@ -55,7 +68,6 @@ class Ledger:
         self.seq = 0
         self.rounds: list[RoundInfo] = []
         self.digests: list[str] = []
-        self.leases: dict[Any, Lease] = {}
         self.extra_answers = 0
         self.extra_cost = 0.0
         self.corrections = 0
@@ -78,13 +90,14 @@ class Ledger:
             }.items()
         }
         self._slots: list[Slot] = []
-        self._slot_row, self._slot_unit = Growing(np.int64), Growing(np.int64)
-        self._slot_y, self._slot_status = Growing(np.float64), Growing(np.int64)
-        self._slot_draw = Growing(np.int64)
+        self._slot_columns = {
+            name: Growing(np.float64 if name == "y" else np.int64)
+            for name in ("row", "unit", "draw", "status", "y", "opinions")
+        }
+        self._leases: dict[int, Lease] = {}
         self._slots_of: dict[int, list[int]] = {}
         self._row_of: dict[Id, int] = {}
         self._asked_mask: Bools | None = None
-        self._seen: Seen | None = None
 
     def apply(self, seq: int, record: Record) -> None:
         """Take in one event, or nothing of it if it does not follow from those before."""
@@ -100,93 +113,39 @@ class Ledger:
                     self.corrections_before = self.corrections
                 self.stopped_by = self.stopped_by or (record if record.stop else None)
             else:
-                self.leases[record.id] = record
+                self._apply_lease(record)
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedJournal(
                 f"{describe(seq, record)} does not follow from the events before it ({error}): take a copy "
                 "of the journal from before the damage"
             ) from error
-        self.seq, self._seen = seq, None
-
-    @property
-    def sample(self) -> Sample:
-        """All draws, with what came of them."""
-        column = {name: growing.view for name, growing in self._columns.items()}
-        slot = column.pop("slot")
-        return Sample(
-            **column,
-            y=self._slot_y.view[slot],
-            status=self._slot_status.view[slot],
-            rounds=tuple(self.rounds),
-        )
-
-    @property
-    def seen(self) -> Seen:
-        """Labels known now."""
-        if self._seen is None:
-            self._seen = self._labels_known()
-        return self._seen
-
-    def _labels_known(self) -> Seen:
-        told = self._slot_status.view == ANSWERED
-        seen = Seen(self._slot_unit.view[told], self._slot_row.view[told], self._slot_y.view[told])
-        if not self.rounds or not self.rounds[-1].kind.comes_again:
-            return seen
-        slot, drawn = self.slots, self._columns["times"].view
-        times = np.bincount(slot, drawn, self.asked)[told].astype(np.int64)
-        weight = np.bincount(slot, drawn / self._columns["p"].view, self.asked)[told] / len(self.pool)
-        return seen._replace(times=times, weight=weight)
-
-    @property
-    def history(self) -> History:
-        """What was asked before, as drawing needs it."""
-        nothing = np.empty(0, dtype=np.int64)
-        if self.units.itemwise:
-            if self._asked_mask is None:
-                self._asked_mask = np.zeros(len(self.pool), dtype=bool)
-                self._asked_mask[self._slot_row.view] = True
-            return History(nothing, self._asked_mask, self.asked_rows, self.oracle == "stochastic")
-        taken = np.bincount(self.asked_units, minlength=self.units.count)
-        return History(taken, nothing.astype(bool), self.asked_rows, self.oracle == "stochastic")
+        self.seq = seq
 
     @property
     def asked(self) -> int:
         """Number of slots: items, or draws where each needs an answer of its own."""
         return len(self._slots)
 
-    @property
-    def asked_rows(self) -> Ints:
-        """The row of every slot."""
-        return self._slot_row.view
+    def column(self, name: str) -> Array:
+        """A column of the draws, to be read only."""
+        return self._columns[name].fixed
+
+    def slot_column(self, name: str) -> Array:
+        """A column of the slots, to be read only: ``row unit draw``, or as of now ``status y opinions``."""
+        growing = self._slot_columns[name]
+        return growing.copy if name in ("status", "y", "opinions") else growing.fixed
+
+    def asked_mask(self) -> Bools:
+        """(N,) whether each item was asked; it goes on changing: for whoever has the turn to write."""
+        if self._asked_mask is None:
+            self._asked_mask = np.zeros(len(self.pool), dtype=bool)
+            self._asked_mask[self._slot_columns["row"].view] = True
+        return self._asked_mask
 
     @property
-    def asked_units(self) -> Ints:
-        """The unit of every slot."""
-        return self._slot_unit.view
-
-    @property
-    def slots(self) -> Ints:
-        """The slot of every draw."""
-        return self._columns["slot"].view
-
-    def drawn(self, name: str, slots: Ints) -> Array:
-        """A column of the draws that made some slots."""
-        return self._columns[name].view[self._slot_draw.view[slots]]
-
-    @property
-    def status(self) -> Ints:
-        """The status of every slot."""
-        return self._slot_status.view
-
-    @property
-    def labels(self) -> Floats:
-        """The label of every slot, nan where there is none."""
-        return self._slot_y.view
-
-    @property
-    def expected(self) -> float:
-        """Number of items that all rounds asked for."""
-        return self.rounds[-1].expected if self.rounds else 0.0
+    def leases(self) -> dict[int, Lease]:
+        """Leases by slot: not ended by an answer, whether or not their time is over."""
+        return dict(self._leases)
 
     def row_of(self, id: Id) -> int:
         """The row of an id; those asked are at hand."""
@@ -200,6 +159,10 @@ class Ledger:
     def answers(self, row: int) -> list[dict[Any, float | None]]:
         """Answers to each slot of an item."""
         return [self._slots[slot].answers for slot in self._slots_of.get(row, ())]
+
+    def answers_of(self, slot: int) -> dict[Any, float | None]:
+        """Answers to one slot, by annotator."""
+        return self._slots[slot].answers
 
     def _apply_round(self, record: Round) -> None:
         number = len(self.rounds)
@@ -218,11 +181,15 @@ class Ledger:
             else:
                 slots[k] = self._slots_of[row][0]
         count = len(self._slots) - before
-        self._slot_row.extend(rows[new])
-        self._slot_unit.extend(np.array(record.unit, dtype=np.int64)[new])
-        self._slot_y.extend(np.full(count, np.nan))
-        self._slot_status.extend(np.full(count, OPEN))
-        self._slot_draw.extend(len(self._columns["slot"].view) + np.flatnonzero(new))
+        for name, values in (
+            ("row", rows[new]),
+            ("unit", np.array(record.unit, dtype=np.int64)[new]),
+            ("draw", len(self._columns["slot"].view) + np.flatnonzero(new)),
+            ("status", np.full(count, OPEN)),
+            ("y", np.full(count, np.nan)),
+            ("opinions", np.zeros(count, dtype=np.int64)),
+        ):
+            self._slot_columns[name].extend(values)
         if self._asked_mask is not None:
             self._asked_mask[rows] = True
         for name, values in (
@@ -264,15 +231,9 @@ class Ledger:
         if slots is None:
             raise ValueError("the item was never asked")
         code = None if record.refused or record.label is None else self.pool.labels.code(record.label)
-        number = slots[0]
-        if len(slots) > 1:
-            # With a stochastic oracle the next unanswered draw of the item gets the answer, and a
-            # correction goes to the last answered one.
-            waiting = [slot for slot in slots if not self._slots[slot].answers]
-            done = [slot for slot in slots if self._slots[slot].answers]
-            number = done[-1] if done and (record.replace or not waiting) else waiting[0]
-        slot = self._slots[number]
         who: Any = record.annotator
+        number = slots[0] if len(slots) == 1 else self._slot_for(slots, record)
+        slot = self._slots[number]
         if record.replace:
             if who is None:
                 slot.answers.clear()
@@ -286,13 +247,58 @@ class Ledger:
             self.extra_answers += 1
             self.extra_cost += self.pool.cost_of(row)
         slot.answers[who] = code
+        if not self._is_held(number, record.at, who):
+            self._leases.pop(number, None)
         self._settle(number)
-        self.leases.pop(record.id, None)
+
+    def _slot_for(self, slots: list[int], record: Answer) -> int:
+        """The draw of an item that an answer is to, where every draw needs one of its own.
+
+        The next unanswered one, first of those leased to who answers, last of those leased to others; a
+        correction goes to the last answered one.
+        """
+        waiting = [slot for slot in slots if not self._slots[slot].answers]
+        done = [slot for slot in slots if self._slots[slot].answers]
+        if done and (record.replace or not waiting):
+            return done[-1]
+
+        def rank(slot: int) -> int:
+            lease = self._leases.get(slot)
+            mine = lease is not None and lease.annotator == record.annotator
+            return 0 if mine else 1 + self._is_held(slot, record.at, record.annotator)
+
+        return min(waiting, key=rank)
+
+    def _is_held(self, slot: int, at: float, by_other_than: str | None) -> bool:
+        """Whether a lease to somebody else is in force; whoever answers without a name answers for them."""
+        lease = self._leases.get(slot)
+        return lease is not None and lease.until > at and by_other_than not in (None, lease.annotator)
+
+    def _apply_lease(self, record: Lease) -> None:
+        slots = self._slots_of.get(self.row_of(record.id))
+        if slots is None:
+            raise ValueError("the item was never asked")
+        if record.until <= record.at:  # given back
+            for number in slots:
+                lease = self._leases.get(number)
+                if lease is not None and lease.annotator == record.annotator:
+                    del self._leases[number]
+                    self._settle(number)
+            return
+        status = self._slot_columns["status"].view
+        free = [one for one in slots if status[one] == OPEN and not self._is_held(one, record.at, "")]
+        if not free:
+            raise ValueError("somebody else holds the item, or it is answered")
+        self._leases[free[0]] = record
+        if record.annotator in self._slots[free[0]].answers:  # nothing to wait for
+            del self._leases[free[0]]
+        self._settle(free[0])
 
     def _settle(self, number: int) -> None:
-        self._slot_status.view[number], self._slot_y.view[number] = self._slots[number].resolve(
-            self.pool.labels
-        )
+        slot = self._slots[number]
+        status, y = slot.resolve(self.pool.labels, waits=number in self._leases)
+        for name, value in (("status", status), ("y", y), ("opinions", len(slot.answers))):
+            self._slot_columns[name].view[number] = value
 
 
 def _floats(values: list[float | None]) -> Floats:

@@ -21,16 +21,17 @@ class Slot:
 
     answers: dict[Any, float | None] = field(default_factory=dict)
 
-    def resolve(self, space: LabelSpace) -> tuple[int, float]:
+    def resolve(self, space: LabelSpace, *, waits: bool = False) -> tuple[int, float]:
         """Status and label: the adjudicator's answer, else the majority; a tie is open.
 
-        Of labels that are yes or no to many, the majority on each; open where any is tied.
+        Of labels that are yes or no to many, the majority on each; open where any is tied. Where it ``waits``
+        for somebody who has leased the item, answers by others are opinions that settle nothing yet.
         """
-        if not self.answers:
-            return OPEN, np.nan
         if ADJUDICATOR in self.answers:
             final = self.answers[ADJUDICATOR]
             return (REFUSED, np.nan) if final is None else (ANSWERED, final)
+        if not self.answers or waits:
+            return OPEN, np.nan
         if len(self.answers) == 1:
             (only,) = self.answers.values()
             return (REFUSED, np.nan) if only is None else (ANSWERED, only)

@@ -11,7 +11,7 @@ import pytest
 
 from sondage.errors import NotSupported
 from sondage.intervals import GUARANTEES, Guarantee
-from sondage.study.estimate import ConfidenceInterval, Estimate
+from sondage.study.estimates.result import ConfidenceInterval, Estimate
 from sondage.study.stopping.rules import SAFE, Decision, StopRule, check_safety
 
 

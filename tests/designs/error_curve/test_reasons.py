@@ -33,7 +33,7 @@ def test_the_numbers_are_those_of_the_belief(made: Any) -> None:
     study = sd.create_study(pool, "f1", rng=1)
     study.run(labels, budget=100)
     items = study.ask(25)
-    state = study.state.states[-1]
+    state = study.snapshot().states[-1]
     assert isinstance(state, CurveState)
     assert isinstance(study.belief, ErrorCurve)
     assert state.ranks is not None

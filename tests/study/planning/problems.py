@@ -23,7 +23,7 @@ def scored(n: int = 2000, seed: int = 0, **columns: Any) -> Pool:
 
 def possible(study: sd.Study) -> Possible:
     """What a study with error curves holds possible now."""
-    now = study.state.belief_now()
+    now = study.snapshot().belief_now()
     assert isinstance(now, CurveState)
     assert isinstance(study.belief, ErrorCurve)
     return Possible(study.pool, study.measure, study.units, study.belief, now)

@@ -28,7 +28,7 @@ def formula_of(study: sd.Study, truth: Floats, *, population: bool = False) -> F
     """As if the labels were known for sure."""
     sampling = Sampling(len(study.pool), 0.95, population, study.measure)
     known = KnownLabels(truth=truth).bind(study.pool, ("model",))
-    return Formula(study.state, sampling, [known], QUANTILES)
+    return Formula(study.snapshot(), sampling, [known], QUANTILES)
 
 
 def variance(formula: Formula, n: int) -> float:
@@ -100,7 +100,7 @@ def test_cost_of_uniform_labels_is_their_mean_cost() -> None:
     pool = scored(500, cost=np.random.default_rng(0).uniform(1, 9, 500))
     study = sd.create_study(pool, "accuracy", design="uniform", rng=1)
     sampling = Sampling(500, 0.95, False, study.measure)
-    formula = Formula.of_study(study.state, sampling, 9, 1)
+    formula = Formula.of_study(study.snapshot(), sampling, 9, 1)
     assert pool.cost is not None
     assert formula.at(100)[1] == pytest.approx(100 * pool.cost.mean())
 
@@ -122,7 +122,7 @@ def test_scenarios_of_numbers_halve_and_double_the_spread() -> None:
     study = sd.create_study(numbers(), "mean_squared_error", rng=1)
     rows = study.pool.rows(np.array([7]))
     spreads = []
-    for belief in scenarios(study.state):
+    for belief in scenarios(study.snapshot()):
         labels, weights = belief.items(rows)
         mean = (weights * labels).sum()
         spreads.append(float(np.sqrt((weights * (labels - mean) ** 2).sum())))
@@ -147,7 +147,7 @@ def test_scenarios_of_several_labels_move_the_odds() -> None:
     columns: dict[str, Any] = {"probability": chance, "prediction": (chance > 0.5).astype(int)}
     pool = sd.Pool.from_arrays(multilabel=True, **columns)
     study = sd.create_study(pool, "accuracy", rng=1)
-    means = [belief.items(pool.rows(np.array([0]))).weights[0, 0] for belief in scenarios(study.state)]
+    means = [belief.items(pool.rows(np.array([0]))).weights[0, 0] for belief in scenarios(study.snapshot())]
     odds = [p / (1 - p) for p in means]
     np.testing.assert_allclose(odds, [0.125, 0.25, 0.5], rtol=1e-6)
 
@@ -155,5 +155,5 @@ def test_scenarios_of_several_labels_move_the_odds() -> None:
 def test_scenarios_of_classes_move_the_odds_of_a_surprise() -> None:
     pool = sd.Pool.from_arrays(probability=np.full(30, 0.2), threshold=0.5)
     study = sd.create_study(pool, "accuracy", rng=1)
-    means = [belief.items(pool.rows(np.array([0]))).weights[0, 1] for belief in scenarios(study.state)]
+    means = [belief.items(pool.rows(np.array([0]))).weights[0, 1] for belief in scenarios(study.snapshot())]
     np.testing.assert_allclose([p / (1 - p) for p in means], [0.125, 0.25, 0.5], rtol=1e-6)

@@ -105,7 +105,7 @@ def test_a_pool_without_error_curves_in_its_study_has_them_here() -> None:
     study = sd.create_study(scored(), "f1", design="stratified", rng=1)
     told = {id: int(id % 3 == 0) for id in study.pool.ids.tolist()}
     study.run(told, budget=60)
-    found = Possible.of_pool(study.pool, study.measure, study.state.ledger.seen, 1)
+    found = Possible.of_pool(study.pool, study.measure, study.snapshot().seen, 1)
     assert found.now.n is not None
     assert found.now.n.sum() == 60
     for weights in found.weights(4, stream(1, "belief")):

@@ -14,7 +14,7 @@ from sondage.study.planning.worlds import World, Worlds
 
 def worlds_of(study: sd.Study, count: int = 3, most: int = 400, seed: int = 5) -> Worlds:
     weights = possible(study).weights(count, stream(seed, "belief"))
-    return Worlds(study.state, study.units, weights, most=most, level=0.95, seed=seed)
+    return Worlds(study.snapshot(), study.units, weights, most=most, level=0.95, seed=seed)
 
 
 @pytest.fixture

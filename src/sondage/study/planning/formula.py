@@ -24,7 +24,7 @@ from sondage.streams import stream
 from sondage.study.planning.forecast import QUANTILES, Forecast, Sampling
 from sondage.study.planning.possible import DOUBT, InWorld, Possible, has_curves
 from sondage.study.planning.worlds import item_spreads
-from sondage.study.state import StudyState
+from sondage.study.snapshot import Snapshot
 from sondage.types import Floats, Ints
 
 _COORDINATES = 16
@@ -40,7 +40,7 @@ class Formula:
 
     def __init__(
         self,
-        state: StudyState,
+        state: Snapshot,
         sampling: Sampling,
         truths: Sequence[Belief],
         quantiles: tuple[float, float, float],
@@ -69,9 +69,9 @@ class Formula:
         self.uniform: Floats = np.array(each).reshape(-1, measure.m)
 
     @classmethod
-    def of_study(cls, state: StudyState, sampling: Sampling, draws: int, seed: int) -> Formula:
+    def of_study(cls, state: Snapshot, sampling: Sampling, draws: int, seed: int) -> Formula:
         """In worlds where there are error curves, otherwise in scenarios."""
-        pool, measure, seen = state.parts.pool, state.parts.measure, state.ledger.seen
+        pool, measure, seen = state.parts.pool, state.parts.measure, state.seen
         if not has_curves(pool, measure):
             return cls(state, sampling, scenarios(state), _ENDS)
         possible = Possible.of_pool(pool, measure, seen, seed)
@@ -111,13 +111,13 @@ def affordable(pool: Pool, draws: int) -> int:
     return int(np.clip(_ITEMS // len(pool), min(_FEWEST, draws), draws))
 
 
-def scenarios(state: StudyState) -> list[Belief]:
+def scenarios(state: Snapshot) -> list[Belief]:
     """The belief as the labels so far correct it, between one with fewer and one with more surprises.
 
     Its level may be off by ``DOUBT`` before any label, and by less as labels come in: with information I
     about it, by the standard deviation ``(1 / DOUBT^2 + I)^(-1/2)`` of a normal posterior.
     """
-    pool, seen = state.parts.pool, state.ledger.seen
+    pool, seen = state.parts.pool, state.seen
     fitted = Recalibrated.fit(state.belief, pool, seen)
     information = 0.0
     if len(seen.y):

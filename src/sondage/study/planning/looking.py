@@ -11,7 +11,7 @@ from sondage.intervals.posterior import Calibrated
 from sondage.study.planning.forecast import Forecast
 from sondage.study.planning.result import Goal
 from sondage.study.planning.worlds import World
-from sondage.study.state import StudyState
+from sondage.study.snapshot import Snapshot
 from sondage.study.stopping.looking import CALIBRATED, safe_intervals, sequence_errors
 from sondage.types import Floats
 
@@ -19,7 +19,7 @@ _WORLDS = 5
 """Worlds in which the interval to look at is drawn: so far out it takes many pools."""
 
 
-def wider_to_look_at(state: StudyState, worlds: Sequence[World], width: Floats, goal: Goal | None) -> float:
+def wider_to_look_at(state: Snapshot, worlds: Sequence[World], width: Floats, goal: Goal | None) -> float:
     """How many times as wide as the ordinary interval the calibrated one is; nan where there is none.
 
     Nobody wants to know without a width to stop at. ``width`` has (D, m) ordinary widths; looked at are the
@@ -35,7 +35,7 @@ def wider_to_look_at(state: StudyState, worlds: Sequence[World], width: Floats, 
     return float(np.median(wide)) / middle if middle > 0 else np.nan
 
 
-def looking(state: StudyState, forecast: Forecast, level: float) -> tuple[str, Floats]:
+def looking(state: Snapshot, forecast: Forecast, level: float) -> tuple[str, Floats]:
     """The interval that stop rules look at, and (B,) how many times as wide it is; "" where none may be."""
     names = safe_intervals(state.parts.design, state.units)
     if names == (CALIBRATED,):

@@ -19,7 +19,7 @@ from sondage.study.planning.possible import PILOT, Possible
 from sondage.study.planning.result import Goal, Plan
 from sondage.study.planning.wishes import by_worlds, checked_budgets, checked_goal, usual_numbers
 from sondage.study.planning.worlds import Worlds
-from sondage.study.state import StudyState
+from sondage.study.snapshot import Snapshot
 from sondage.types import Floats, Ints
 
 _MOST = 16_000
@@ -30,7 +30,7 @@ _MUCH, _ALL = 0.5, 0.98
 
 
 def make_plan(
-    state: StudyState,
+    state: Snapshot,
     *,
     width: float | None,
     difference: float | None,
@@ -58,7 +58,7 @@ def make_plan(
     return _plan(state, goal, sampling, forecast, by_worlds(state))
 
 
-def _check_plannable(state: StudyState) -> None:
+def _check_plannable(state: Snapshot) -> None:
     """Refuse what nothing can be said of before its labels are there."""
     parts, measure = state.parts, state.parts.measure
     if not parts.design.foreseen:
@@ -78,7 +78,7 @@ def _check_plannable(state: StudyState) -> None:
 
 
 def _simulated(
-    state: StudyState, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
+    state: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
 ) -> Forecast:
     """Widths in worlds held possible; with a goal, on until it is reached in most of them."""
     N = len(state.parts.pool)
@@ -117,13 +117,13 @@ def _simulated(
     )
 
 
-def _worlds(state: StudyState, draws: int, seed: int) -> tuple[Units, list[Floats]]:
+def _worlds(state: Snapshot, draws: int, seed: int) -> tuple[Units, list[Floats]]:
     """Cells, and the chances of their labels in worlds held possible."""
     parts, now = state.parts, state.belief_now().errors
     if now is not None:
         possible = Possible(parts.pool, parts.measure, state.units, state.belief, now)
     else:
-        possible = Possible.of_pool(parts.pool, parts.measure, state.ledger.seen, parts.seed)
+        possible = Possible.of_pool(parts.pool, parts.measure, state.seen, parts.seed)
         draws = affordable(parts.pool, draws)
     return possible.units, possible.weights(draws, stream(seed, "belief"))
 
@@ -141,7 +141,7 @@ def _wide_yet(width: Floats, goal: Goal | None, n: int, most: int) -> bool:
 
 
 def _by_formula(
-    state: StudyState, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
+    state: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
 ) -> Forecast:
     """Widths by formula; with a goal, on until it is reached in all scenarios."""
     formula, N = Formula.of_study(state, sampling, draws, seed), len(state.parts.pool)
@@ -154,7 +154,7 @@ def _by_formula(
         return formula.forecast(np.array(numbers, dtype=np.int64), progress.at)
 
 
-def _plan(state: StudyState, goal: Goal, sampling: Sampling, forecast: Forecast, simulated: bool) -> Plan:
+def _plan(state: Snapshot, goal: Goal, sampling: Sampling, forecast: Forecast, simulated: bool) -> Plan:
     parts, N = state.parts, len(state.parts.pool)
     costs = state.units.cost
     mean_cost = float(np.average(costs, weights=state.units.size))
@@ -170,7 +170,7 @@ def _plan(state: StudyState, goal: Goal, sampling: Sampling, forecast: Forecast,
         needed_looking = _needed(goal.width, sampling, forecast, seen, N)[0]
     if goal.target is not None:
         needed, needed_uniform = _needed(goal.target, sampling, forecast, width, N)
-        at = [state.ledger.asked, *forecast.labels.tolist(), N]
+        at = [state.asked, *forecast.labels.tolist(), N]
         spent = [state.spent, *forecast.cost.tolist(), float(costs @ state.units.size)]
         needed_cost = Three(*(np.inf if n is None else float(np.interp(n, at, spent)) for n in needed))
     return Plan(
@@ -178,7 +178,7 @@ def _plan(state: StudyState, goal: Goal, sampling: Sampling, forecast: Forecast,
         design=parts.design.alias,
         how="simulated" if simulated else "formula",
         pool_size=N,
-        n_labels=state.ledger.asked,
+        n_labels=state.asked,
         confidence_level=sampling.level,
         labels=forecast.labels,
         cost=forecast.cost,
@@ -218,14 +218,14 @@ def _labels(numbers: Sequence[float]) -> Labels:
     return Labels(*(int(n) if np.isfinite(n) else None for n in numbers))
 
 
-def _notes(state: StudyState, simulated: bool, forecast: Forecast, needed: Labels | None) -> list[str]:
+def _notes(state: Snapshot, simulated: bool, forecast: Forecast, needed: Labels | None) -> list[str]:
     N, said = len(state.parts.pool), []
     if not simulated:
         said.append(
             "by formula: the variance that the design has by its first belief, and normal intervals; labels "
             "that teach it better, and what intervals add for small samples, are left out"
         )
-    known = len(state.ledger.seen.y)
+    known = len(state.seen.y)
     if known < min(PILOT, N):
         when = f"with {known} labels" if known else "before any label"
         said.append(f"{when} this is a guess: label about {min(100, N)} items and ask study.plan() again")
@@ -237,7 +237,7 @@ def _notes(state: StudyState, simulated: bool, forecast: Forecast, needed: Label
             "sample: it takes a larger pool"
         )
         return said
-    if needed.pessimistic <= state.ledger.asked:
+    if needed.pessimistic <= state.asked:
         said.append("the labels that are there are enough already")
         return said
     if needed.pessimistic > _ALL * N:

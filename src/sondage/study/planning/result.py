@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from sondage.frames import frame_of
 from sondage.pool.html import html_list, html_table
-from sondage.study.estimate import rounded
+from sondage.study.estimates.result import rounded
 from sondage.study.planning.forecast import Labels, Three
 from sondage.types import Floats, Ints
 

@@ -12,7 +12,7 @@ from sondage.errors import InvalidInput
 from sondage.study.budget import Cost
 from sondage.study.planning.possible import has_curves
 from sondage.study.planning.result import Goal
-from sondage.study.state import StudyState
+from sondage.study.snapshot import Snapshot
 from sondage.types import Ints, is_number
 
 USUAL = (25, 50, 100, 250, 500, 1000, 2000)
@@ -21,7 +21,7 @@ _MORE = 25
 """Labels beyond those that there are from which a plan looks further."""
 
 
-def by_worlds(state: StudyState) -> bool:
+def by_worlds(state: Snapshot) -> bool:
     """Whether studies can be played through: of a classifier, with quotas of cells.
 
     A uniform sample has no cells, and its formula is exact.
@@ -53,20 +53,20 @@ def checked_goal(width: Any, difference: Any, power: Any, level: float) -> Goal:
     )
 
 
-def usual_numbers(state: StudyState) -> Ints:
+def usual_numbers(state: Snapshot) -> Ints:
     """Usual numbers of labels, from those that there are on and short of the whole pool."""
-    N, asked = len(state.parts.pool), state.ledger.asked
+    N, asked = len(state.parts.pool), state.asked
     numbers = {n for n in USUAL if asked + _MORE <= n < N} if asked else {n for n in USUAL if n < N}
-    if asked and len(state.ledger.seen.y) > 1:
+    if asked and len(state.seen.y) > 1:
         numbers.add(asked)
     if len(numbers) < 3:
         numbers |= {asked + int(np.ceil(share * (N - asked))) for share in (0.25, 0.5, 0.75)}
     return np.array(sorted(numbers), dtype=np.int64)
 
 
-def checked_budgets(state: StudyState, budgets: Any) -> Ints:
+def checked_budgets(state: Snapshot, budgets: Any) -> Ints:
     """Numbers of labels, those of costs among them, or an error."""
-    N, asked = len(state.parts.pool), state.ledger.asked
+    N, asked = len(state.parts.pool), state.asked
     if isinstance(budgets, (int, np.integer, Cost)) and not isinstance(budgets, bool):
         budgets = [budgets]
     if isinstance(budgets, str) or not isinstance(budgets, (Sequence, np.ndarray)) or not len(budgets):
@@ -88,9 +88,9 @@ def checked_budgets(state: StudyState, budgets: Any) -> Ints:
     return np.array(sorted(set(numbers)), dtype=np.int64)
 
 
-def _labels_of_cost(state: StudyState, budget: Cost) -> int:
+def _labels_of_cost(state: Snapshot, budget: Cost) -> int:
     """About how many labels a cost pays for, as the design would ask now; what is spent counts."""
-    N, asked = len(state.parts.pool), state.ledger.asked
+    N, asked = len(state.parts.pool), state.asked
     affordable, beyond = asked, N + 1
     while beyond - affordable > 1:
         middle = (affordable + beyond) // 2
@@ -107,9 +107,9 @@ def _labels_of_cost(state: StudyState, budget: Cost) -> int:
     return affordable
 
 
-def _cost_of(state: StudyState, n: int) -> float:
+def _cost_of(state: Snapshot, n: int) -> float:
     """What ``n`` labels cost in all, by the design as it is now."""
-    problem, asked = state.problem(), state.ledger.asked
+    problem, asked = state.problem(), state.asked
     if by_worlds(state):
         table = state.parts.design.table(problem, n - asked)
         assert table.quota is not None

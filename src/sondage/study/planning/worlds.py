@@ -24,9 +24,9 @@ from sondage.objective import EstimateAll
 from sondage.pool.units import Units
 from sondage.sampling import Quotas
 from sondage.streams import stream
-from sondage.study.assess import default_interval
+from sondage.study.estimates.assess import default_interval
 from sondage.study.planning.possible import InWorld
-from sondage.study.state import StudyState
+from sondage.study.snapshot import Snapshot
 from sondage.types import Floats, Ints
 
 _FINER = 1.5
@@ -44,7 +44,7 @@ class Worlds:
 
     def __init__(
         self,
-        state: StudyState,
+        state: Snapshot,
         cells: Units,
         weights: Sequence[Floats],
         *,
@@ -55,7 +55,7 @@ class Worlds:
         self.state, self.cells, self.weights = state, cells, weights
         self.level, self.seed, self.interval = level, seed, ""
         problem = state.problem()
-        self.problem = replace(problem, left=float(most - state.ledger.asked))
+        self.problem = replace(problem, left=float(most - state.asked))
         self.case = state.case(state.parts.measure)
         self.spare = _spare(state, most)
 
@@ -84,12 +84,12 @@ class World:
     """A study under way in one world."""
 
     def __init__(self, worlds: Worlds, number: int) -> None:
-        ledger = worlds.state.ledger
+        now = worlds.state
         self.worlds, self.number = worlds, number
         self.cumulative = np.cumsum(worlds.weights[number], axis=1)
         self.cumulative /= self.cumulative[:, -1:]
         self.draws = stream(worlds.seed, "draw", number)
-        self.before = ledger.sample
+        self.before = now.sample
         self.status, self.y = self.before.status.copy(), self.before.y.copy()
         waiting = self.status == OPEN
         self.y[waiting] = self._labels(self.before.row[waiting])  # asked already: they will be answered
@@ -105,7 +105,7 @@ class World:
     @property
     def asked(self) -> int:
         """Items asked so far, those of the real study included."""
-        return self.worlds.state.ledger.asked + len(self.row)
+        return self.worlds.state.asked + len(self.row)
 
     @property
     def cost(self) -> float:
@@ -224,9 +224,9 @@ def item_spreads(problem: Problem, measure: Measure, truth: Belief) -> Floats:
     return np.array(each)
 
 
-def _spare(state: StudyState, most: int) -> list[Ints]:
+def _spare(state: Snapshot, most: int) -> list[Ints]:
     """Of every unit, rows that were not asked yet, as many as may be wanted."""
-    units, asked = state.units, state.ledger.asked_rows
+    units, asked = state.units, state.asked_rows
     spare = []
     for unit in range(units.count):
         rows = units.members(unit)[: most + len(asked)]  # type: ignore[attr-defined]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
@@ -16,12 +15,12 @@ from sondage.intervals.base import Interval
 from sondage.intervals.posterior import BETWEEN_LOOKS
 from sondage.journal import Look
 from sondage.pool.units import Units
-from sondage.study.estimate import Estimate
-from sondage.study.state import StudyState
+from sondage.study.estimates.result import Estimate
 from sondage.study.stopping.rules import SAFE, Decision, Outlook, StopRule, check_safety
 
 if TYPE_CHECKING:
-    from sondage.study.study import Study
+    from sondage.study.snapshot import Snapshot
+    from sondage.study.view import StudyView
 
 SAFE_INTERVALS = ("sequence", "asymptotic-sequence")
 """Intervals that hold however often one looks, the first that serves a sample being taken."""
@@ -31,7 +30,7 @@ CALIBRATED = "calibrated"
 """The one whose level was set by simulation so that looking often is allowed, for a belief in curves."""
 
 
-def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | None = None) -> Estimate:
+def look(study: StudyView, rule: StopRule, allow_unsafe: bool, interval: Interval | None = None) -> Estimate:
     """The estimate that a rule looks at: with an interval that is safe to look at, where there is one."""
     if not isinstance(rule, StopRule):
         raise InvalidInput(
@@ -54,30 +53,29 @@ def look(study: Study, rule: StopRule, allow_unsafe: bool, interval: Interval | 
     return estimate
 
 
-def remember(state: StudyState, rule: StopRule, decision: Decision, looked_at: Estimate) -> None:
-    """Write down the first look, and the first at which what was seen ended the study.
+def remembered(
+    now: Snapshot, rule: StopRule, decision: Decision, looked_at: Estimate, at: float
+) -> list[Look]:
+    """What to write down: the first look, and the first at which what was seen ended the study.
 
-    Not where nothing can be written: no label will follow there because of what was seen.
+    Nothing where nothing can be written: no label will follow there because of what was seen.
     """
-    if state.journal.read_only:
-        return
     stop = decision.stop and rule.peeks
-    ledger = state.ledger
-    if ledger.corrections_before is None or (stop and ledger.stopped_by is None):
-        safe = looked_at.interval if looked_at.guarantee in SAFE else None
-        state.append([Look(rule.explain(), stop, safe, time.time())])
+    if now.journal.read_only or not (now.corrections_before is None or (stop and now.stopped_by is None)):
+        return []
+    safe = looked_at.interval if looked_at.guarantee in SAFE else None
+    return [Look(rule.explain(), stop, safe, at)]
 
 
-def after_looks(study: Study, estimate: Estimate) -> Iterator[str]:
+def after_looks(now: Snapshot, estimate: Estimate) -> Iterator[str]:
     """What an estimate has to say about looks before it."""
-    ledger = study.state.ledger
-    by = ledger.stopped_by
+    by = now.stopped_by
     if by is not None and estimate.guarantee not in SAFE:
         said = "the study stopped because of what it saw, so this interval is too short"
         yield said if by.interval is None else f"{said}; the stop rule looked at interval={by.interval!r}"
-    if ledger.corrections_before is None:
+    if now.corrections_before is None:
         return
-    corrected = ledger.corrections - ledger.corrections_before
+    corrected = now.corrections - now.corrections_before
     if corrected > _MANY_CORRECTED * estimate.n_labels:
         yield (
             "more than 1 % of the labels were corrected after the first look at a stop rule: the interval "
@@ -85,13 +83,13 @@ def after_looks(study: Study, estimate: Estimate) -> Iterator[str]:
         )
 
 
-def labels_between(study: Study, rule: StopRule, allow_unsafe: bool) -> int:
+def labels_between(study: StudyView, rule: StopRule, allow_unsafe: bool) -> int:
     """Labels that should come between two looks: as many as where looking was tested."""
     tested = rule.peeks and not allow_unsafe and _safe_intervals(study) == (CALIBRATED,)
     return BETWEEN_LOOKS if tested else 1
 
 
-def _safe_intervals(study: Study) -> tuple[str, ...]:
+def _safe_intervals(study: StudyView) -> tuple[str, ...]:
     """Names of the intervals that may serve the study's samples and are safe to look at."""
     return safe_intervals(study.design, study.units)
 
@@ -109,14 +107,14 @@ def sequence_errors(level: float, n: float) -> float:
     return float(np.sqrt(2.0 * np.log(2.0 / (1.0 - level)) + np.log(n)))
 
 
-def warn_if_never(study: Study, rule: StopRule, most: float) -> None:
+def warn_if_never(study: StudyView, rule: StopRule, most: float) -> None:
     """Warn of a rule that cannot stop before the labels end, ``most`` of them being asked in all."""
     why = rule.never(outlook(study, most))
     if why:
         warnings.warn(f"this stop rule may never stop labelling early: {why}", stacklevel=4)
 
 
-def outlook(study: Study, most: float) -> Outlook:
+def outlook(study: StudyView, most: float) -> Outlook:
     """What can be expected of so many labels, by the belief as it is now."""
     least, greatest = study.measure.range
     budget = study.parts.budget
@@ -129,7 +127,7 @@ def outlook(study: Study, most: float) -> Outlook:
     return Outlook(n, cost, expected_width(study, n), float(np.min(least)), float(np.max(greatest)))
 
 
-def expected_width(study: Study, n: float) -> float:
+def expected_width(study: StudyView, n: float) -> float:
     """About how wide the sequence is after ``n`` draws, if the belief is right; nan where nobody can tell.
 
     The variance of one increment on the scale of the measure is ``sum left v / q``, v being the believed

@@ -12,7 +12,7 @@ import numpy as np
 from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import GUARANTEES, Alternative, Guarantee
 from sondage.measures import Measure
-from sondage.study.estimate import Estimate
+from sondage.study.estimates.result import Estimate
 from sondage.types import is_number, is_whole
 
 SAFE: frozenset[Guarantee] = frozenset({"calibrated", "asymptotic-uniform", "uniform"})

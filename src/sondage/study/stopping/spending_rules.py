@@ -9,7 +9,7 @@ from datetime import datetime
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.study.estimate import Estimate
+from sondage.study.estimates.result import Estimate
 from sondage.study.stopping.rules import Decision, Outlook, Spent, StopRule
 from sondage.types import is_number
 

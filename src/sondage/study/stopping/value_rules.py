@@ -10,7 +10,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.intervals.base import Alternative
 from sondage.measures import Measure
-from sondage.study.estimate import Estimate
+from sondage.study.estimates.result import Estimate
 from sondage.study.stopping.rules import Decision, Outlook, StopRule
 from sondage.types import is_number
 

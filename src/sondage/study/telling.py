@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,31 +10,28 @@ from sondage.ingest.pandas_index import labels_by_id
 from sondage.journal import Answer
 from sondage.pool.pool import Pool
 from sondage.study.item import CANNOT_TELL, Item
-from sondage.study.state import StudyState
+from sondage.study.ledger import Ledger
 from sondage.types import Id
 
 
 def checked_answers(
-    state: StudyState, told: Mapping[Id, Any], annotator: str | None, replace: bool
+    ledger: Ledger, told: Mapping[Id, Any], annotator: str | None, replace: bool, now: float
 ) -> list[Answer]:
     """Answers that can be taken, all or none."""
-    now = time.time()
-    return [_checked(state, id, label, annotator, replace, now) for id, label in told.items()]
+    return [_checked(ledger, id, label, annotator, replace, now) for id, label in told.items()]
 
 
-def _checked(
-    state: StudyState, id: Id, label: Any, annotator: str | None, replace: bool, now: float
-) -> Answer:
-    row, id = state.ledger.row_of(id), _without_numpy(id)
-    if not state.ledger.is_asked(row):
+def _checked(ledger: Ledger, id: Id, label: Any, annotator: str | None, replace: bool, now: float) -> Answer:
+    row, id = ledger.row_of(id), _without_numpy(id)
+    if not ledger.is_asked(row):
         raise UnknownItem(
             f"id {id!r} was never asked, so its chance is unknown and its label cannot be used: "
             "tell only items that ask() has returned"
         )
-    answers = state.ledger.answers(row)
+    answers = ledger.answers(row)
     free = any(not one for one in answers)
     mine = any(annotator in one for one in answers) or (annotator is None and not free)
-    if mine and not replace and not (free and state.parts.oracle == "stochastic"):
+    if mine and not replace and not (free and ledger.oracle == "stochastic"):
         raise AlreadyAnswered(
             f"id {id!r} has an answer already: pass replace=True to correct it, or annotator= for "
             "a second opinion"
@@ -43,7 +39,7 @@ def _checked(
     refused = label is None or label is CANNOT_TELL
     if not refused:
         try:
-            label = state.parts.pool.labels.plain(label)
+            label = ledger.pool.labels.plain(label)
         except InvalidInput as error:
             raise InvalidInput(f"id {id!r}: {error}") from None
     return Answer(id, None if refused else label, refused, annotator, replace, None, now)
@@ -53,12 +49,12 @@ def _without_numpy(id: Id) -> Any:
     return id.item() if hasattr(id, "item") else id
 
 
-def withdrawal(state: StudyState, id: Id) -> Answer:
+def withdrawal(ledger: Ledger, id: Id, now: float) -> Answer:
     """The record that takes back all answers to an item."""
-    row = state.ledger.row_of(id)
-    if not any(state.ledger.answers(row)):
+    row = ledger.row_of(id)
+    if not any(ledger.answers(row)):
         raise UnknownItem(f"id {_without_numpy(id)!r} has no answer that could be taken back")
-    return Answer(state.parts.pool.id_of(row), None, refused=False, replace=True, at=time.time())
+    return Answer(ledger.pool.id_of(row), None, refused=False, replace=True, at=now)
 
 
 def answerer(oracle: Any, pool: Pool) -> Callable[[Item], Any]:

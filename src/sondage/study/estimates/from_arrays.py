@@ -16,8 +16,8 @@ from sondage.measures.labelled import listed
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits
 from sondage.sampling import PoissonSample
-from sondage.study.assess import Question, assess, checked_level
-from sondage.study.estimate import Estimate
+from sondage.study.estimates.assess import Question, assess, checked_level
+from sondage.study.estimates.result import Estimate
 from sondage.types import Array, Floats
 
 _LARGE = 1e9

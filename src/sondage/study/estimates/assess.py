@@ -18,7 +18,7 @@ from sondage.limits import MOST_LOSSES
 from sondage.measures.base import Measure
 from sondage.measures.coordinates import separately
 from sondage.streams import stream
-from sondage.study.estimate import ConfidenceInterval, Estimate, joined
+from sondage.study.estimates.result import ConfidenceInterval, Estimate, joined
 from sondage.types import Bools, Floats, is_number
 
 _ROUNDING = 1e-12

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sondage as sd
-from sondage.study.estimate import ConfidenceInterval, Estimate
+from sondage.study.estimates.result import ConfidenceInterval, Estimate
 
 
 @pytest.fixture(scope="module")

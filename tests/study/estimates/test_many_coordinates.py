@@ -18,7 +18,7 @@ from sondage.measures import Accuracy, FBeta, Measure, PerGroup, WorstGroup
 from sondage.measures.compose import made
 from sondage.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.study import assess
+from sondage.study.estimates import assess
 
 
 def problem(size: int = 400, groups: int = 5, **more: Any) -> tuple[Pool, dict[Any, int]]:

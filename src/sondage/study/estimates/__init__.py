@@ -1,0 +1,1 @@
+"""From labels to estimates: what is asked, how it is worked out, and the result."""

@@ -1,0 +1,109 @@
+"""Questions to a study: which measure, on what part of the pool, with which interval."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from sondage.errors import InvalidInput
+from sondage.estimators import Estimator, estimate_totals
+from sondage.intervals.base import Alternative, Interval
+from sondage.intervals.joint_region import Region, region
+from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
+from sondage.registry import Named
+from sondage.study.estimates.assess import Question, assess, checked_level, effective_labels, together
+from sondage.study.estimates.result import Estimate
+from sondage.study.snapshot import Snapshot
+from sondage.study.stopping.looking import after_looks
+
+T = TypeVar("T", bound=Named)
+Wanted = tuple[Any, Any, Any, str | None]
+"""A measure (a list, or None for the study's own), ``by``, ``where``, ``system``, as the user gave them."""
+_FEW_PARTS = 8
+"""Measures of a study that another is held against."""
+
+
+def estimate_of(
+    now: Snapshot,
+    wanted: Wanted,
+    *,
+    interval: str | Interval | None,
+    rounds: Any,
+    confidence_level: float | None,
+    alternative: Alternative,
+    exclude: bool,
+    estimator: str | Estimator | None,
+) -> Estimate:
+    """What ``Study.estimate`` gives."""
+    if rounds not in ("all", "closed"):
+        raise InvalidInput(f"rounds= must be 'all' or 'closed', not {rounds!r}")
+    bound, own = _bound(now, wanted)
+    question = Question(
+        level=level_of(now, confidence_level),
+        target=now.parts.target,
+        rounds=rounds,
+        exclude=exclude,
+        alternative=alternative,
+        interval=resolved(Interval, interval),  # type: ignore[type-abstract]
+        estimator=resolved(Estimator, estimator),  # type: ignore[type-abstract]
+        target_of_design=own,
+        pool_size=len(now.pool),
+        design_n_eff=0.0 if own else _effective_for_its_own(now, bound),
+        n_labels=now.n_labels,
+        n_open=now.n_open,
+        n_refused=now.n_refused,
+        cost=now.spent,
+    )
+    estimate = assess(now.case(bound), question, now.parts.seed)
+    said = tuple(after_looks(now, estimate))
+    return replace(estimate, warnings=(*estimate.warnings, *said)) if said else estimate
+
+
+def region_of(now: Snapshot, wanted: Wanted, confidence_level: float | None) -> Region:
+    """What ``Study.region`` gives."""
+    case = together(now.case(_bound(now, wanted)[0]))
+    return region(estimate_totals(case), case.measure, level_of(now, confidence_level))
+
+
+def level_of(now: Snapshot, confidence_level: float | None) -> float:
+    """The level asked for, or the study's own."""
+    return checked_level(now.parts.confidence_level if confidence_level is None else confidence_level)
+
+
+def resolved(family: type[T], part: Any) -> T | None:
+    """A part of a family from its name or itself."""
+    if isinstance(part, str):
+        return family.from_alias(part)
+    if part is None or isinstance(part, family):
+        return part
+    name = family.__name__
+    raise InvalidInput(f"{name.lower()}= takes a name or an {name}, not {part!r}")
+
+
+def _bound(now: Snapshot, wanted: Wanted) -> tuple[Measure, bool]:
+    """A measure bound to the pool, and whether the labels were chosen for it."""
+    measure, by, where, system = wanted
+    if measure is None and by is None and where is None and system is None:
+        return now.measure, True
+    one = now.measure if measure is None else resolve(measure)
+    if system is not None:
+        one = for_system(one, system)
+    if where is not None:
+        one = Where(one, where)
+    if by is not None:
+        compares = getattr(one, "by", "") is None
+        one = replace(one, by=by) if compares else PerGroup(one, by)  # type: ignore[type-var]
+    bound = one.bind(now.pool)
+    return bound, bound == now.measure or bound in parts_of(now.measure)
+
+
+def _effective_for_its_own(now: Snapshot, other: Measure) -> float:
+    """Effective labels for what the labels were chosen for, to hold those for another measure against.
+
+    0 where there is nothing to compare: labels chosen for this too, or for no measure. Of several
+    coordinates together the number is another one, that of the weights alone.
+    """
+    aims, own = now.design.aims(now.measure), parts_of(now.measure)
+    if not aims or other in aims or any(one.m > 1 for one in (other, *own)):
+        return 0.0
+    return min(effective_labels(now.case(one)) for one in own[:_FEW_PARTS])

@@ -1,0 +1,96 @@
+"""Keeping up with a journal: its events are taken in as they come, and snapshots handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sondage.beliefs.base import State
+from sondage.errors import Conflict
+from sondage.journal import Event, Journal, Record, Round
+from sondage.journal.mutex import Mutex
+from sondage.pool.pool import Pool
+from sondage.sampling import Table
+from sondage.study.ledger import Ledger
+from sondage.study.snapshot import Parts, Snapshot
+
+
+class Replay:
+    """The one thing of a study that changes: its events as far as they are known, live or after a reload.
+
+    Its lock is held while events are taken in, and never while the journal is read or an estimate is made.
+    """
+
+    def __init__(self, name: str, parts: Parts, journal: Journal) -> None:
+        self.name, self.parts, self.journal = name, parts, journal
+        self.ledger = Ledger(parts.pool, parts.units, parts.oracle)
+        self._mutex = Mutex()
+        self.pool = parts.pool  # what estimates see: systems may be added to it later
+        self._states: list[State] = []
+        self._tables: dict[str, Table] = {}
+        self._latest: Snapshot | None = None
+
+    def change(self, *, name: str | None = None, pool: Pool | None = None) -> None:
+        """Give the study its name, or estimates a pool with further systems."""
+        with self._mutex:
+            self.name, self.pool = name or self.name, pool or self.pool
+            self._latest = None
+
+    def snapshot(self) -> Snapshot:
+        """The study as the journal has it now."""
+        self.catch_up()
+        return self.latest()
+
+    def latest(self) -> Snapshot:
+        """The study as far as events have been taken in."""
+        with self._mutex:
+            if self._latest is None or self._latest.seq != self.ledger.seq:
+                self._latest = Snapshot(
+                    self.name,
+                    self.parts,
+                    self.pool,
+                    self.journal,
+                    self.ledger,
+                    tuple(self._states),
+                    self._tables,
+                )
+            return self._latest
+
+    def catch_up(self) -> None:
+        """Take in what the journal has and we do not: after loading, or from other threads and processes."""
+        self._take_in(self.journal.events(self.name, self.ledger.seq))
+
+    def write(self, make: Callable[[Snapshot], Sequence[Record]]) -> tuple[Snapshot, Sequence[Record]]:
+        """Write the records that follow from all that is known, and return both.
+
+        Nothing may come between the look and the write: an item would be asked or answered twice. Where
+        others write too, most of what they wrote is taken in while we wait for our turn.
+        """
+        while True:
+            with self.journal.turn(self.name, self.catch_up):
+                before = self.snapshot()
+                records = make(before)
+                try:
+                    if records:
+                        self._take_in(self.journal.append(self.name, records, after=before.seq))
+                except Conflict:
+                    continue  # a journal without turns, and somebody else was first: look again
+                return before, records
+
+    def _take_in(self, events: Sequence[Event]) -> None:
+        if not events:
+            return
+        with self._mutex:
+            for seq, record in events:
+                if seq <= self.ledger.seq:
+                    continue  # another thread was first
+                if isinstance(record, Round):
+                    self._begin_round()
+                self.ledger.apply(seq, record)
+
+    def _begin_round(self) -> None:
+        """Keep the belief that a round starts with: a fold over rounds goes through the same states again."""
+        before, now = self._states[-1:], self.latest().belief_now()
+        self._states.append(now)
+        for state in before:
+            if state is not now:
+                state.forget()

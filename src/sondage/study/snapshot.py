@@ -1,0 +1,282 @@
+"""A study at one moment: what the journal's events come to, fixed, so that threads can share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sondage.beliefs.base import Belief, Seen, State
+from sondage.designs.base import Design, Oracle, Problem
+from sondage.errors import DamagedJournal, VersionMismatch
+from sondage.estimators import Case, Sample, estimator_for
+from sondage.estimators.sample import ANSWERED
+from sondage.journal import Journal
+from sondage.journal.mutex import Mutex
+from sondage.measures import Measure
+from sondage.objective import Objective
+from sondage.pool.pool import Pool
+from sondage.pool.units import Units
+from sondage.sampling import History, Table
+from sondage.study.budget import Budget, Cost, labels_paid_for
+from sondage.study.ledger import Ledger
+from sondage.study.view import StudyView
+from sondage.types import Array, Ints
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a study is put together from, all bound to its pool. Nothing of it changes."""
+
+    pool: Pool
+    measure: Measure
+    design: Design
+    objective: Objective
+    budget: Budget
+    oracle: Oracle
+    target: str
+    seed: int
+    confidence_level: float
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What designs and estimators have worked out once and for all."""
+
+    @cached_property
+    def units(self) -> Units:
+        """The rows that a step works on."""
+        labels = labels_paid_for(self.budget, self.pool)
+        return self.design.make_units(self.pool, self.measure, self.seed, labels)
+
+    @cached_property
+    def belief(self) -> Belief:
+        """What labels are expected to be."""
+        belief = self.design.belief_for(self.oracle, self.pool, self.measure)
+        return belief.bind(self.pool, self.measure.systems(self.pool))
+
+    @cached_property
+    def start(self) -> State:
+        """The belief before any label."""
+        return self.belief.start(self.pool, self.units)
+
+
+class Snapshot(StudyView):
+    """A study after its first ``seq`` events: a pure function of its parts and these.
+
+    ``pool`` has every system, also those added later. A slot is a drawn item that waits for one label (see
+    ``Ledger``): ``asked_rows``, ``asked_units``, ``status``, ``labels`` (nan where there is none) and
+    ``opinions`` (how many have answered) are of the slots, in the order asked; ``leases`` are by slot.
+    ``states`` has the belief at the start of every round.
+    """
+
+    name: str
+    pool: Pool
+
+    def __init__(
+        self,
+        name: str,
+        parts: Parts,
+        pool: Pool,
+        journal: Journal,
+        ledger: Ledger,
+        states: tuple[State, ...],
+        tables: dict[str, Table],
+    ) -> None:
+        self.name, self.parts, self.pool, self.states = name, parts, pool, states
+        self.journal, self.seq = journal, ledger.seq
+        self.rounds, self._digests = tuple(ledger.rounds), ledger.digests
+        self.slots, self._slot_draw = ledger.column("slot"), ledger.slot_column("draw")
+        self.asked_rows, self.asked_units = ledger.slot_column("row"), ledger.slot_column("unit")
+        self.status, self.asked_labels = ledger.slot_column("status"), ledger.slot_column("y")
+        self.opinions, self.leases = ledger.slot_column("opinions"), ledger.leases
+        self.extra_answers, self.extra_cost = ledger.extra_answers, ledger.extra_cost
+        self.corrections, self.corrections_before = ledger.corrections, ledger.corrections_before
+        self.stopped_by = ledger.stopped_by
+        self._columns = {name: ledger.column(name) for name in _COLUMNS}
+        self._asked_mask: Callable[[], Array] = ledger.asked_mask
+        self._tables, self._mutex = tables, Mutex()
+        self._belief_now: State | None = None
+
+    def snapshot(self) -> Snapshot:
+        """Itself: nothing is read again."""
+        return self
+
+    # ---- draws and labels ------------------------------------------------------------------------
+
+    @property
+    def asked(self) -> int:
+        """Number of slots: items, or draws where each needs an answer of its own."""
+        return len(self.asked_rows)
+
+    @cached_property
+    def sample(self) -> Sample:
+        """All draws so far, with what came of them."""
+        return Sample(
+            **self._columns,
+            y=self.asked_labels[self.slots],
+            status=self.status[self.slots],
+            rounds=self.rounds,
+        )
+
+    @cached_property
+    def seen(self) -> Seen:
+        """Labels known."""
+        told = self.status == ANSWERED
+        seen = Seen(self.asked_units[told], self.asked_rows[told], self.asked_labels[told])
+        if not self.rounds or not self.rounds[-1].kind.comes_again:
+            return seen
+        drawn = self._columns["times"]
+        times = np.bincount(self.slots, drawn, self.asked)[told].astype(np.int64)
+        weight = np.bincount(self.slots, drawn / self._columns["p"], self.asked)[told]
+        return seen._replace(times=times, weight=weight / len(self.parts.pool))
+
+    @property
+    def expected(self) -> float:
+        """Number of items that all rounds asked for."""
+        return self.rounds[-1].expected if self.rounds else 0.0
+
+    def drawn(self, name: str, slots: Ints) -> Array:
+        """A column of the draws that made some slots."""
+        return self._columns[name][self._slot_draw[slots]]
+
+    def history(self) -> History:
+        """What was asked before, as drawing needs it; for whoever has the turn to write."""
+        nothing = np.empty(0, dtype=np.int64)
+        stochastic = self.parts.oracle == "stochastic"
+        if self.units.itemwise:
+            return History(nothing, self._asked_mask(), self.asked_rows, stochastic)
+        taken = np.bincount(self.asked_units, minlength=self.units.count)
+        return History(taken, nothing.astype(bool), self.asked_rows, stochastic)
+
+    # ---- the belief ------------------------------------------------------------------------------
+
+    def belief_now(self) -> State:
+        """The belief after all that is known; worked out once, whoever asks first."""
+        with self._mutex:
+            if self._belief_now is None:
+                self._belief_now = self.belief.step(self._before, self.seen)
+            return self._belief_now
+
+    def belief_after(self, seen: Seen) -> State:
+        """The belief after some of the labels, or none; not worked out again where they are all there are."""
+        mine = self.seen
+        same = len(seen.y) == len(mine.y) and all(
+            np.array_equal(getattr(seen, name), getattr(mine, name)) for name in ("unit", "row", "y")
+        )
+        return self.belief_now() if same else self.belief.step(self._before, seen)
+
+    @property
+    def _before(self) -> State:
+        return self.states[-1] if self.states else self.parts.start
+
+    # ---- what designs and estimators see ---------------------------------------------------------
+
+    def problem(self) -> Problem:
+        """What the design may look at."""
+        parts = self.parts
+        return Problem(
+            pool=parts.pool,
+            units=self.units,
+            measure=parts.measure.aim,
+            objective=parts.objective,
+            belief=self.belief,
+            state=self.belief_now(),
+            centre=estimator_for(parts.design.kind, parts.design.estimator).centre,
+            oracle=parts.oracle,
+            left=self.labels_left,
+            expected=self.expected,
+            asked_units=self.asked_units,
+            answered_units=self.seen.unit,
+            asked_rows=self.asked_rows,
+            labels=self.asked_labels,
+            seen=self.seen,
+            seed=parts.seed,
+            round=len(self.rounds),
+            memo=parts.memo,
+        )
+
+    def problem_of(self, number: int) -> Problem:
+        """What the design looked at for a round: labels of items asked before it, and its belief."""
+        before = int(np.count_nonzero(self._columns["new"] & (self._columns["round"] < number)))
+        told = np.flatnonzero(self.status[:before] == ANSWERED)
+        seen = Seen(self.asked_units[told], self.asked_rows[told], self.asked_labels[told])
+        return replace(
+            self.problem(),
+            state=self.states[number],
+            asked_units=self.asked_units[:before],
+            answered_units=seen.unit,
+            asked_rows=self.asked_rows[:before],
+            labels=self.asked_labels[:before],
+            seen=seen,
+            round=number,
+        )
+
+    def case(self, measure: Measure | None = None) -> Case:
+        """What estimators see, for a bound measure (the study's own by default)."""
+        parts = self.parts
+        return Case(
+            self.pool,
+            self.units,
+            parts.measure if measure is None else measure,
+            self.sample,
+            self.belief,
+            self.states,
+            self.table,
+            parts.oracle,
+            parts.memo,
+            estimator=parts.design.estimator,
+            budget=parts.budget.amount if isinstance(parts.budget, Cost) else np.nan,
+            belief_after=self.belief_after,
+        )
+
+    def table(self, number: int) -> Table | None:
+        """The table of a round: made again where it is static, read back otherwise."""
+        kind, digest = self.rounds[number].kind, self._digests[number]
+        if kind.by_quota:
+            return None
+        if digest not in self._tables:
+            if self.parts.design.static:
+                made = self.parts.design.table(self.problem(), 1)
+                if made.digest != digest:
+                    raise VersionMismatch(
+                        f"study {self.name!r}: this version of sondage gives the items other chances than "
+                        "they were drawn with: take the version that the study was made with"
+                    )
+            else:
+                chance = self.journal.table(self.name, digest)
+                if chance is None:
+                    raise DamagedJournal(
+                        f"study {self.name!r}: the chances of round {number} are missing from the journal: "
+                        "take a copy from before the damage"
+                    )
+                made = kind.table_from(chance, self.units.count)
+            self._tables[digest] = made
+        return self._tables[digest]
+
+    # ---- the budget ------------------------------------------------------------------------------
+
+    @cached_property
+    def spent(self) -> float:
+        """Cost of all items asked, open ones included, and of further opinions."""
+        return float(self.units.cost_of(self.asked_rows).sum()) + self.extra_cost
+
+    @property
+    def left(self) -> float:
+        """What is left of the budget, below 0 where further opinions have overdrawn it."""
+        budget = self.parts.budget
+        if budget is None:
+            return np.inf
+        if isinstance(budget, Cost):
+            return budget.amount - self.spent
+        return budget - self.asked - self.extra_answers
+
+    @property
+    def labels_left(self) -> float:
+        """Labels that the budget left pays for, at the mean cost of one."""
+        if not isinstance(self.parts.budget, Cost):
+            return self.left
+        return self.left / float(np.average(self.units.cost, weights=self.units.size))
+
+
+_COLUMNS = ("round", "row", "unit", "times", "p", "pi", "left", "new")

@@ -1,0 +1,233 @@
+"""What can be known of a study: the questions that a study and a snapshot of it answer alike."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sondage.beliefs.base import Belief
+from sondage.designs.base import Design, Problem
+from sondage.estimators import Case, Estimator, Sample
+from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
+from sondage.intervals.base import Alternative, Interval
+from sondage.intervals.joint_region import Region
+from sondage.measures import Measure
+from sondage.pool.pool import Pool
+from sondage.pool.units import Units
+from sondage.streams import stream
+from sondage.study.budget import Cost
+from sondage.study.item import Item
+
+if TYPE_CHECKING:
+    from sondage.report.explanation import Explanation
+    from sondage.study.belief_report import BeliefReport
+    from sondage.study.estimates.result import Estimate
+    from sondage.study.planning.result import Plan
+    from sondage.study.snapshot import Parts, Snapshot
+
+
+class StudyView(ABC):
+    """A study to look at. Every question is answered from one snapshot, and changes nothing."""
+
+    parts: Parts
+
+    if TYPE_CHECKING:  # a study works these out, a snapshot has them
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def pool(self) -> Pool: ...
+        @property
+        def sample(self) -> Sample: ...
+        @property
+        def spent(self) -> float: ...
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """The study at one moment, as all questions about that moment see it.
+
+        A study reads its journal once for every question. To ask many of the same moment, whatever others
+        tell meanwhile, ask its snapshot, which has the same methods.
+        """
+
+    @abstractmethod
+    def problem(self) -> Problem:
+        """What the design may look at."""
+
+    @abstractmethod
+    def case(self, measure: Measure | None = None) -> Case:
+        """What estimators see, for a bound measure (the study's own by default)."""
+
+    @property
+    def measure(self) -> Measure:
+        """What is estimated."""
+        return self.parts.measure
+
+    @property
+    def design(self) -> Design:
+        """What chooses the items."""
+        return self.parts.design
+
+    @property
+    def units(self) -> Units:
+        """The rows that a step works on: cells of items, or single items."""
+        return self.parts.units
+
+    @property
+    def belief(self) -> Belief:
+        """What labels are expected to be."""
+        return self.parts.belief
+
+    # ---- estimates -------------------------------------------------------------------------------
+
+    def estimate(
+        self,
+        measure: str | Measure | Sequence[str | Measure] | None = None,
+        *,
+        by: str | Sequence[str] | None = None,
+        where: Any = None,
+        system: str | None = None,
+        interval: str | Interval | None = None,
+        rounds: Literal["all", "closed"] = "all",
+        confidence_level: float | None = None,
+        alternative: Alternative = "two-sided",
+        exclude: bool = False,
+        estimator: str | Estimator | None = None,
+    ) -> Estimate:
+        """The measure (the study's own, or any other) from the labels so far.
+
+        ``by`` splits by a grouping column, or by several crossed (or names it, for a measure that compares
+        groups), ``where`` restricts to an event such as ``{"region": "north"}`` (see ``measures.Where``),
+        ``system`` looks at another system, ``rounds="closed"`` leaves out rounds with open items,
+        ``alternative="greater"`` gives a lower bound in place of an interval and ``"less"`` an upper one
+        (scipy's words), ``exclude=True`` makes the items that can be told the target, ``estimator``
+        replaces the one that belongs to the sampling kind.
+        """
+        from sondage.study.estimates.questions import estimate_of
+
+        return estimate_of(
+            self.snapshot(),
+            (measure, by, where, system),
+            interval=interval,
+            rounds=rounds,
+            confidence_level=confidence_level,
+            alternative=alternative,
+            exclude=exclude,
+            estimator=estimator,
+        )
+
+    def region(
+        self,
+        measure: str | Measure | Sequence[str | Measure] | None = None,
+        *,
+        by: str | Sequence[str] | None = None,
+        system: str | None = None,
+        confidence_level: float | None = None,
+    ) -> Region:
+        """The joint region of several coordinates: where all of them are at once."""
+        from sondage.study.estimates.questions import region_of
+
+        return region_of(self.snapshot(), (measure, by, None, system), confidence_level)
+
+    def belief_report(
+        self,
+        *,
+        n: int | None = None,
+        bins: int | Sequence[float] | None = None,
+        confidence_level: float | None = None,
+    ) -> BeliefReport:
+        """How the belief fares against the labels so far, and the saving that it expects.
+
+        ``n`` is the number of labels at which the saving is worked out (default: the budget); ``bins`` are
+        the edges of the reliability table, or how many bins it should have.
+        """
+        from sondage.study.belief_report import belief_report
+
+        return belief_report(self.snapshot(), n=n, bins=bins, confidence_level=confidence_level)
+
+    def explain(self, *, n: int | None = None) -> Explanation:
+        """In plain words: what is thought of the pool, where the next labels go, what the estimate rests on.
+
+        ``n`` is how many labels to look ahead (default: as many as the design likes to ask for at once).
+        """
+        from sondage.report.explanation import explain  # what people see is built on studies
+
+        return explain(self.snapshot(), n=n)
+
+    def plan(
+        self,
+        *,
+        width: float | None = None,
+        difference: float | None = None,
+        power: float = 0.8,
+        budgets: Sequence[int | Cost] | None = None,
+        confidence_level: float | None = None,
+        draws: int = 32,
+    ) -> Plan:
+        """How many labels it takes, and how wide the interval will be, by what the labels so far say.
+
+        Labels that are there count. See ``sondage.plan``, which does this before there is a study.
+        """
+        from sondage.study.estimates.questions import level_of
+        from sondage.study.planning.make import make_plan
+
+        now = self.snapshot()
+        source = stream(now.parts.seed, "simulate", now.seq)
+        return make_plan(
+            now,
+            width=width,
+            difference=difference,
+            power=power,
+            budgets=budgets,
+            level=level_of(now, confidence_level),
+            draws=draws,
+            seed=int.from_bytes(source.words(2).tobytes(), "little"),
+        )
+
+    def labels(self) -> Any:
+        """Frame of id, label, probability and weight; the weight serves as ``sample_weight``.
+
+        ``probability`` is what the design recorded when it asked: the chance of the item's inclusion in its
+        round, or of one draw where draws are one by one; by strata (``auto``), the share of its cell that was
+        asked so far. The weight is what the item counts for after all rounds, and so not always its inverse.
+        One row per labelled item, in the order drawn; with a stochastic oracle, one per answer.
+        """
+        from sondage.study.labels_frame import labels_frame
+
+        return labels_frame(self.snapshot())
+
+    # ---- counts ----------------------------------------------------------------------------------
+
+    @property
+    def n_labels(self) -> int:
+        """Items with a label."""
+        return int((self.snapshot().status == ANSWERED).sum())
+
+    @property
+    def n_open(self) -> int:
+        """Items asked and not answered."""
+        return int((self.snapshot().status == OPEN).sum())
+
+    @property
+    def n_refused(self) -> int:
+        """Items that cannot be told."""
+        return int((self.snapshot().status == REFUSED).sum())
+
+    @property
+    def remaining(self) -> float:
+        """What is left of the budget: labels, or cost; infinite without a budget.
+
+        Further opinions on an item count too. They are taken in even where nothing is left, because
+        nothing told is ever lost: the cap is on what is asked.
+        """
+        return max(self.snapshot().left, 0)
+
+    def open_items(self) -> list[Item]:
+        """Items asked and not yet answered, for instance after a crash, or held by annotators."""
+        from sondage.study.hand_out import items_of
+
+        now = self.snapshot()
+        return items_of(now, np.flatnonzero(now.status == OPEN))
