@@ -12,7 +12,6 @@ import numpy as np
 
 from sondage.beliefs.base import Belief, Seen, State
 from sondage.beliefs.scores import ScoreBelief
-from sondage.designs.place import place_of
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.objective import Objective
@@ -21,6 +20,8 @@ from sondage.pool.units import CellUnits, ItemUnits, Units
 from sondage.registry import Named
 from sondage.sampling.base import SamplingKind, Table, kind_of
 from sondage.strata.base import Strata
+from sondage.strata.in_words import place_words
+from sondage.strata.score_column import score_column
 from sondage.streams import Stream, stream
 from sondage.types import Floats, Ints
 
@@ -154,7 +155,14 @@ class Design(Named, family="sondage.designs"):
 
     def reason(self, problem: Problem, unit: int) -> str:
         """Why an item of a unit is asked, in plain words; unless a design knows better, where it lies."""
-        return place_of(problem, unit)
+        pool, units, systems = problem.pool, problem.units, problem.measure.systems(problem.pool)
+
+        def make() -> str:
+            rows = units.members(unit) if isinstance(units, CellUnits) else np.array([unit])
+            score = problem.once("score column", lambda: score_column(pool, systems))
+            return place_words(pool, systems, rows, score)
+
+        return problem.once(("place", unit), make)
 
     def tells_of(self, problem: Problem) -> Sequence[str | None]:
         """(U,) the measure that a label of each unit is for; None where nothing is known of that."""

@@ -11,7 +11,6 @@ from sondage.beliefs.base import Seen, State
 from sondage.beliefs.error_rates import ErrorState
 from sondage.binomial import binomial
 from sondage.designs.base import Centre
-from sondage.designs.place import predicted_words
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.counts import Counts
@@ -20,6 +19,7 @@ from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.estimators.sample import Sample
 from sondage.measures.base import wrong_alike
 from sondage.sampling import Quotas, SamplingKind
+from sondage.strata.in_words import predicted_words
 from sondage.streams import Stream, stream
 from sondage.types import Bools, Floats, is_number
 

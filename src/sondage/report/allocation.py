@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from sondage.designs.place import predicted_words
 from sondage.errors import InvalidInput
 from sondage.estimators.sample import ANSWERED
 from sondage.frames import frame_of
 from sondage.report.text import table
 from sondage.strata.base import EqualSize, Strata
+from sondage.strata.in_words import predicted_words
 from sondage.strata.stratification import Stratification
 from sondage.study.view import StudyView
 from sondage.types import Floats, Ints

@@ -11,11 +11,11 @@ from scipy.special import gammaln
 
 from sondage.beliefs.error_rates import ErrorState
 from sondage.binomial import binomial
-from sondage.designs.place import predicted_words
 from sondage.errors import InvalidInput
 from sondage.frames import frame_of
 from sondage.pool.units import CellUnits
 from sondage.report.text import table
+from sondage.strata.in_words import predicted_words
 from sondage.streams import stream
 from sondage.study.estimates.assess import checked_level
 from sondage.study.view import StudyView

@@ -9,12 +9,12 @@ import numpy as np
 
 from sondage.beliefs.error_rates import ErrorState, Places
 from sondage.designs.base import Problem
-from sondage.designs.place import predicted_words
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.units import CellUnits
 from sondage.report.chances import coming_chance
 from sondage.sampling import Table
 from sondage.strata.base import EqualSize
+from sondage.strata.in_words import predicted_words
 from sondage.study.view import StudyView
 from sondage.types import Array, Floats, Ints
 

@@ -11,8 +11,7 @@ import sondage as sd
 from sondage.beliefs.base import at_least
 from sondage.designs import AIS, PoissonOnline
 from sondage.designs.base import Problem
-from sondage.designs.drawing_size import drawing_size
-from sondage.designs.influence import unit_nodes
+from sondage.designs.influence import drawing_size, unit_nodes
 
 PREVALENCE = 0.25
 

@@ -14,8 +14,7 @@ from tests.designs.problems import problem_of
 import sondage as sd
 from sondage.beliefs import ScoreBelief, UniformBelief
 from sondage.designs import Design, Importance, Poisson, Sequential, Stratified, Uniform
-from sondage.designs.influence import item_spread
-from sondage.designs.saving import best_saving, expected_saving
+from sondage.designs.influence import best_saving, expected_saving, item_spread
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.strata import OneStratum

@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from sondage.designs.base import Problem
-from sondage.designs.influence import floored, target, uniform_variance, unit_mean, unit_nodes
+from sondage.designs.influence.of_units import unit_mean, unit_nodes
+from sondage.designs.influence.slope import floored, target, uniform_variance
 from sondage.measures.base import Measure
 from sondage.pool.rows import Rows
 from sondage.types import Bools, Floats, Ints

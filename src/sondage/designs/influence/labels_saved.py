@@ -14,7 +14,8 @@ import numpy as np
 
 from sondage.beliefs.base import Belief, Seen
 from sondage.designs.base import Design, Problem
-from sondage.designs.influence import item_spread, unit_spread
+from sondage.designs.influence.of_items import item_spread
+from sondage.designs.influence.of_units import unit_spread
 from sondage.errors import InvalidInput
 from sondage.objective import Objective
 from sondage.sampling import Table

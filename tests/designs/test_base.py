@@ -1,4 +1,4 @@
-"""Where the items of a unit lie, in words."""
+"""What every design does: it gives a reason for every item."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tests.designs.problems import problem_of
 
 import sondage as sd
 from sondage.designs import Design, Uniform
-from sondage.designs.place import place_of, predicted_words
 from sondage.pool import Pool
 
 
@@ -21,7 +20,7 @@ def test_every_unit_is_where_its_items_are() -> None:
     problem = sd.create_study(pool, "f1", design="stratified", rng=1).problem()
     for unit in range(problem.units.count):
         mine = score[np.asarray(problem.units.codes) == unit]
-        said = place_of(problem, unit)
+        said = Uniform().reason(problem, unit)
         assert said.startswith(f"predicted {int(mine[0] >= 0)}, score ")
         low, _, high = said.rpartition("score ")[2].partition(" to ")
         assert float(low) == pytest.approx(mine.min(), rel=1e-3)
@@ -49,22 +48,12 @@ def test_every_unit_is_where_its_items_are() -> None:
 def test_single_items(columns: dict[str, Any], measure: str, said: str) -> None:
     problem = problem_of(Pool.from_arrays(**columns), measure)
     assert problem.units.itemwise
-    assert place_of(problem, 1) == said
+    assert Uniform().reason(problem, 1) == said
 
 
-def test_systems_that_disagree_are_named() -> None:
-    systems = {"a": {"prediction": [0, 1]}, "b": {"prediction": [0, 0]}}
-    pool = Pool.from_arrays(systems=systems, labels=[0, 1])
-    assert predicted_words(pool, ("a", "b"), np.array([0])) == "predicted 0"
-    assert predicted_words(pool, ("a", "b"), np.array([1])) == "predicted 1 by a, predicted 0 by b"
-
-
-def test_where_predictions_differ_nothing_is_said_of_them() -> None:
-    pool = Pool.from_arrays(prediction=[0, 1, 1])
-    assert predicted_words(pool, ("model",), np.arange(3)) == ""
-    assert predicted_words(pool, ("model",), np.array([1, 2])) == "predicted 1"
+def test_nothing_is_said_where_nothing_is_known() -> None:
     problem = problem_of(Pool.from_arrays(id=[1, 2], labels=[0, 1]), sd.measures.Prevalence(), Uniform())
-    assert place_of(problem, 0) == ""
+    assert Uniform().reason(problem, 0) == ""
 
 
 @pytest.mark.parametrize("design", sorted(Design.catalogue()))

@@ -1,0 +1,95 @@
+"""The influence that a belief expects of every single item, in one pass over the pool."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from sondage.beliefs.base import at_least
+from sondage.designs.base import Problem
+from sondage.designs.influence.slope import (
+    away_from_ends,
+    floored,
+    item_expectation,
+    target,
+    uniform_variance,
+    uninformed,
+)
+from sondage.measures.base import Measure
+from sondage.pool.pool import Pool
+from sondage.types import Floats, Ints
+
+
+def item_spread(
+    problem: Problem, power: Literal[1, 2] = 2, *, floor: float = 0.0, risk_floor: float = 0.0
+) -> Floats:
+    """(N,) belief's mean of ``|influence| ** power`` of every item, in one pass.
+
+    ``floor`` is the least chance of any label that the design reckons with.
+    """
+    pool, measure, belief = problem.pool, problem.measure, problem.belief
+    slope = _slope(problem, risk_floor)
+    out = np.empty(len(pool))
+    signature = measure.signature(pool) if pool.labels.finite else None
+    if signature is None:
+        for piece, rows in pool.chunks():
+            y, weights = belief.items(rows)
+            weights = floored(pool, weights, floor)
+            out[piece] = measure.spread(rows, y, weights, slope, power=power)
+        return out
+    # Equal signature means equal loss, so the norm of every (signature, label) is worked out once.
+    _, first = np.unique(signature, return_index=True)
+    labels = np.arange(pool.labels.size, dtype=np.float64)
+    squared = np.square(measure.folded.influence(pool.rows(first), labels, slope)).sum(axis=-1)
+    norm = squared if power == 2 else np.sqrt(squared)
+    for piece, rows in pool.chunks():
+        weights = at_least(belief.items(rows).weights, floor)
+        out[piece] = (weights * norm[signature[piece]]).sum(axis=1)
+    return out
+
+
+def rectifier_spread(problem: Problem, floor: float = 0.0) -> Floats:
+    """(U,) mean squared influence that a prediction of every single item leaves, over the items of each unit.
+
+    Other than ``unit_spread``, which has one prediction for a unit. The prediction is that of the belief
+    before any label; ``floor`` is the least chance of any label that the design reckons with.
+    """
+
+    def make() -> Floats:
+        pool, measure, belief, units = problem.pool, problem.measure.folded, problem.belief, problem.units
+        slope = _slope(problem)
+        total = np.zeros(units.count)
+        for piece, rows in pool.chunks():
+            y, weights = belief.items(rows)
+            centre, _ = measure.moments(rows, y, weights, slope)
+            left = measure.spread(rows, y, floored(pool, weights, floor), slope, centre=centre)
+            total += np.bincount(units.codes[piece], weights=left, minlength=units.count)
+        return np.asarray(total / units.size)
+
+    return problem.once("rectifier spread", make)
+
+
+def _slope(problem: Problem, risk_floor: float = 0.0) -> Any:
+    """The slope at what the belief expects of every item before any label."""
+    pool, measure, belief = problem.pool, problem.measure, problem.belief
+    R = item_expectation(pool, measure, belief)
+    if risk_floor > 0:
+        R = away_from_ends(measure, R, uninformed(problem, measure), risk_floor, risk_floor)
+    variance = None
+    if problem.objective.scaled and measure.m > 1:
+        each = 1.0 / len(pool)
+        pieces = ((rows, belief.items(rows), np.full(len(rows), each)) for _, rows in pool.chunks())
+        variance = uniform_variance(measure, R, pieces)
+    return target(problem, R, variance)
+
+
+def is_mean_over_pool(measure: Measure, pool: Pool, rows: Ints) -> bool:
+    """Whether a measure is a mean over items that are known without labels, all those of the pool.
+
+    ``rows`` stand for the others.
+    """
+    if measure.ratio is None or not pool.labels.finite:
+        return False
+    below = measure.loss(pool.rows(rows), np.arange(pool.labels.size, dtype=np.float64)) @ measure.ratio[1]
+    return bool((np.ptp(below, axis=1) == 0).all() and (below > 0).all())

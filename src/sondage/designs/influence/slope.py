@@ -1,0 +1,132 @@
+"""Where a measure is linearised, and how steep it is there: its slope at averages that are believed in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sondage.beliefs.base import Belief, Nodes, at_least
+from sondage.designs.base import Problem
+from sondage.measures.base import Measure, distinct_rows
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.types import Array, Floats
+
+_LEAST_VALUE = 0.05
+"""Share of its range at which a measure is linearised at least: misses must matter before a hit is seen."""
+_HITS = 3.0
+"""After n labels a share of ``_HITS / n`` is enough: if the value were larger, hits would have been seen."""
+_BISECTIONS = 50
+
+
+def target(
+    problem: Problem, R: Floats, variance: Floats | None = None, measure: Measure | None = None
+) -> Any:
+    """The measure's slope at the believed averages, its coordinates weighted by the objective.
+
+    ``variance`` is (m,) what one uniform draw would have: coordinates are put on that scale. ``measure``
+    is another than the problem's own.
+    """
+    measure = problem.measure if measure is None else measure
+    weight = problem.objective.weight(measure.g(R))
+    if variance is not None:
+        known = np.isfinite(variance) & (variance > 0)
+        weight = np.where(known, weight / np.where(known, variance, 1.0), 0.0)
+        if not weight.any():
+            weight = np.ones(len(weight))
+    return measure.slope(R, weight)
+
+
+def uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]) -> Floats:
+    """(m,) mean squared influence of an item, over rows that stand for the given shares of the pool."""
+    known = measure.uniform_variance(R)
+    if known is not None:
+        return known
+    slope, total = measure.slope(R), np.zeros(measure.m)
+    for rows, nodes, share in pieces:
+        total += measure.square_sum(rows, *nodes, slope, share)
+    return total
+
+
+def least_value(labels: int) -> float:
+    """Share of its range at which a measure is linearised at least, after so many labels.
+
+    >>> least_value(0), least_value(300)
+    (0.05, 0.01)
+    """
+    return min(_LEAST_VALUE, _HITS / max(labels, 1))
+
+
+def away_from_ends(measure: Measure, R: Floats, towards: Floats, at_low: float, at_high: float) -> Floats:
+    """The least step from ``R`` to ``towards`` that leaves the ends of a bounded range."""
+    low, high = measure.range
+    bounded = np.isfinite(low) & np.isfinite(high)
+    if not bounded.any():
+        return R
+    width = (high - low)[bounded]
+    inside_low, inside_high = low[bounded] + at_low * width, high[bounded] - at_high * width
+    if np.all(_between(measure, R, bounded, inside_low, inside_high)):
+        return R
+
+    low_enough, high_enough = _between(measure, towards, bounded, inside_low, inside_high)
+    movable = low_enough & high_enough  # a coordinate that is at an end whatever the labels cannot be moved
+
+    def inside(step: float) -> bool:
+        found = _between(measure, (1 - step) * R + step * towards, bounded, inside_low, inside_high)
+        return bool((found[0] & found[1])[movable].all())
+
+    if inside(0.0):
+        return R
+    below, above = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (below + above)
+        below, above = (below, middle) if inside(middle) else (middle, above)
+    return (1 - above) * R + above * towards
+
+
+def _between(measure: Measure, R: Floats, bounded: Array, low: Floats, high: Floats) -> tuple[Array, Array]:
+    """Which bounded coordinates are not below ``low``, and which not above ``high``; nan counts as inside."""
+    value = measure.g(R)[bounded]
+    return ~(value < low), ~(value > high)
+
+
+def uninformed(problem: Problem, measure: Measure) -> Floats:
+    """(d,) averages if every label were equally likely."""
+    pool = problem.pool
+
+    def make() -> Floats:
+        if not pool.labels.finite:
+            return item_expectation(pool, measure, problem.belief)
+        labels = np.arange(pool.labels.size, dtype=np.float64)
+        total = np.zeros(measure.d)
+        for rows, count in distinct_rows(measure, pool):
+            share = np.repeat(count[:, None] / len(labels), len(labels), axis=1)
+            total += measure.total(rows, labels, share)
+        return total / len(pool)
+
+    return problem.once(("uninformed", measure), make)
+
+
+def item_expectation(pool: Pool, measure: Measure, belief: Belief) -> Floats:
+    """(d,) pool mean of the losses that the belief expects, item by item."""
+    signature = measure.signature(pool) if pool.labels.finite else None
+    if signature is None:
+        total = np.zeros(measure.d)
+        for _, rows in pool.chunks():
+            total += measure.expected_total(rows, *belief.items(rows), np.ones(len(rows)))
+        return total / len(pool)
+    _, first = np.unique(signature, return_index=True)
+    labels = np.arange(pool.labels.size, dtype=np.float64)
+    mass = belief.mass(pool, signature, len(first))
+    return measure.total(pool.rows(first), labels, mass) / len(pool)
+
+
+def floored(pool: Pool, weights: Floats, floor: float) -> Floats:
+    """Label chances of at least ``floor``; those of yes or no to many, each for itself."""
+    if pool.labels.finite:
+        return at_least(weights, floor)
+    if pool.labels.kind == "vector" and pool.labels.whole:
+        return np.clip(weights, floor, 1.0 - floor)
+    return weights
