@@ -7,18 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from sondage.errors import NotSupported
-from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
+from sondage.estimators.base import Case, Estimator, Totals
+from sondage.estimators.census import census
 from sondage.estimators.increments import increments_of
-from sondage.estimators.missing import Response
-from sondage.estimators.post_strata import Signatures, signatures
+from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import all_unseen
-from sondage.pool.pool import CHUNK
 from sondage.sampling import SamplingKind
-from sondage.types import Floats
-
-_FIRST_LOOK = 64
-"""Items not asked that are looked at first: mostly one of them matters, and the others need no look."""
 
 
 def estimator_for(kind: SamplingKind, named: str = "") -> Estimator:
@@ -56,9 +51,9 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
     """Totals of a sample of any kinds; exact where every label that matters is known."""
     sample = case.sample
     deterministic = case.oracle == "deterministic"
-    census = _census(case) if deterministic and not case.measure.wide else None
-    if census is not None:
-        return census if census.exact else replace(census, increments=increments_of(case))
+    whole = census(case) if deterministic and not case.measure.wide else None
+    if whole is not None:
+        return whole if whole.exact else replace(whole, increments=increments_of(case))
     if not sample.answered.any():
         return Totals.undefined(case.measure.d, "no item has a label yet")
     parts = estimators_of(case, estimator)
@@ -95,63 +90,6 @@ def _asked_for(sample: Sample, kinds: tuple[type[SamplingKind], ...]) -> float:
     so_far = np.array([0.0, *(info.expected for info in sample.rounds)])
     mine = [isinstance(info.kind, kinds) for info in sample.rounds]
     return float(np.diff(so_far)[mine].sum())
-
-
-def _census(case: Case) -> Totals | None:
-    """The averages, if every item whose label could matter was asked: how it was drawn plays no part then.
-
-    They are exact if all these have a label. Otherwise the labels stand for what is missing, and nothing
-    but that is uncertain. Where cells were drawn from evenly, their own estimator comes to the same.
-    """
-    N, items = len(case.pool), case.sample.items()
-    found = signatures(case)
-    if found is not None:
-        items = items.where(~found.determined[found.code[items.row]])
-    told = items.answered
-    missing = not told.all() and (not told.any() or case.sample.by_quota)
-    known = None if missing else _known_of_the_rest(case, items, found)
-    if known is None:
-        return None
-    total, square = known
-    response = Response(case, items, np.full(len(items), 1.0 / N))
-    loss, factor = response.loss, response.factor
-    R = (total + loss.sum(axis=0)) / N
-    square = (square + (factor[:, None] * loss).T @ loss) / N
-    labels = float(len(case.sample.distinct()))
-    return Totals(
-        np.where(response.dark, np.nan, R),
-        response.parts,
-        labels if response.complete else kish(factor * bearing(case.measure, loss)),
-        max(labels - 1.0, 1.0),
-        square - np.outer(R, R),
-        exact=response.complete,
-        why=response.why,
-    )
-
-
-def _known_of_the_rest(case: Case, items: Sample, found: Signatures | None) -> tuple[Floats, Floats] | None:
-    """Sums of ``l`` and ``l l'`` over the items not asked, if no label can change their losses; else None."""
-    if found is not None:
-        fixed = found.determined
-        if len(items) < int(found.size[~fixed].sum()):
-            return None
-        loss, size = found.losses_of(np.flatnonzero(fixed))[:, 0], found.size[fixed]
-        return size @ loss, (loss * size[:, None]).T @ loss
-    unasked = np.ones(len(case.pool), dtype=bool)
-    unasked[items.row] = False
-    d, rest = case.measure.d, np.flatnonzero(unasked)
-    if len(rest) and (case.measure.tangent or case.tellable):
-        return None
-    total, square = np.zeros(d), np.zeros((d, d))
-    start, step = 0, _FIRST_LOOK
-    while start < len(rest):
-        rows = case.pool.rows(rest[start : start + step])
-        low, high = case.measure.extremes(rows, np.eye(d))
-        if (low != high).any():
-            return None
-        total, square = total + low.sum(axis=0), square + low.T @ low
-        start, step = start + step, CHUNK
-    return total, square
 
 
 def _possible(case: Case, totals: Totals) -> Totals:

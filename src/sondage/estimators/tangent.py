@@ -19,13 +19,13 @@ import numpy as np
 
 from sondage.errors import NotSupported
 from sondage.estimators.base import Case, Estimator
+from sondage.estimators.census import averages_of_all
 from sondage.estimators.combine import estimators_of
-from sondage.estimators.missing import Response
 from sondage.measures.base import ALL, Input, Measure, affine_extremes
 from sondage.measures.vector import VectorMeasure
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.types import Array, Floats
+from sondage.types import Array, Bools, Floats
 
 LEAST, GREATEST = -np.inf, np.inf
 """Labels that stand for whichever makes each influence least, or greatest."""
@@ -38,7 +38,7 @@ class Tangent(Measure):
     """A bound measure near the averages ``R``: the weight, and the influence on some coordinates.
 
     ``g`` is ``value + mean influence``. The losses of items hardly matter one by one, so nothing is taken to
-    be known without a label.
+    be known without a label, but for items of which no label can move the measure.
     """
 
     label_kind = "any"
@@ -72,6 +72,10 @@ class Tangent(Measure):
     def signature(self, pool: Pool) -> Array | None:
         """The measure's."""
         return self.measure.signature(pool)
+
+    def settled(self, rows: Rows) -> Bools:
+        """Where no label can move the measure."""
+        return self.measure.settled(rows)
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
         """The weight and the influences; the least or greatest where the label is ``LEAST``, ``GREATEST``."""
@@ -173,10 +177,11 @@ def weighted_averages(case: Case, estimator: Estimator | None = None) -> Floats:
     Totals that need no label are left to the Newton step. Put in here they would stand beside estimates of
     their own parts, and the errors of both sides of a ratio would no longer cancel.
     """
-    measure, pool, items = case.measure, case.pool, case.sample.items()
+    measure, pool = case.measure, case.pool
+    whole = averages_of_all(case)
+    if whole is not None:
+        return whole
     parts = [(one.weights(mine), share, mine.sample) for one, share, mine in estimators_of(case, estimator)]
-    if case.oracle == "deterministic" and len(items) == len(pool):  # how they were drawn plays no part
-        parts = [(Response(case, items, np.ones(len(items))).factor, 1.0, items)]
     R = np.zeros(measure.d)
     for weight, share, sample in parts:
         told = np.flatnonzero((weight > 0) & ~np.isnan(sample.y))

@@ -183,9 +183,11 @@ class Measure(Named, family="sondage.measures"):
         return self
 
     def settled(self, rows: Rows) -> Bools:
-        """(n,) whether every class brings a row the same losses."""
+        """(n,) whether every label brings a row the same losses, as far as they can be written out."""
+        out = np.zeros(len(rows), dtype=bool)
+        if not rows.labels.finite or rows.labels.size * self.d > _CELLS:
+            return out
         labels = np.arange(rows.labels.size, dtype=np.float64)
-        out = np.empty(len(rows), dtype=bool)
         step = max(_CELLS // (len(labels) * self.d), 1)
         for start in range(0, len(rows), step):
             piece = np.arange(start, min(start + step, len(rows)))

@@ -124,6 +124,10 @@ class Binned(OneClass):
         """(n,) number of thresholds that each score reaches."""
         return np.searchsorted(self.cuts, self.score(rows), side="right")
 
+    def settled(self, rows: Rows) -> Bools:
+        """None: whether an item is positive always counts."""
+        return np.full(len(rows), rows.labels.size < 2)
+
     def is_positive(self, rows: Rows, y: Floats) -> Bools:
         """(n, S) or (1, S) whether each label is the positive class."""
         return np.asarray(np.atleast_2d(y) == rows.labels.positive(self.pos_label))

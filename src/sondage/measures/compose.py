@@ -7,6 +7,7 @@ is a sum of theirs. So it works for every measure, with few losses or very many.
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -16,7 +17,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import ALL, Input, Measure, affine_moments, complex_step, divide
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.types import Array, Floats
+from sondage.types import Array, Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,10 @@ class Stack(Measure):
             for one, piece, mine in zip(self.measures, self._split(R), weights, strict=True)
         )
 
+    def settled(self, rows: Rows) -> Bools:
+        """Where all are."""
+        return np.asarray(np.all([one.settled(rows) for one in self.measures], axis=0))
+
     def influence(self, rows: Rows, y: Floats, slope: Any, which: slice = ALL) -> Floats:
         """The influences of all, side by side."""
         return np.concatenate(
@@ -216,6 +221,10 @@ class Derived(Measure):
     def signature(self, pool: Pool) -> Array | None:
         """The signature inside."""
         return self.inner.signature(pool)
+
+    def settled(self, rows: Rows) -> Bools:
+        """Where the measure inside is."""
+        return self.inner.settled(rows)
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
         """The losses inside."""
@@ -332,6 +341,17 @@ class Difference(TwoSystems):
         a, b = np.split(values, 2, axis=-1)
         return np.asarray(a - b)
 
+    def settled(self, rows: Rows) -> Bools:
+        """Where both sides are; of means over all items, also where both have the same loss."""
+        ratio = self.measure.ratio
+        plain = ratio is not None and np.array_equal(ratio[1], np.eye(self.measure.d)[0])
+        if not (plain and rows.labels.kind == "vector"):
+            return super().settled(rows)
+        with suppress(NotSupported):  # not linear in the label
+            factor = self.affine(rows, self.slope(np.ones(self.d)))[1]
+            return np.asarray((factor == 0).all(axis=(1, 2)))
+        return super().settled(rows)
+
 
 @dataclass(frozen=True)
 class MeanDifference(Difference):
@@ -375,6 +395,7 @@ class MeanDifference(Difference):
     total = Measure.total
     expected_total = Measure.expected_total
     known = Measure.known
+    settled = Measure.settled
     jac = Measure.jac
     slope = Measure.slope
     influence = Measure.influence

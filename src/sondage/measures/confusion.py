@@ -13,7 +13,7 @@ from sondage.measures.base import ALL, Input, Measure, divide
 from sondage.measures.margins import FEW, class_codes, sums
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.types import Array, Floats, Ints
+from sondage.types import Array, Bools, Floats, Ints
 
 _TABLE = 1 << 25
 _ENTRIES = 100_000
@@ -150,6 +150,12 @@ class ConfusionMatrix(Measure):
         entries = np.where(count[self.cells[1]] == 0, 0.0, np.nan)
         below = count[self._below[0]] if self.normalize == "pred" else np.full(len(self._below[0]), np.nan)
         return np.concatenate([[weight], entries, below]) / len(pool)
+
+    def settled(self, rows: Rows) -> Bools:
+        """Decisions that no entry is about, unless every label counts for what is divided by."""
+        if self.normalize == "true" or len(self.classes) < 2:
+            return np.full(len(rows), len(self.classes) < 2)
+        return ~np.isin(rows.prediction(self.system), self.cells[1])
 
     def _seen(self, rows: Rows, y: Floats) -> tuple[Ints, Ints]:
         """Decided classes (n, 1), labels (n or 1, S)."""

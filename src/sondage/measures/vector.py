@@ -18,7 +18,9 @@ from sondage.measures.base import ALL, Measure, affine_extremes
 from sondage.pool.labels import shown
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.types import Floats
+from sondage.types import Bools, Floats
+
+_GOLDEN = 0.6180339887498949
 
 
 class VectorMeasure(Measure):
@@ -43,6 +45,12 @@ class VectorMeasure(Measure):
     @abstractmethod
     def ends(self, rows: Rows, slope: Any, which: slice = ALL) -> tuple[Floats, Floats]:
         """(n, m) least and greatest influence over all labels."""
+
+    def settled(self, rows: Rows) -> Bools:
+        """Where labels move nothing to first order, at averages as good as any: then they never do."""
+        anywhere = 0.5 + np.arange(1.0, self.d + 1.0) * _GOLDEN % 1.0
+        low, high = self.ends(rows, self.slope(anywhere))
+        return np.asarray((low == high).all(axis=1))
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
         """The losses of labels that were told."""

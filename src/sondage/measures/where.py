@@ -106,6 +106,12 @@ class Where(Measure):
             return None
         return compressed(crossed([inside, self._on_rows(pool.rows(ALL)).astype(np.int8)]))
 
+    def settled(self, rows: Rows) -> Bools:
+        """Where the measure is, and outside of the event."""
+        if not self.wide or events.looks_at_label(self.event):
+            return super().settled(rows)
+        return np.asarray(self.measure.settled(rows) | ~self._on_rows(rows))
+
     def known(self, pool: Pool) -> Floats:
         """What no label changes; of a measure with many losses, by trying each label on all items at once."""
         if not self.wide:
