@@ -9,7 +9,7 @@ import sondage as sd
 from sondage.beliefs.true_labels import KnownLabels
 from sondage.designs import Importance, Stratified
 from sondage.designs.ais import AIS
-from sondage.designs.optimal import Optimal
+from sondage.designs.importance import Optimal
 from sondage.errors import InvalidInput, NotSupported
 from sondage.simulation import diagnose
 from sondage.simulation.diagnostics import divergence, true_influence

@@ -6,15 +6,12 @@ from sondage.designs.ais import AIS
 from sondage.designs.audit import Audit
 from sondage.designs.base import Design, Problem
 from sondage.designs.error_curve.design import ErrorCurveDesign
-from sondage.designs.importance import Importance
-from sondage.designs.lure import Lure
+from sondage.designs.importance import Importance, Optimal
 from sondage.designs.oasis import Oasis
-from sondage.designs.optimal import Optimal
 from sondage.designs.poisson import Poisson
 from sondage.designs.poisson_online import PoissonOnline
-from sondage.designs.sequential import Sequential
-from sondage.designs.stratified import Stratified
-from sondage.designs.stratified_ppi import StratifiedPPI
+from sondage.designs.sequential import Lure, Sequential
+from sondage.designs.stratified import Stratified, StratifiedPPI
 from sondage.designs.uniform import Uniform
 from sondage.sampling import Table
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
+from sondage.beliefs.true_labels import KnownLabels
 from sondage.designs.base import (
     CostRule,
     Design,
@@ -20,6 +21,7 @@ from sondage.designs.influence import item_spread
 from sondage.errors import InvalidInput
 from sondage.sampling import SamplingKind, Table, WithReplacement
 from sondage.strata.base import Strata
+from sondage.types import Floats
 
 
 @dataclass(frozen=True)
@@ -80,3 +82,29 @@ class Importance(Design):
             size = np.ones(len(size))
         chance = size / size.sum()
         return Table(self.kind, chance=(1 - self.mix) * chance + self.mix / len(chance))
+
+
+@dataclass(frozen=True)
+class Optimal(Importance):
+    """Chances in proportion to the true influence of every item: the yardstick of the others.
+
+    ``sondage.simulate`` hands it the labels. ``mix`` keeps every item possible. For the best allocation to
+    strata use ``Stratified(belief=KnownLabels(truth), floor=0)``.
+    """
+
+    alias: ClassVar[str] = "optimal"
+    hidden: ClassVar[bool] = True
+    belief: Belief = field(default_factory=KnownLabels)
+    probability_floor: float = 0.0
+    risk_floor: float = 0.0
+    mix: float = 1e-6
+
+    def with_truth(self, truth: Floats) -> Design:
+        """The design that knows these labels."""
+        return replace(self, belief=KnownLabels(truth))
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Without the truth."""
+        if isinstance(self.belief, KnownLabels) and self.belief.truth is None:
+            return "design 'optimal' knows the true labels: it is for sondage.simulate, not for a study"
+        return super().refuses(problem)

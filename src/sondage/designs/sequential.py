@@ -1,4 +1,4 @@
-"""Sequential sampling without replacement: one cell after another, each by a recorded chance."""
+"""Sequential sampling without replacement, one cell after another by a recorded chance; and LURE."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
+from sondage.designs.allocations.shares import with_floor
 from sondage.designs.base import Design, Problem, check_probability_floor
 from sondage.designs.influence import unit_spread
-from sondage.designs.sharing import with_floor
 from sondage.errors import InvalidInput
 from sondage.sampling import OneByOne, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata
@@ -45,3 +45,27 @@ class Sequential(Design):
         spread = unit_spread(problem, self.probability_floor)
         mass = with_floor(np.sqrt(spread / problem.units.cost) * left, left, self.floor)
         return Table(self.kind, chance=np.where(left > 0, mass / np.maximum(left, 1), 0.0))
+
+
+@dataclass(frozen=True)
+class Lure(Sequential):
+    """Draws one after another by the root mean square influence, and levels the weights.
+
+    This is active testing by Farquhar, Gal and Rainforth (2021) and Kossen et al. (2021): items are drawn
+    without replacement, in proportion to the root mean square influence under the belief, and counted by
+    the ``lure`` estimator. Like ``sequential``, it draws cells and items in them evenly, and learns from
+    labels by cell; the papers draw single items by a surrogate model, which no pool here need have. The only
+    difference to ``sequential`` is that nothing is predicted of items without a label: there the spread
+    *about* the prediction decides, and the estimate is LURE with a control variate. ``floor`` bounds every
+    weight here, so that ``probability_floor`` can be small.
+
+    >>> import sondage as sd
+    >>> pool, labels = sd.datasets.synthetic_pool(2_000, prevalence=0.1, rng=1)
+    >>> study = sd.create_study(pool, "f1", design="lure", budget=100, rng=1)
+    >>> study.run(labels).n_labels
+    100
+    """
+
+    alias: ClassVar[str] = "lure"
+    estimator: ClassVar[str] = "lure"
+    probability_floor: float = 1e-5

@@ -13,12 +13,12 @@ from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_curve.fit import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
+from sondage.designs.allocations.shares import shares
 from sondage.designs.base import CostRule, Design, Problem, check_cost
 from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.error_curve.companions import joint
 from sondage.designs.error_curve.reasons import reason_of, rule_words, tells_of
 from sondage.designs.influence import is_mean_over_pool, unseen_variances
-from sondage.designs.sharing import shares, shortfall
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
@@ -253,3 +253,18 @@ def rounded(lack: Floats, n: int, stream: Stream) -> Ints:
     marks = (np.arange(n) + stream.uniform(1)) * (total / n)
     place = np.searchsorted(np.cumsum(lack), marks, "right")
     return np.bincount(np.minimum(place, np.flatnonzero(lack)[-1]), minlength=len(lack))
+
+
+def shortfall(goal: Floats, have: Floats | Ints, room: Floats | Ints, family: Ints) -> Floats:
+    """(..., U) how far units with ``room`` are below their goals, as far as their family is below its own.
+
+    Goals are fractions of labels, and labels are whole: a family of many small units has some that are above
+    their goals at all times, and the sum of what the others lack is more than the family does.
+
+    >>> shortfall(np.array([0.5, 0.5, 2.0]), np.array([1, 0, 1]), np.ones(3), np.array([0, 0, 1])).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    lack = np.maximum(goal - have, 0.0) * (room > 0)
+    each, whole = sums_by(lack, family), np.maximum(sums_by(goal - have, family), 0.0)
+    part = np.divide(whole, each, out=np.zeros_like(each), where=each > 0)
+    return np.asarray(lack * np.minimum(part, 1.0)[..., family])

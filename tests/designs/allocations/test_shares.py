@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sondage.designs.sharing import shares, shortfall, top_up
+from sondage.designs.allocations.shares import shares, top_up
+from sondage.designs.error_curve.design import shortfall
 
 
 @st.composite

@@ -20,8 +20,8 @@ from sondage.designs.allocations import (
     Greedy,
     UpperConfidence,
 )
+from sondage.designs.allocations.shares import add_greedily
 from sondage.designs.influence import possible_jump, seen_variance, unit_variance
-from sondage.designs.sharing import add_greedily
 from sondage.errors import InvalidInput, NotSupported
 from sondage.registry import from_config
 from sondage.strata.base import ByGroup, OneStratum

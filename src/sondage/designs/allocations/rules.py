@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.beliefs.base import Nodes
+from sondage.designs.allocations.shares import add_greedily, raised, shares, top_up, with_floor
 from sondage.designs.base import CostRule, Problem
 from sondage.designs.influence import (
     possible_jump,
@@ -23,7 +24,6 @@ from sondage.designs.influence import (
     unit_spread,
     unit_variance,
 )
-from sondage.designs.sharing import add_greedily, raised, shares, top_up, with_floor
 from sondage.errors import InvalidInput
 from sondage.registry import Named
 from sondage.types import Bools, Floats, Ints

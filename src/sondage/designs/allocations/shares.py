@@ -1,4 +1,4 @@
-"""Sharing out labels: water-filling for chances, largest shortfall for whole numbers."""
+"""Shares of labels: in proportion, none above its size, and as whole numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sondage.beliefs.error_curve.fit import sums_by
 from sondage.types import Floats, Ints
 
 
@@ -69,21 +68,6 @@ def top_up(goal: Floats, have: Ints, size: Ints, n: int, prefer: Floats | None =
         best = np.lexsort((-prefer, -lack))[: min(missing, int((add < room).sum()))]
         add[best] += 1
     return add
-
-
-def shortfall(goal: Floats, have: Floats | Ints, room: Floats | Ints, family: Ints) -> Floats:
-    """(..., U) how far units with ``room`` are below their goals, as far as their family is below its own.
-
-    Goals are fractions of labels, and labels are whole: a family of many small units has some that are above
-    their goals at all times, and the sum of what the others lack is more than the family does.
-
-    >>> shortfall(np.array([0.5, 0.5, 2.0]), np.array([1, 0, 1]), np.ones(3), np.array([0, 0, 1])).tolist()
-    [0.0, 0.0, 1.0]
-    """
-    lack = np.maximum(goal - have, 0.0) * (room > 0)
-    each, whole = sums_by(lack, family), np.maximum(sums_by(goal - have, family), 0.0)
-    part = np.divide(whole, each, out=np.zeros_like(each), where=each > 0)
-    return np.asarray(lack * np.minimum(part, 1.0)[..., family])
 
 
 def add_greedily(gain: Callable[[Ints], Floats], have: Ints, size: Ints, n: int) -> Ints:
