@@ -132,3 +132,21 @@ def test_only_a_kind_of_sampling_knows_which_it_is(folder: Path) -> None:
         if ROOT / "sampling" not in path.parents and (found := [*kinds_compared(ast.parse(path.read_text()))])
     }
     assert wrong == {}
+
+
+DEFAULT = {"ErrorCurve", "CurveState", "ErrorCurveDesign", "PosteriorInterval"}
+"""Parts of the default method: what differs between beliefs is asked of the belief."""
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_the_default_method_asks_whether_something_is_of_it(path: Path) -> None:
+    if path.parent.name == "error_curve":
+        return
+    asked = [
+        name.id
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+        for name in ast.walk(node.args[1])
+        if isinstance(name, ast.Name)
+    ]
+    assert not DEFAULT & set(asked)

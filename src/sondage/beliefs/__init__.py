@@ -1,6 +1,7 @@
 """What we expect: distributions over labels not yet seen."""
 
 from sondage.beliefs.base import Belief, Nodes, Seen, State, StaticBelief, at_least
+from sondage.beliefs.beta_groups import BetaGroups
 from sondage.beliefs.counts import CountBelief
 from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.frequencies import FrequencyBelief
@@ -11,6 +12,7 @@ from sondage.beliefs.uniform import UniformBelief
 
 __all__ = [
     "Belief",
+    "BetaGroups",
     "CountBelief",
     "ErrorCurve",
     "FrequencyBelief",

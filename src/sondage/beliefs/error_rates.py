@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import CellUnits, Units
+from sondage.strata.base import predicted_pattern
 from sondage.streams import Stream
 from sondage.types import Bools, Floats, Ints
 
@@ -48,19 +49,33 @@ class Places:
     """(U,) items."""
 
     @classmethod
-    def without_order(cls, expects: Ints, size: Ints) -> Places:
-        """Units of which nothing counts but what is predicted: one after the other in each class."""
-        last = np.empty(len(size), dtype=np.int64)
-        for one in np.unique(expects):
-            last[expects == one] = np.cumsum(size[expects == one])
-        family = np.unique(expects, return_inverse=True)[1]
-        return cls(family, expects, last - size + 1, last, np.zeros(len(size), dtype=bool), False, size)
+    def without_order(cls, pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Places:
+        """Cells of which nothing counts but what is predicted, one after the other in each pattern of it."""
+        expects = _of_cells(units, pool.system(systems[0]).prediction)
+        if expects is None:
+            raise InvalidInput("cells must keep the predicted classes apart for a belief about their errors")
+        pattern = _of_cells(units, predicted_pattern(pool, systems))
+        family = np.unique(expects if pattern is None else pattern, return_inverse=True)[1]
+        last = np.empty(units.count, dtype=np.int64)
+        for one in range(int(family.max()) + 1):
+            last[family == one] = np.cumsum(units.size[family == one])
+        no_order = np.zeros(units.count, dtype=bool)
+        return cls(family, expects, last - units.size + 1, last, no_order, False, units.size)
+
+
+def _of_cells(units: CellUnits, column: Any) -> Ints | None:
+    """(U,) what all items of a cell have in common; None if some differ."""
+    found = np.zeros(units.count, dtype=np.int64)
+    found[units.codes] = column
+    return found if np.array_equal(found[units.codes], column) else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorState(State):
-    """How likely predictions of each unit are wrong, after some labels: write ``places`` and ``by_place``."""
+    """How likely predictions of each unit are wrong, after some labels: write ``by_place``."""
 
+    places: Places
+    """Where the units lie."""
     scored: Floats
     """(U, S) which class an item is of if its prediction is wrong, as the scores say."""
     missed: tuple[Ints, Ints] | None = None
@@ -69,11 +84,6 @@ class ErrorState(State):
     """(U,) labels."""
     wrong: Floats
     """(U,) wrong predictions among them."""
-
-    @property
-    @abstractmethod
-    def places(self) -> Places:
-        """Where the units lie."""
 
     @property
     @abstractmethod

@@ -16,7 +16,7 @@ def labels_frame(now: Snapshot) -> Any:
     """What ``Study.labels`` gives."""
     pool, units, sample = now.pool, now.units, now.sample
     kind = sample.kinds[0] if sample.kinds else now.design.kind
-    weight = estimator_for(kind, now.design.estimator).weights(now.case())
+    weight = estimator_for(kind, now.parts.estimator).weights(now.case())
     total = np.bincount(now.slots, weights=weight, minlength=now.asked)
     chance = np.where(np.isnan(sample.pi), sample.p, sample.pi)[sample.new]
     if not kind.recorded:  # no chance of its own: the share of its cell that was asked

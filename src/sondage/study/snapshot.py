@@ -55,6 +55,11 @@ class Parts:
         belief = self.design.belief_for(self.oracle, self.pool, self.measure)
         return belief.bind(self.pool, self.measure.systems(self.pool))
 
+    @property
+    def estimator(self) -> str:
+        """Name of the estimator that the rounds belong to; "" for the usual one of their kind."""
+        return self.design.estimator or self.belief.estimator
+
     @cached_property
     def start(self) -> State:
         """The belief before any label."""
@@ -182,7 +187,7 @@ class Snapshot(StudyView):
             objective=parts.objective,
             belief=self.belief,
             state=self.belief_now(),
-            centre=estimator_for(parts.design.kind, parts.design.estimator).centre,
+            centre=estimator_for(parts.design.kind, parts.estimator).centre,
             oracle=parts.oracle,
             left=self.labels_left,
             expected=self.expected,
@@ -225,7 +230,7 @@ class Snapshot(StudyView):
             self.table,
             parts.oracle,
             parts.memo,
-            estimator=parts.design.estimator,
+            estimator=parts.estimator,
             budget=parts.budget.amount if isinstance(parts.budget, Cost) else np.nan,
             belief_after=self.belief_after,
         )

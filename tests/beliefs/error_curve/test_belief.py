@@ -462,3 +462,21 @@ def test_the_first_state_is_the_one_before_any_label() -> None:
     assert first.nodes is not None
     assert state.nodes is not None
     np.testing.assert_array_equal(first.nodes.weights, state.nodes.weights)
+
+
+def test_curves_are_fitted_once_for_the_same_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is believed now and what estimates rest on is one fit; draws go around one more."""
+    pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=0.1, rng=0)
+    study = sd.create_study(pool, "f1", design="error-curve", rng=0)
+    study.run(labels, budget=100)
+    for item in study.ask(10):
+        study.tell(item.id, labels[item.id])
+    fits: list[int] = []
+    fit = Curves.fit
+    monkeypatch.setattr(
+        Curves, "fit", lambda self, n, *rest: (fits.append(int(n.sum())), fit(self, n, *rest))[1]
+    )
+    study.explain()
+    study.estimate(["f1", "precision", "recall", "accuracy"])
+    study.estimate(confidence_level=0.9)
+    assert fits == [110, 110]

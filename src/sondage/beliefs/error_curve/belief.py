@@ -49,6 +49,7 @@ class ErrorCurve(ErrorBelief):
     too, as long as hardly any error was seen).
 
     >>> pool = Pool.from_arrays(score=np.linspace(-1, 1, 64), threshold=0.0)
+    >>> from sondage.pool.units import CellUnits
     >>> from sondage.strata.base import LogRank
     >>> units = CellUnits(pool, LogRank().codes(pool, ("model",), 1), pool.system().prediction, seed=1)
     >>> belief = ErrorCurve().bind(pool, ("model",))
@@ -91,7 +92,7 @@ class ErrorCurve(ErrorBelief):
         nothing = np.zeros(units.count)
         curve = self._curves(ranks, split.shape[1]).fit(nothing, nothing)
         made = CurveState(
-            None, ranks=ranks, scored=split, curve=curve, n=nothing, wrong=nothing, own=self.own
+            None, places=ranks, scored=split, curve=curve, n=nothing, wrong=nothing, own=self.own
         )
         made = self._fitted(made, nothing, nothing, None)
         return replace(made, start=made.nodes)

@@ -23,16 +23,16 @@ _BETWEEN = (1.0 / 301.0, 1.0 / 11.0)
 class CurveState(ErrorState):
     """The curves after some rounds, and what they were fitted to."""
 
-    ranks: Ranks
+    places: Ranks
     curve: CurveFit
     """The fitted curves."""
     own: float | None = None
     """Labels that the curve counts for in a unit, where that is fixed."""
 
     @property
-    def places(self) -> Ranks:
-        """The ranks of the units."""
-        return self.ranks
+    def ranks(self) -> Ranks:
+        """Where the units lie from the boundary."""
+        return self.places
 
     @property
     def counts_for(self) -> float | Floats:

@@ -26,7 +26,7 @@ def wider_to_look_at(state: Snapshot, worlds: Sequence[World], width: Floats, go
     worlds in which they are as may be expected.
     """
     wanted = goal is not None and goal.width is not None
-    if not wanted or safe_intervals(state.parts.design, state.units) != (CALIBRATED,):
+    if not wanted or safe_intervals(state) != (CALIBRATED,):
         return np.nan
     plain = width.max(axis=1)
     usual = np.argsort(np.abs(plain - np.median(plain)), kind="stable")[:_WORLDS]
@@ -37,7 +37,7 @@ def wider_to_look_at(state: Snapshot, worlds: Sequence[World], width: Floats, go
 
 def looking(state: Snapshot, forecast: Forecast, level: float) -> tuple[str, Floats]:
     """The interval that stop rules look at, and (B,) how many times as wide it is; "" where none may be."""
-    names = safe_intervals(state.parts.design, state.units)
+    names = safe_intervals(state)
     if names == (CALIBRATED,):
         return CALIBRATED, np.full(len(forecast.labels), forecast.wider)
     if not names:

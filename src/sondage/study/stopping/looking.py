@@ -40,7 +40,7 @@ def look(study: StudyView, rule: StopRule, allow_unsafe: bool, interval: Interva
     if pointless:
         raise InvalidInput(pointless)
     if interval is None and rule.peeks and not allow_unsafe:
-        for name in _safe_intervals(study):
+        for name in safe_intervals(study):
             try:
                 rounds: Literal["all", "closed"] = "closed" if name == CALIBRATED else "all"
                 return study.estimate(interval=name, rounds=rounds, alternative=rule.alternative)
@@ -85,21 +85,17 @@ def after_looks(now: Snapshot, estimate: Estimate) -> Iterator[str]:
 
 def labels_between(study: StudyView, rule: StopRule, allow_unsafe: bool) -> int:
     """Labels that should come between two looks: as many as where looking was tested."""
-    tested = rule.peeks and not allow_unsafe and _safe_intervals(study) == (CALIBRATED,)
+    tested = rule.peeks and not allow_unsafe and safe_intervals(study) == (CALIBRATED,)
     return BETWEEN_LOOKS if tested else 1
 
 
-def _safe_intervals(study: StudyView) -> tuple[str, ...]:
-    """Names of the intervals that may serve the study's samples and are safe to look at."""
-    return safe_intervals(study.design, study.units)
-
-
-def safe_intervals(design: Design, units: Units) -> tuple[str, ...]:
-    """Names of the intervals that may serve the samples of a design and are safe to look at."""
+def safe_intervals(study: StudyView) -> tuple[str, ...]:
+    """Names of the intervals that may serve the samples of a study and are safe to look at."""
+    kind = study.design.kind
     # Items drawn one by one with chances for all that are left have sequences.
-    if design.kind.one_by_one or design.kind.is_uniform(units):
+    if kind.one_by_one or kind.is_uniform(study.units):
         return SAFE_INTERVALS
-    return (CALIBRATED,) if design.estimator == "posterior" else ()
+    return (CALIBRATED,) if study.parts.estimator == "posterior" else ()
 
 
 def sequence_errors(level: float, n: float) -> float:

@@ -1,0 +1,99 @@
+"""A Beta for every group: how often its predictions are wrong, by its labels and a few pseudo-labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import betaincinv
+
+from sondage.beliefs.base import Seen, State
+from sondage.beliefs.error_rates import ErrorBelief, ErrorState, Places
+from sondage.errors import InvalidInput
+from sondage.pool.pool import Pool
+from sondage.pool.units import Units
+from sondage.streams import Stream
+from sondage.types import Floats, is_number
+
+_SURE = 1e-3
+"""Scores that are surer than this do not rule an error out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupState(ErrorState):
+    """Labels of every group, and (2, U) ``pseudo``-labels: right predictions and wrong ones."""
+
+    pseudo: Floats
+
+    @property
+    def beta(self) -> Floats:
+        """(2, U) right and wrong predictions, pseudo-labels counted in."""
+        return self.pseudo + np.stack([self.n - self.wrong, self.wrong])
+
+    @property
+    def by_place(self) -> Floats:
+        """(U,) mean of the Beta."""
+        right, wrong = self.beta
+        return np.asarray(wrong / (right + wrong))
+
+
+@dataclass(frozen=True)
+class BetaGroups(ErrorBelief):
+    """Every cell of the design is a group with an error rate of its own (Ji et al. 2021, section 2.1).
+
+    Before any label the rate has a Beta distribution worth ``strength`` labels: as the scores expect, or even
+    (``from_scores=False``). Cells are what strata and predictions make: ``strata="none"`` has a group for
+    every predicted class, ``sd.strata.ByGroup("region")`` one for each of them in every region. Inside a cell
+    items are drawn evenly, so its labels speak for the others of it, however the design shared labels out.
+
+    >>> import sondage as sd
+    >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.2, rng=1)
+    >>> design = sd.designs.Stratified(belief="beta-groups", strata="none")
+    >>> sd.create_study(pool, "accuracy", design=design, budget=200, rng=1).run(labels).guarantee
+    'posterior'
+    """
+
+    alias: ClassVar[str] = "beta-groups"
+    estimator: ClassVar[str] = "posterior"
+    assumptions: ClassVar[Mapping[str, str]] = {
+        "honest": "before any label each group was about as often wrong as its prior says, worth a few labels"
+    }
+    strength: float = 2.0
+    from_scores: bool = True
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.strength) and 0 < self.strength < np.inf):
+            raise InvalidInput(f"strength= must be a number of labels above 0, not {self.strength!r}")
+
+    def start(self, pool: Pool, units: Units) -> State:
+        """The prior of every cell."""
+        places = Places.without_order(pool, self.systems, self.cells(units))
+        right = np.full(units.count, 0.5)
+        if self.from_scores:
+            mass = self.mass(pool, units.codes, units.count)
+            right = np.clip(mass[np.arange(units.count), places.expects] / units.size, _SURE, 1.0 - _SURE)
+        nothing, split = np.zeros(units.count), self.split_by_scores(pool, units, places.expects)
+        pseudo = self.strength * np.stack([right, 1.0 - right])
+        made = GroupState(None, places=places, scored=split, n=nothing, wrong=nothing, pseudo=pseudo)
+        made.forget()
+        return replace(made, start=made.nodes)
+
+    def step(self, state: State, seen: Seen) -> State:
+        """The labels counted."""
+        assert isinstance(state, GroupState)
+        n, wrong, missed = state.counted(seen)
+        moved = replace(state, nodes=None, n=n, wrong=wrong, missed=missed)
+        moved.forget()  # what was believed before
+        return moved
+
+    def rates(self, state: State, stream: Stream, count: int, tail: str = "honest") -> Floats:
+        """(B, U) draws from the Beta of every group."""
+        assert isinstance(state, GroupState)
+        right, wrong = state.beta
+        return np.asarray(betaincinv(wrong, right, stream.uniform(count * len(right)).reshape(count, -1)))
+
+    def words_for_unseen(self, state: State) -> str:
+        """By their group."""
+        return "expected from the labels of their group"
