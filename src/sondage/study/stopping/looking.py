@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sondage.designs.base import Design
 from sondage.designs.influence import unit_spread
 from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import Interval
 from sondage.intervals.posterior import BETWEEN_LOOKS
 from sondage.journal import Look
-from sondage.pool.units import Units
 from sondage.study.estimates.result import Estimate
 from sondage.study.stopping.rules import SAFE, Decision, Outlook, StopRule, check_safety
 
