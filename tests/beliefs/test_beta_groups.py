@@ -55,7 +55,7 @@ def test_closed_form(options: dict[str, Any]) -> None:
     """Mean and law of the wrong predictions not seen: a beta-binomial in each group."""
     study, truth = tiny(**options)
     study.run(truth, budget=8)
-    totals = estimate_totals(study.state.case(study.measure))
+    totals = estimate_totals(study.case())
     assert totals.replicates is not None
     strength, expected, law = options.get("strength", 2.0), 0.0, np.ones(1)
     scores = np.array([study.pool.system().score])[0]
