@@ -7,6 +7,7 @@ import pytest
 
 import sondage as sd
 from sondage.designs import Stratified
+from sondage.estimators.post_strata import PostStrata, collapse
 
 
 def scored(seed: int = 0, n: int = 3000) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
@@ -47,15 +48,74 @@ def test_a_class_without_labels_is_not_stood_for_by_another() -> None:
     found = study.estimate("precision", system="new")
     assert not found.defined
     assert found.why is not None
-    assert "fewer than 2 labels" in found.why
+    assert "has no label" in found.why
+    assert not any("stand for" in one for one in found.warnings)
 
 
-@pytest.mark.parametrize("k", [1, 2])
-def test_a_cell_that_is_labelled_throughout_is_not_thin(k: int) -> None:
-    """A class predicted once or twice, and labelled, is known however few its items."""
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_one_label_of_a_predicted_class_is_enough(k: int) -> None:
+    """Its variance is taken from the mean of all: the interval has the width of what is not known."""
     said = np.array(["a"] * 60 + ["b"] * 60 + ["c"] * k)
+    truth = np.where(np.arange(len(said)) % 7 == 0, "b", said)
     pool = sd.Pool.from_arrays(prediction=said, labels=["a", "b", "c"])
     study = sd.create_study(pool, "accuracy", design=Stratified(allocation="proportional"), rng=1)
-    study.run(dict(enumerate(said.tolist())), budget=len(said) - 20)
-    labelled = np.isin(np.flatnonzero(said == "c"), study.sample.row)
-    assert study.estimate().defined == bool(labelled.sum() == k or labelled.sum() >= 2)
+    counts = []
+    for _ in range(30):
+        study.run(dict(enumerate(truth.tolist())), budget=1, batch=1)
+        counts.append(int((study.sample.row >= 120).sum()))
+        assert study.estimate().defined == (counts[-1] > 0 and len(counts) > 1)
+    assert 0 in counts
+    assert 1 in counts
+
+
+def with_six_systems(classes: int, seed: int, n: int = 100) -> tuple[sd.Pool, dict[int, int]]:
+    """Systems that see the same items with errors of their own: nearly every item has its own pattern."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, classes, n)
+    systems = {
+        name: {"prediction": np.where(rng.random(n) < 0.3, rng.integers(0, classes, n), truth)}
+        for name in "abcdef"
+    }
+    pool = sd.Pool.from_arrays(systems=systems, labels=list(range(classes)))
+    return pool, dict(enumerate(truth.tolist()))
+
+
+@pytest.mark.parametrize("design", ["error-curve", "stratified"])
+@pytest.mark.parametrize(("classes", "measure"), [(2, "recall"), (4, "accuracy")])
+def test_patterns_of_other_systems_leave_nothing_dark(design: str, classes: int, measure: str) -> None:
+    for seed in range(5):
+        pool, truth = with_six_systems(classes, seed)
+        each = [sd.measures.for_system(sd.measures.resolve(measure), name) for name in "abcdef"]
+        study = sd.create_study(pool, each, design=design, rng=seed)
+        study.run(truth, budget=40, batch=20)
+        found = study.estimate()
+        assert found.defined.all(), found.why
+        alone = study.estimate(each[1])
+        assert alone.value == pytest.approx(found.value[1])
+
+
+def post_strata(
+    unit: list[int], signature: list[int], size: list[int], family: list[int], predicted: list[int]
+) -> PostStrata:
+    """Post-strata that all need labels, of a measure whose items are not alike."""
+    nothing = np.zeros(len(unit), dtype=bool)
+    arrays = [np.array(one) for one in (size, unit, signature, family, predicted)]
+    return PostStrata(np.arange(len(unit)), *arrays, nothing, None, None, None, None)  # type: ignore[arg-type]
+
+
+def test_signatures_of_one_unit_stand_for_each_other() -> None:
+    """Two of five have no label, and no single one of the others is enough."""
+    strata = post_strata([0] * 5, [0, 1, 2, 3, 4], [1, 1, 1, 1, 2], [0] * 5, [0] * 5)
+    group, dark = collapse(strata, np.array([1, 1, 1, 0, 0]), 2)
+    assert not dark.any()
+    labels = np.bincount(group, weights=[1, 1, 1, 0, 0])
+    assert (labels[group[3:]] >= 2).all()
+
+
+@pytest.mark.parametrize(("size", "dark"), [(2, False), (50, True)])
+def test_a_rare_pattern_of_other_systems_is_stood_for_and_a_large_one_is_not(size: int, dark: bool) -> None:
+    """Of 100 items and 20 labels, two without any are no wonder; fifty were left out on purpose."""
+    strata = post_strata([0, 1, 2], [0, 0, 0], [90 - size, 10, size], [0, 1, 2], [0, 0, 0])
+    group, found = collapse(strata, np.array([17, 3, 0]), 2)
+    assert found.tolist() == [False, False, dark]
+    assert bool(group[1] == group[2]) is not dark

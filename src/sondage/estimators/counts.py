@@ -42,7 +42,8 @@ class Counts(Estimator):
     """Post-stratified mean; variance from inside the strata, times the share not labelled.
 
     Cells that need no label are exact, unless they have to stand for others of their unit. Cells with fewer
-    than two labels are joined with a neighbour, where each counts by its size. A stratum in which all labels
+    than two labels are joined with a neighbour, where each counts by its size; where there is none, one label
+    has the variance that its distance from the mean of all suggests. A stratum in which all labels
     agreed is not thereby known to be pure: with ``guard`` it has the variance that the belief expects there,
     recalibrated by all labels seen.
     """
@@ -59,8 +60,8 @@ class Counts(Estimator):
             return Totals.undefined(case.measure.d, f"fewer than {_LEAST} items have a label")
         strata = post_strata(case)
         cell = strata.code[seen.row].astype(np.int64)
-        group, thin = collapse(strata, np.bincount(cell, minlength=len(strata.size)), _LEAST)
-        return self._combine(case, seen, strata, cell, group, thin)
+        group, dark = collapse(strata, np.bincount(cell, minlength=len(strata.size)), _LEAST)
+        return self._combine(case, seen, strata, cell, group, dark)
 
     def weights(self, case: Case) -> Floats:
         """Items of the post-stratum over its labels; of joined ones, those without labels shared out."""
@@ -82,7 +83,7 @@ class Counts(Estimator):
         return None
 
     def _combine(
-        self, case: Case, seen: Sample, strata: PostStrata, cell: Ints, group: Ints, thin: Bools
+        self, case: Case, seen: Sample, strata: PostStrata, cell: Ints, group: Ints, dark: Bools
     ) -> Totals:
         N, groups = len(case.pool), int(group.max()) + 1
         size = np.bincount(group, weights=strata.size, minlength=groups)
@@ -111,12 +112,17 @@ class Counts(Estimator):
         if known is not None:
             mean = np.where(fixed[:, None], known / size[:, None], mean)
         deviation = unexplained = (loss - mean[mine]) * ~fixed[mine][:, None]
+        single = (n == 1)[mine] & (unlabelled > 0)[mine]
+        if single.any():  # a variance needs two: it is taken from the mean of all
+            unexplained = np.where(
+                single[:, None], _from_all(strata, cell, loss, size[mine] * within), deviation
+            )
         freedom = n - 1.0
         control = self._control(case, seen, strata, group, mine, loss)
         if control is not None:
             shown = by_group(control.drawn * within[:, None], mine, groups)
             mean = np.where(fixed[:, None], mean, mean + control.mean - shown)
-            unexplained = deviation - (control.drawn - shown[mine]) * ~fixed[mine][:, None]
+            unexplained = unexplained - (control.drawn - shown[mine]) * ~fixed[mine][:, None]
             freedom = freedom - control.fitted
         R = size @ mean / N
         unknown = np.zeros(case.measure.d, dtype=bool)
@@ -140,8 +146,8 @@ class Counts(Estimator):
         inside = deviation * (size / N / np.maximum(n - 1, 1))[mine][:, None]
         between = (mean - R) * (size / N)[:, None]
         pool_cov = inside.T @ deviation + between.T @ (mean - R)
-        R = np.where(_depends_on(strata, thin, case.measure.d) | unknown, np.nan, R)
-        why = _too_few(strata, thin, N) if thin.any() else None
+        R = np.where(_depends_on(strata, dark, case.measure.d) | unknown, np.nan, R)
+        why = _no_label(strata, dark, N) if dark.any() else None
         if unknown.any():
             why = "none of the items that it depends on has a label: label more items"
         return Totals(
@@ -157,7 +163,7 @@ class Counts(Estimator):
             draws=len(seen),
             exact=exact,
             why=why,
-            notes=_stood_for(case, seen, strata),
+            notes=_stood_for(case, seen, strata, dark),
         )
 
 
@@ -209,13 +215,23 @@ def _by_signature(
     return size @ own / size.sum(), unknown
 
 
-def _depends_on(strata: PostStrata, thin: Bools, d: int) -> Bools:
-    """(d,) losses whose average cannot be known without labels of the thin post-strata."""
-    if not thin.any() or strata.alike is None:
-        return np.full(d, bool(thin.any()))
-    dark = np.unique(strata.signature[thin])
+def _from_all(strata: PostStrata, cell: Ints, loss: Floats, weight: Floats) -> Floats:
+    """(T, d) how far the loss of each draw is from the mean of all those that a label can change."""
+    open_ = np.ones(loss.shape, dtype=bool)
+    if strata.alike is not None:
+        kinds, place = np.unique(strata.signature[cell], return_inverse=True)
+        open_ = (np.ptp(strata.alike.losses_of(kinds), axis=1) > 0)[place]
+    total = weight @ open_
+    return np.asarray((loss - weight @ (loss * open_) / np.where(total > 0, total, 1.0)) * open_)
+
+
+def _depends_on(strata: PostStrata, dark: Bools, d: int) -> Bools:
+    """(d,) losses whose average cannot be known without labels of the dark post-strata."""
+    if not dark.any() or strata.alike is None:
+        return np.full(d, bool(dark.any()))
+    kinds = np.unique(strata.signature[dark])
     alike = strata.alike
-    rows = alike.pool.rows(alike.row[dark[alike.touched[dark]]])
+    rows = alike.pool.rows(alike.row[kinds[alike.touched[kinds]]])
     low, high = alike.measure.extremes(rows, np.eye(d))
     return np.asarray((high > low).any(axis=0))
 
@@ -339,11 +355,11 @@ def _plain_counts(case: Case, strata: PostStrata, loss: Floats) -> tuple[int, in
     return int((loss @ ratio[0]).sum()), int((loss @ ratio[1]).sum())
 
 
-def _stood_for(case: Case, seen: Sample, strata: PostStrata) -> tuple[str, ...]:
+def _stood_for(case: Case, seen: Sample, strata: PostStrata, dark: Bools) -> tuple[str, ...]:
     """That neighbours stand for cells which have no label so far."""
     labelled = np.bincount(seen.unit, minlength=case.units.count) > 0
-    dark = ~labelled[strata.unit.astype(np.int64)] & ~strata.determined
-    share = float(strata.size[dark].sum()) / len(case.pool)
+    joined = ~labelled[strata.unit.astype(np.int64)] & ~strata.determined & ~dark
+    share = float(strata.size[joined].sum()) / len(case.pool)
     if share == 0:
         return ()
     return (
@@ -361,9 +377,9 @@ def share_words(share: float) -> str:
     return "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}"
 
 
-def _too_few(strata: PostStrata, thin: Bools, N: int) -> str:
-    dark = int(strata.size[thin].sum())
+def _no_label(strata: PostStrata, dark: Bools, N: int) -> str:
+    items = int(strata.size[dark].sum())
     return (
-        f"{share_words(dark / N)} of the pool ({dark:,} items that the measure depends on) has fewer than "
-        f"{_LEAST} labels: label more items, or ask for a measure that does not look there"
+        f"{share_words(items / N)} of the pool ({items:,} items that the measure depends on) has no label, "
+        "and no labelled ones can stand for them: label more, or ask for a measure that does not look there"
     )

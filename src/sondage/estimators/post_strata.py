@@ -6,7 +6,7 @@ Inside a post-stratum every item has the same losses for the same label, so tota
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -19,6 +19,9 @@ from sondage.pool.pool import Pool
 from sondage.pool.units import compressed, crossed, first_and_size, representatives_of
 from sondage.strata.coarser import EACH, too_many
 from sondage.types import Array, Bools, Floats, Ints
+
+_PASSED_OVER = 3.0
+"""Labels expected of some items, drawn by size, below which there being none is no wonder (1 in 20)."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,9 @@ class PostStrata:
     unit: Ints
     signature: Ints
     family: Ints
-    """(K,) cells of different families never stand for each other: the design drew their units apart."""
+    """(K,) cells of different families do not stand for each other: the design drew their units apart."""
+    predicted: Ints
+    """(K,) the same by the systems of the measure alone: families that differ in what others predict."""
     determined: Bools
     fixed: Floats | None
     """(K, d) mean losses of the cells that need no label, where losses differ inside a cell."""
@@ -202,7 +207,8 @@ def _post_strata(case: Case) -> PostStrata:
         size,
         unit[first],
         kind,
-        _families(case)[unit[first].astype(np.int64)],
+        _families(case, pool.systems)[unit[first].astype(np.int64)],
+        _families(case, case.measure.systems(pool))[unit[first].astype(np.int64)],
         determined,
         fixed if determined.any() else None,
         found,
@@ -237,13 +243,13 @@ def _fixed_by_pattern(case: Case, pattern: Array, code: Array, size: Ints) -> tu
     return ~moves, total / size[:, None]
 
 
-def _families(case: Case) -> Ints:
-    """(U,) units of the same predicted class, by every system whose classes no unit mixes."""
+def _families(case: Case, names: Iterable[str]) -> Ints:
+    """(U,) units of the same predicted class, by each of some systems whose classes no unit mixes."""
     pool, units = case.pool, case.units
     if units.itemwise or not pool.labels.finite:
         return np.zeros(units.count, dtype=np.int64)
     levels = [np.zeros(units.count, dtype=np.int64)]
-    for system in pool.systems.values():
+    for system in map(pool.system, names):
         if system.prediction is not None and system.prediction.ndim == 1:
             level = np.empty(units.count, dtype=system.prediction.dtype)
             level[units.codes] = system.prediction  # of one of its items
@@ -262,18 +268,19 @@ def touched(strata: PostStrata, case: Case) -> Bools:
 
 
 def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
-    """(K,) group of each post-stratum with ``least`` labels or more, and (K,) those too thin for one.
+    """(K,) group of each post-stratum, of ``least`` labels or more where there are so many; (K,) dark ones.
 
-    Neighbouring units of the same signature and family are joined, and of several signatures where labels are
-    too few to keep them apart (``_kinds_with_labels``); a family with too few labels in all stays thin.
-    Post-strata that need no label are groups of their own, unless nothing else of their units has labels.
+    Neighbouring units of the same signature and family are joined, and of several signatures or families
+    where labels are too few to keep them apart; a family without any label stays dark. Post-strata that need
+    no label are groups of their own, unless nothing else of their units has labels.
     """
-    kind = compressed(_kinds_with_labels(strata, count, least)).astype(np.int64)
+    kind = _kinds_with_labels(strata, count, least)
+    kind = compressed(_rare_with_others(strata, kind, count)).astype(np.int64)
     order = np.lexsort((strata.unit, kind))
     first = np.cumsum(np.bincount(kind)) - np.bincount(kind)
-    seen, size = (np.bincount(kind, weights=one) for one in (count, strata.size))
+    seen = np.bincount(kind, weights=count)
     settled = np.bincount(kind, weights=~strata.determined) == 0
-    thin = (~settled & (seen < np.minimum(least, size)))[kind]
+    dark = (~settled & (seen == 0))[kind]
     within = np.zeros(len(kind), dtype=np.int64)  # the group of a cell among those of its kind
     for one in np.flatnonzero(~settled & (seen >= least)):
         mine = order[first[one] : first[one + 1] if one + 1 < len(first) else len(order)]
@@ -282,14 +289,14 @@ def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
         within[mine] = join_neighbours(held, least)[unit]
     number = np.ones(len(first), dtype=np.int64)
     np.maximum.at(number, kind, within + 1)
-    return (np.cumsum(number) - number)[kind] + within, thin
+    return (np.cumsum(number) - number)[kind] + within, dark
 
 
 def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:
     """(K,) kinds of post-strata that are kept apart: signatures of a family, as far as they have labels.
 
     A unit that was drawn from evenly stands for all its signatures together, if not for each by itself: those
-    with too few labels are taken together, with the one that has most where that is not enough, and where
+    with too few labels are taken together, with those that have most where that is not enough, and where
     nothing else has labels with those that need none.
     """
     kind = compressed(crossed([strata.family, strata.told_apart(count)])).astype(np.int64)
@@ -305,19 +312,49 @@ def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:
     _, unit, mixed = strata.mixed_units
     # A unit all of one signature says nothing of others: only units that mix them do.
     around = np.bincount(kind, weights=(np.bincount(unit, weights=count) * mixed)[unit], minlength=kinds)
-    short &= around >= least
+    short &= around > 0
     family = np.zeros(kinds, dtype=np.int64)
     family[kind] = strata.family
     becomes = np.arange(kinds)
     for one in np.unique(family[short]):
         mine = np.flatnonzero(short & (family == one))
         rest = np.flatnonzero(open_ & ~short & (family == one))
-        if held[mine].sum() < least:
-            mine = np.append(mine, rest[np.argsort(held[rest])[-1:]])
+        mine = np.append(mine, _enough_of(rest[np.argsort(-held[rest])], held, least - held[mine].sum()))
         if held[mine].sum() < least:
             mine = np.append(mine, np.flatnonzero(~open_ & (family == one)))
         becomes[mine] = mine[0]
     return becomes[kind]
+
+
+def _rare_with_others(strata: PostStrata, kind: Ints, count: Ints) -> Ints:
+    """(K,) kinds, those without a label joined to some that differ in what other systems predict only.
+
+    Systems that the measure does not look at must not leave it dark. Only where so few items are concerned
+    that a sample of the predicted class would probably have missed them too: larger ones were left out by
+    the design, and nothing stands for them. The kinds with fewest labels do: systems disagree there, too.
+    """
+    kinds = int(kind.max()) + 1
+    held, size = (np.bincount(kind, weights=one, minlength=kinds) for one in (count, strata.size))
+    open_ = np.bincount(kind, weights=~strata.determined, minlength=kinds) > 0
+    empty = open_ & (held == 0)
+    becomes = np.arange(kinds)
+    if not empty.any():
+        return kind
+    alike = np.zeros(kinds, dtype=np.int64)
+    alike[kind] = compressed(crossed([strata.predicted, strata.told_apart(count)]))
+    labels, items = (np.bincount(alike, weights=one * open_)[alike] for one in (held, size))
+    empty &= size * labels < _PASSED_OVER * items
+    for one in np.unique(alike[empty & (labels > 0)]):
+        rest = np.flatnonzero(open_ & (held > 0) & (alike == one))
+        stand = _enough_of(rest[np.argsort(held[rest])], held, EACH)
+        becomes[np.append(np.flatnonzero(empty & (alike == one)), stand)] = stand[0]
+    return becomes[kind]
+
+
+def _enough_of(kinds: Ints, held: Array, labels: float) -> Ints:
+    """The first of some kinds that have so many labels together; all of them if they have not."""
+    before = np.cumsum(held[kinds]) - held[kinds]
+    return kinds[before < labels]
 
 
 def join_neighbours(count: Ints, least: int) -> Ints:

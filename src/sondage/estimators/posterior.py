@@ -104,7 +104,9 @@ class Posterior(Estimator):
         square = np.einsum("ks,ksd,kse->de", left[:, None] * state.weights(rate)[unit], loss, loss)
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
-        dark = state.unknown[unit] & ~strata.determined
+        # Nor does it speak for a class that the measure's systems predict, of which no item has a label.
+        unseen = np.bincount(strata.predicted, weights=n)[strata.predicted] == 0
+        dark = (state.unknown[unit] | unseen & (not state.places.across)) & ~strata.determined
         R = np.where((np.ptp(loss[dark], axis=1) > 0).any(axis=0), np.nan, R)
         forced = forced_range(case.measure, known, left, loss)
         settled = forced is not None and bool((forced[0] == forced[1]).all())

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.designs.problems import problem_of
 
 import sondage as sd
 from sondage.designs import Stratified
@@ -19,10 +20,12 @@ from sondage.designs.allocations import (
     ExploreThenCommit,
     Greedy,
     UpperConfidence,
+    moves,
 )
 from sondage.designs.allocations.shares import add_greedily
 from sondage.designs.influence import possible_jump, seen_variance, unit_variance
 from sondage.errors import InvalidInput, NotSupported
+from sondage.measures import Difference, PerGroup, resolve
 from sondage.registry import from_config
 from sondage.strata.base import ByGroup, OneStratum
 
@@ -217,3 +220,19 @@ def test_parts_may_be_named() -> None:
     study.run(answers)
     assert study.units.count == 1
     assert study.belief.alias == "uniform"
+
+
+def test_a_group_whose_ratio_moves_most_does_not_hide_the_others() -> None:
+    """One item decides the recall of three; beside it all other spreads look like rounding."""
+    n = 60
+    group = np.array(["most"] * (n - 3) + ["few"] * 3)
+    sure = np.where(np.arange(n) % 2 == 0, 1.0, 0.0)
+    pool = sd.Pool.from_arrays(probability=sure, prediction=sure.astype(int), groups={"g": group})
+    measure = PerGroup(resolve("recall"), "g")
+    problem = problem_of(pool, measure, Stratified())
+    quota = Stratified().table(problem, 30).quota
+    assert quota is not None
+    assert (quota > 0).all()
+    agreed = sd.Pool.from_arrays(systems={name: {"prediction": sure.astype(int)} for name in "ab"})
+    unmoved = problem_of(agreed, Difference("accuracy", "a", "b"), Stratified())
+    assert moves(unmoved, np.zeros(unmoved.units.count)).all()  # nothing can move it: all are alike

@@ -39,6 +39,14 @@ class CurveState(ErrorState):
         """Labels that the curve counts for in each unit, beside its own."""
         return self.strength_of_curve if self.own is None else self.own
 
+    @property
+    def unknown(self) -> Bools:
+        """(U,) units of a curve that no label was fitted to: patterns in which systems disagree share one."""
+        if self.ranks.across:
+            return super().unknown
+        curve = self.curve.curves.curve
+        return np.asarray(sums_by(self.n, curve) == 0)[curve]
+
     def first(self) -> Self:
         """The curves before any label."""
         nothing = np.zeros(len(self.n))
