@@ -95,11 +95,11 @@ def test_patterns_of_other_systems_leave_nothing_dark(design: str, classes: int,
 
 
 def post_strata(
-    unit: list[int], signature: list[int], size: list[int], family: list[int], predicted: list[int]
+    unit: list[int], signature: list[int], size: list[int], family: list[int], pattern: list[int]
 ) -> PostStrata:
     """Post-strata that all need labels, of a measure whose items are not alike."""
     nothing = np.zeros(len(unit), dtype=bool)
-    arrays = [np.array(one) for one in (size, unit, signature, family, predicted)]
+    arrays = [np.array(one) for one in (size, unit, signature, family, pattern)]
     return PostStrata(np.arange(len(unit)), *arrays, nothing, None, None, None, None)  # type: ignore[arg-type]
 
 

@@ -86,8 +86,8 @@ class PostStrata:
     signature: Ints
     family: Ints
     """(K,) cells of different families do not stand for each other: the design drew their units apart."""
-    predicted: Ints
-    """(K,) the same by the systems of the measure alone: families that differ in what others predict."""
+    pattern: Ints
+    """(K,) predicted classes and groups that the measure looks at, whatever other systems and weights are."""
     determined: Bools
     fixed: Floats | None
     """(K, d) mean losses of the cells that need no label, where losses differ inside a cell."""
@@ -207,8 +207,8 @@ def _post_strata(case: Case) -> PostStrata:
         size,
         unit[first],
         kind,
-        _families(case, pool.systems)[unit[first].astype(np.int64)],
-        _families(case, case.measure.systems(pool))[unit[first].astype(np.int64)],
+        families(case, pool.systems)[unit[first].astype(np.int64)],
+        (kinds if pool.weight is None else case.measure.pattern(pool))[first].astype(np.int64),
         determined,
         fixed if determined.any() else None,
         found,
@@ -243,7 +243,7 @@ def _fixed_by_pattern(case: Case, pattern: Array, code: Array, size: Ints) -> tu
     return ~moves, total / size[:, None]
 
 
-def _families(case: Case, names: Iterable[str]) -> Ints:
+def families(case: Case, names: Iterable[str]) -> Ints:
     """(U,) units of the same predicted class, by each of some systems whose classes no unit mixes."""
     pool, units = case.pool, case.units
     if units.itemwise or not pool.labels.finite:
@@ -327,11 +327,11 @@ def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:
 
 
 def _rare_with_others(strata: PostStrata, kind: Ints, count: Ints) -> Ints:
-    """(K,) kinds, those without a label joined to some that differ in what other systems predict only.
+    """(K,) kinds, those without a label joined to some that differ in weight or other systems' predictions.
 
-    Systems that the measure does not look at must not leave it dark. Only where so few items are concerned
-    that a sample of the predicted class would probably have missed them too: larger ones were left out by
-    the design, and nothing stands for them. The kinds with fewest labels do: systems disagree there, too.
+    What the measure does not look at must not leave it dark. Only where so few items are concerned that a
+    sample of the predicted class would probably have missed them too: larger ones were left out by the
+    design, and nothing stands for them. The kinds with fewest labels do: systems disagree there, too.
     """
     kinds = int(kind.max()) + 1
     held, size = (np.bincount(kind, weights=one, minlength=kinds) for one in (count, strata.size))
@@ -341,7 +341,7 @@ def _rare_with_others(strata: PostStrata, kind: Ints, count: Ints) -> Ints:
     if not empty.any():
         return kind
     alike = np.zeros(kinds, dtype=np.int64)
-    alike[kind] = compressed(crossed([strata.predicted, strata.told_apart(count)]))
+    alike[kind] = strata.pattern
     labels, items = (np.bincount(alike, weights=one * open_)[alike] for one in (held, size))
     empty &= size * labels < _PASSED_OVER * items
     for one in np.unique(alike[empty & (labels > 0)]):

@@ -15,7 +15,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.counts import Counts
 from sondage.estimators.forced import forced_range
-from sondage.estimators.post_strata import PostStrata, post_strata
+from sondage.estimators.post_strata import PostStrata, families, post_strata
 from sondage.estimators.sample import Sample
 from sondage.measures.base import wrong_alike
 from sondage.sampling import Quotas, SamplingKind
@@ -105,7 +105,8 @@ class Posterior(Estimator):
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
         # Nor does it speak for a class that the measure's systems predict, of which no item has a label.
-        unseen = np.bincount(strata.predicted, weights=n)[strata.predicted] == 0
+        predicted = families(case, case.measure.systems(case.pool))[unit]
+        unseen = np.bincount(predicted, weights=n)[predicted] == 0
         dark = (state.unknown[unit] | unseen & (not state.places.across)) & ~strata.determined
         R = np.where((np.ptp(loss[dark], axis=1) > 0).any(axis=0), np.nan, R)
         forced = forced_range(case.measure, known, left, loss)

@@ -453,3 +453,23 @@ def test_where_costs_alone_decide_nothing_else_is_said() -> None:
     found = study.design.shares(study.problem(), 25)
     np.testing.assert_allclose(found.by_size, study.units.size / len(study.pool))
     assert "everywhere, whatever is thought" in study.ask(1)[0].reason
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "f1_macro"])
+def test_what_no_curve_speaks_for_gets_labels_of_its_own(measure: str) -> None:
+    """A curve says which predictions of the first system are wrong, and of which class none of them is."""
+    n = 400
+    rare = np.where(np.arange(n) < 390, "x", np.where(np.arange(n) < 396, "y", "z"))
+    systems = {"a": {"prediction": rare}, "b": {"prediction": rare[::-1]}}
+    pool = Pool.from_arrays(systems=systems, labels=["x", "y", "z"])
+    each = [sd.measures.for_system(resolve(measure), name) for name in "ab"]
+    for seed in range(5):
+        study = sd.create_study(pool, each, design="error-curve", rng=seed)
+        rows = pool.rows_of([item.id for item in study.ask(20)])
+        served = systems if measure == "f1_macro" else {"b"}
+        for name in served:
+            asked = pool.system(name).prediction
+            assert asked is not None
+            assert set(asked[rows].tolist()) == {0, 1, 2}, (seed, name)
+        study.tell(dict.fromkeys(pool.ids[rows].tolist(), "x"))
+        assert study.estimate("accuracy", system="b").defined

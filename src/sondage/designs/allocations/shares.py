@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sondage.types import Floats, Ints
+from sondage.types import Bools, Floats, Ints
 
 
 def shares(weight: Floats, size: Ints, total: int) -> Floats:
@@ -67,6 +67,28 @@ def top_up(goal: Floats, have: Ints, size: Ints, n: int, prefer: Floats | None =
         missing = int(n - add.sum())
         best = np.lexsort((-prefer, -lack))[: min(missing, int((add < room).sum()))]
         add[best] += 1
+    return add
+
+
+def some_of_each(holds: Bools, have: Ints, room: Ints, prefer: Floats, n: int) -> Ints:
+    """Whole numbers to add, at most ``n`` in all: one for every row of ``holds`` that has none yet.
+
+    ``holds`` is (kinds, U), which units belong to a kind. Each next one goes to the unit of most kinds
+    without any, and of those to the one with most of ``prefer``.
+
+    >>> holds = np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]], dtype=bool)
+    >>> some_of_each(holds, np.array([1, 0, 0]), np.array([5, 5, 5]), np.ones(3), 9).tolist()
+    [0, 0, 1]
+    """
+    add = np.zeros(len(have), dtype=np.int64)
+    without = holds[~holds[:, have > 0].any(axis=1)]
+    for _ in range(n):
+        most = without.sum(axis=0) * (room > add)
+        if not most.any():
+            break
+        best = int(np.lexsort((-prefer, -most))[0])
+        add[best] += 1
+        without = without[~without[:, best]]
     return add
 
 

@@ -13,14 +13,15 @@ from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_curve.fit import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
-from sondage.designs.allocations.shares import shares
+from sondage.designs.allocations.shares import shares, some_of_each
 from sondage.designs.base import CostRule, Design, Problem, check_cost
 from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.error_curve.companions import joint
 from sondage.designs.error_curve.reasons import reason_of, rule_words, tells_of
 from sondage.designs.influence import is_mean_over_pool, unseen_variances
 from sondage.errors import InvalidInput, NotSupported
-from sondage.measures.base import Measure
+from sondage.measures.base import Measure, wrong_alike
+from sondage.measures.coordinates import separately
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits, Units
 from sondage.sampling import Quotas, SamplingKind, Table
@@ -129,7 +130,9 @@ class ErrorCurveDesign(Design):
         ranks = problem.state.ranks
         if not ranks.across:
             goal = _some_of_each(goal, ranks)
-        return Table(self.kind, quota=self._quota(goal, problem, ranks.family, n))
+        room = size - problem.asked
+        first = some_of_each(_of_their_own(problem), problem.asked, room, goal, n // 2)
+        return Table(self.kind, quota=self._quota(goal, problem, ranks.family, n, first))
 
     def shares(self, problem: Problem, n: int) -> Shares:
         """Share of the labels that each unit should have after ``n`` more, costs apart."""
@@ -179,18 +182,20 @@ class ErrorCurveDesign(Design):
         """In proportion to what unseen labels can still change, and how cautiously."""
         return rule_words(self, problem, n)
 
-    def _quota(self, goal: Floats, problem: Problem, family: Ints, n: int) -> Ints:
-        """Whole labels to add, at random where shares are fractions; cells that are full give theirs on."""
+    def _quota(self, goal: Floats, problem: Problem, family: Ints, n: int, quota: Ints) -> Ints:
+        """Whole labels to add, at random where shares are fractions; cells that are full give theirs on.
+
+        ``quota`` are those given already.
+        """
         size, asked, source = problem.units.size, problem.asked, problem.stream
         n = min(n, int((size - asked).sum()))
-        quota = np.zeros(len(size), dtype=np.int64)
         while quota.sum() < n:
             room = size - asked - quota
             lack = shortfall(goal, asked + quota, room, family)
             if not lack.sum() > _NOTHING:
                 lack = room.astype(np.float64)
             more = rounded(lack, n - int(quota.sum()), source)
-            quota += np.minimum(more, room)
+            quota = quota + np.minimum(more, room)
         return quota
 
 
@@ -214,6 +219,31 @@ def cautious(
     parts = (1.0 - even - flat, even, flat)
     goes_by = (size * deviation, ranks.reach * matters, by_size)
     return Shares(*(part[..., None] * _normed(one) for part, one in zip(parts, goes_by, strict=True)))
+
+
+def _of_their_own(problem: Problem) -> Bools:
+    """(kinds, U) units of each kind of items that need labels of their own, as no curve speaks for them.
+
+    A curve says how many predictions of the first system are wrong: not which class they should have been,
+    nor which of another system are.
+    """
+
+    def make() -> Bools:
+        pool, measure, state = problem.pool, problem.measure, problem.state
+        kinds = [np.zeros((0, problem.units.count), dtype=bool)]
+        assert isinstance(state, CurveState)
+        rows, unit = problem.once("representatives", problem.units.representatives)
+        labels = np.arange(pool.labels.size, dtype=np.float64)
+        for one, _ in separately(measure, pool) if state.ranks.across and not measure.wide else ():
+            loss = one.loss(pool.rows(rows), labels)
+            if not wrong_alike(loss, state.ranks.expects[unit]):
+                open_ = np.ptp(loss, axis=1).any(axis=1)
+                found, kind = np.unique(one.pattern(pool)[rows[open_]], return_inverse=True)
+                kinds.append(np.zeros((len(found), problem.units.count), dtype=bool))
+                kinds[-1][kind, unit[open_]] = True
+        return np.concatenate(kinds)
+
+    return problem.once("kinds of their own", make)
 
 
 def _some_of_each(goal: Floats, ranks: Ranks) -> Floats:
