@@ -13,7 +13,9 @@ import pytest
 PARTS = Path(__file__).parent / "outside"
 
 STUDY = """
-import part_measure, part_design, part_belief, part_interval, part_strata
+import tempfile
+
+import part_measure, part_design, part_belief, part_interval, part_strata, part_journal
 import sondage as sd
 
 pool, labels = sd.datasets.synthetic_pool(n=2_000, prevalence=0.1, rng=0)
@@ -26,15 +28,21 @@ other.run(labels)
 print(other.estimate())
 print(other.explain())
 print(sd.plan(pool, "found-share", budgets=[100, 200]))
+with tempfile.TemporaryDirectory() as folder:
+    kept = sd.create_study(pool, "f1", storage=f"folder:{folder}", rng=1)
+    kept.run(labels, budget=50)
+    print(sd.load_study(f"folder:{folder}", pool=pool))
 """
 
 
 def test_every_kind_of_part_has_an_example() -> None:
     found = {path.stem for path in PARTS.glob("part_*.py")}
-    assert found == {f"part_{kind}" for kind in ("measure", "design", "belief", "interval", "strata")}
+    assert found == {
+        f"part_{kind}" for kind in ("measure", "design", "belief", "interval", "strata", "journal")
+    }
 
 
-@pytest.mark.parametrize("kind", ["measure", "design", "belief", "interval", "strata"])
+@pytest.mark.parametrize("kind", ["measure", "design", "belief", "interval", "strata", "journal"])
 def test_a_part_of_one_file_passes_its_suite(kind: str, tmp_path: Path) -> None:
     """In an interpreter of its own: the names of parts are known to all tests of one."""
     shutil.copy(PARTS / f"part_{kind}.py", tmp_path)

@@ -22,12 +22,12 @@ _LISTED, _NEAREST = 20, 3
 """Most names of a family that an error lists, and most that it proposes."""
 
 
-class Named(ABC):
-    """Base of every part that has aliases. A direct subclass opens a family of its own.
+class Registered(ABC):
+    """Base of all that is found by an alias. A subclass with a ``family`` opens one.
 
     ``family`` names the package, or the single module, in which the parts of the family are.
 
-    >>> class Fruit(Named, family="orchard"): pass
+    >>> class Fruit(Registered, family="orchard"): pass
     >>> class Pear(Fruit): alias = "pear"
     >>> type(Fruit.from_alias("pear")).__name__
     'Pear'
@@ -38,14 +38,14 @@ class Named(ABC):
     hidden: ClassVar[bool] = False
     """Whether it is found by its name but not listed, because it is not for ordinary use."""
     _family: ClassVar[str] = ""
-    _known: ClassVar[dict[str, type[Named]]]
-    _families: ClassVar[dict[str, type[Named]]] = {}
+    _known: ClassVar[dict[str, type[Registered]]]
+    _families: ClassVar[dict[str, type[Registered]]] = {}
 
     def __init_subclass__(cls, family: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if family is not None:
             cls._family, cls._known = family, {}
-            Named._families[family] = cls
+            Registered._families[family] = cls
         for name in (cls.__dict__.get("alias", ""), *cls.__dict__.get("aliases", ())):
             if name:
                 other = cls._known.get(name, cls)
@@ -89,7 +89,7 @@ class Named(ABC):
     @classmethod
     def _unknown(cls, name: str, known: Mapping[str, str]) -> str:
         """Why there is no such part: with the names nearest to it, and all if they are few."""
-        family = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", Named._families[cls._family].__name__).lower()
+        family = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", Registered._families[cls._family].__name__).lower()
         said = cls.advice(letters(name), known)
         if said is None:
             *others, last = ["", *map(repr, _nearest(letters(name), known))]
@@ -97,7 +97,7 @@ class Named(ABC):
         if len(known) <= _LISTED:
             said += f" known are {', '.join(map(repr, cls.catalogue()))}"
         elif not said:
-            where = f"{cls._family}.{Named._families[cls._family].__name__}"
+            where = f"{cls._family}.{Registered._families[cls._family].__name__}"
             said = f"no name is like it; {where}.catalogue() has all {len(known)}"
         return f"unknown {family} {name!r}: {said.strip()}"
 
@@ -111,6 +111,10 @@ class Named(ABC):
                 f"{alias!r} cannot be made from its name and {options or 'no options'}: {error}; "
                 f"make the object itself, {kind.__module__}.{kind.__name__}(...)"
             ) from error
+
+
+class Named(Registered):
+    """Base of every part of a study: found by its alias, and made again from its configuration."""
 
     def config(self) -> dict[str, Any]:
         """What is needed to make this part again: alias and options, as plain JSON values."""

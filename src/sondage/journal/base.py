@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from sondage.errors import InvalidInput
+from sondage.registry import Registered
 from sondage.types import Floats, Id
 
 
@@ -112,8 +114,8 @@ def describe(seq: Any, record: Record) -> str:
     return f"event {seq} ({what})"
 
 
-class Journal(ABC):
-    """Where studies are kept.
+class Journal(Registered, family="sondage.journal"):
+    """Where studies are kept. The ``alias`` of a journal is the scheme of its addresses: ``alias:rest``.
 
     Contract
     --------
@@ -129,6 +131,11 @@ class Journal(ABC):
       says why, and nothing is;
     * one journal may be used by many threads at once.
     """
+
+    @classmethod
+    def at(cls, address: str, *, must_exist: bool = False) -> Self:
+        """The journal at an address of its scheme; with ``must_exist`` an error where there is none yet."""
+        raise InvalidInput(f"storage= a {cls.alias!r} journal has no address: pass the object itself")
 
     @property
     def read_only(self) -> bool:

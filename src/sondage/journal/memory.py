@@ -6,7 +6,7 @@ import copy
 import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,13 +17,23 @@ from sondage.types import Floats
 
 
 class MemoryJournal(Journal):
-    """Lists, and a lock for the threads that share them."""
+    """Lists, and a lock for the threads that share them; at ``memory:`` there is always a new one."""
+
+    alias = "memory"
 
     def __init__(self) -> None:
         self._mutex = Mutex()
         self._configs: dict[str, dict[str, Any]] = {}
         self._events: dict[str, list[Event]] = {}
         self._tables: dict[tuple[str, str], Floats] = {}
+
+    @classmethod
+    def at(cls, address: str, *, must_exist: bool = False) -> Self:
+        """A new one."""
+        if address != "memory:" or must_exist:
+            why = "a new one is empty" if must_exist else "they have no names"
+            raise InvalidInput(f"storage= {address!r} leads to no journal in memory ({why}): pass the object")
+        return cls()
 
     def create(self, name: str, config: dict[str, Any]) -> None:
         """Enter a new study."""

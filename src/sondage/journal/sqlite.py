@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from sondage.journal.chain import End, events_of, link_of, rows_of, seal
 from sondage.journal.sqlite_file import SqliteFile
 from sondage.types import Floats
 
+_ADDRESS, _READ_ONLY = "sqlite:///", "?mode=ro"
 _SCHEMA_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -55,15 +56,28 @@ class SqliteJournal(Journal):
     A record is a row of JSON: Python writes and reads floats without loss. Each row has a hash of itself
     and of the row before, the study's row has its configuration's hash and the end of that chain, and all
     of it is checked whenever it is read. ``read_only`` opens the file to read, as happens by itself where
-    it cannot be written.
+    it cannot be written. Its address is ``sqlite:///file.db``, with ``?mode=ro`` at its end to read only.
     """
+
+    alias = "sqlite"
+
+    @classmethod
+    def at(cls, address: str, *, must_exist: bool = False) -> Self:
+        """The journal in the file that an address names."""
+        if not address.startswith(_ADDRESS) or len(address) == len(_ADDRESS):
+            raise InvalidInput(f"storage= a file is named as in 'sqlite:///study.db', not {address!r}")
+        path = Path(address.removeprefix(_ADDRESS).removesuffix(_READ_ONLY))
+        read_only = address.endswith(_READ_ONLY)
+        if (must_exist or read_only) and not path.exists():
+            raise InvalidInput(f"storage= there is no file {str(path)!r}: make a study with create_study")
+        return cls(path, read_only=read_only)
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
         path = Path(path)
         if not path.parent.exists():
             raise InvalidInput(f"storage: the folder {str(path.parent)!r} does not exist")
         self._numbers: dict[str, int] = {}
-        self._known: dict[str, End] = {}
+        self._ends: dict[str, End] = {}
         self._file = SqliteFile(path, read_only=read_only)
         try:
             self._prepare()
@@ -137,7 +151,7 @@ class SqliteJournal(Journal):
         study, after = self._number(name), max(after, 0)
         with self._file.reading() as db:
             end = self._end(db, name, study)
-            if after >= end.seq and self._known.get(name) == end:
+            if after >= end.seq and self._ends.get(name) == end:
                 return []
             query = "SELECT seq, kind, body, link FROM events WHERE study = ? AND seq {} ? ORDER BY seq"
             (sealed,) = db.execute("SELECT seal FROM studies WHERE number = ?", (study,)).fetchone()
@@ -145,13 +159,13 @@ class SqliteJournal(Journal):
             if 0 < after <= end.seq:
                 row = db.execute(query.format("="), (study, after)).fetchone()
                 start = End(after, "" if row is None else row[3])
-                known = self._known.get(name, start)
+                known = self._ends.get(name, start)
                 if row is None or (known.seq == after and known != start):
                     raise DamagedJournal(f"{self._where(name)}: event {after} is gone or another now")
             found = events_of(
                 db.execute(query.format(">"), (study, start.seq)), start, end, self._where(name)
             )
-        self._known[name] = end
+            self._ends[name] = end
         return [event for event in found if event.seq > after]
 
     def put_table(self, name: str, digest: str, values: Floats) -> None:
@@ -208,7 +222,7 @@ class SqliteJournal(Journal):
     def _end(self, db: sqlite3.Connection, name: str, study: int) -> End:
         """Where the study's chain ends now: never before, nor beside, where we have seen it end."""
         row = db.execute("SELECT last, link FROM studies WHERE number = ?", (study,)).fetchone()
-        known = self._known.get(name)
+        known = self._ends.get(name)
         if row is None or not isinstance(row[0], int):
             raise DamagedJournal(f"{self._where(name)}: the end of its events cannot be read any more")
         end = End(*row)
