@@ -20,8 +20,8 @@ from sondage.designs.allocations import (
     ExploreThenCommit,
     Greedy,
     UpperConfidence,
-    moves,
 )
+from sondage.designs.allocations.rules import moves
 from sondage.designs.allocations.shares import add_greedily
 from sondage.designs.influence import possible_jump, seen_variance, unit_variance
 from sondage.errors import InvalidInput, NotSupported
