@@ -27,7 +27,7 @@ from sondage.binomial import binomial
 from sondage.designs.allocations.shares import shares
 from sondage.designs.error_curve.companions import joint
 from sondage.designs.error_curve.design import ErrorCurveDesign, Thought, cautious, shortfall
-from sondage.designs.influence import least_value
+from sondage.designs.influence.slope import least_value
 from sondage.estimators.base import Totals
 from sondage.intervals import PosteriorInterval
 from sondage.simulation.engine import encoded_labels

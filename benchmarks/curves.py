@@ -18,7 +18,8 @@ from benchmarks._pools import Labelled, available, known, load
 from benchmarks._results import Result, Row
 from sondage import Pool, create_study
 from sondage.designs import Importance
-from sondage.designs.influence import item_expectation, item_spread
+from sondage.designs.influence.of_items import item_spread
+from sondage.designs.influence.slope import item_expectation
 from sondage.measures import (
     AveragePrecision,
     BreakEven,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sondage as sd
 from sondage.beliefs import Belief, FrequencyBelief, ScoreBelief
-from sondage.designs.influence import item_spread
+from sondage.designs.influence.of_items import item_spread
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.registry import from_config

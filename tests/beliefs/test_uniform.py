@@ -9,7 +9,7 @@ import pytest
 
 import sondage as sd
 from sondage.beliefs import Belief, UniformBelief
-from sondage.designs.influence import item_spread
+from sondage.designs.influence.of_items import item_spread
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.pool.labels import LabelSpace

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import sondage as sd
 from sondage.designs import ActiveInference
 from sondage.designs.active_inference import least_variance
-from sondage.designs.influence import seen_error, unit_spread
+from sondage.designs.influence.of_units import seen_error, unit_spread
 from sondage.errors import InvalidInput
 from sondage.strata import EqualSize
 from sondage.testing.designs import ask_and_tell, small_pool

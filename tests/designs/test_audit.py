@@ -20,7 +20,7 @@ from sondage.designs import Audit
 from sondage.designs.allocations.shares import shares
 from sondage.designs.audit import log_ranks
 from sondage.designs.base import Problem
-from sondage.designs.influence import unit_spread
+from sondage.designs.influence.of_units import unit_spread
 from sondage.errors import InvalidInput, NothingLeft
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, SequentialEstimator
 from sondage.estimators.increments import Increments

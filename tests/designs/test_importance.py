@@ -9,7 +9,7 @@ import pytest
 from tests.designs.problems import problem_of, scored
 
 from sondage.designs import Importance
-from sondage.designs.influence import item_spread
+from sondage.designs.influence.of_items import item_spread
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.sampling import WithReplacement

@@ -8,7 +8,7 @@ from tests.designs.problems import PLAIN, problem_of, scored
 
 import sondage as sd
 from sondage.designs import Poisson
-from sondage.designs.influence import item_spread
+from sondage.designs.influence.of_items import item_spread
 from sondage.errors import InvalidInput
 from sondage.testing.designs import rounds_of, small_pool
 

@@ -7,7 +7,7 @@ import pytest
 
 import sondage as sd
 from sondage.designs import Sequential
-from sondage.designs.influence import unit_spread
+from sondage.designs.influence.of_units import unit_spread
 from sondage.errors import InvalidInput
 from sondage.journal import MemoryJournal
 from sondage.testing.designs import ask_and_tell, rounds_of, small_pool

@@ -12,7 +12,7 @@ import sondage as sd
 from sondage.designs import Stratified, Uniform
 from sondage.designs.allocations import Neyman, Rules
 from sondage.designs.allocations.shares import shares
-from sondage.designs.influence import unit_spread
+from sondage.designs.influence.of_units import unit_spread
 from sondage.errors import InvalidInput
 from sondage.strata.base import EqualSize
 from sondage.testing.designs import small_pool

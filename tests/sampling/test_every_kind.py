@@ -110,7 +110,7 @@ def test_a_reload_draws_the_same_and_reads_its_tables(source: Any, design: Desig
     again = sd.load_study(journal, "kept", pool)
     assert again.sample.kinds == study.sample.kinds == (design.kind,)
     for number in range(3):
-        mine, other = study.snapshot().table(number), again.state.table(number)
+        mine, other = study.snapshot().table(number), again.snapshot().table(number)
         assert (mine is None) == (other is None) == design.kind.by_quota
         if mine is not None and other is not None:
             assert mine.digest == other.digest

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.beliefs import Belief, CountBelief
 from sondage.designs.allocations.shares import shares
 from sondage.designs.base import CostRule, Design, Problem, check_cost, check_probability_floor
-from sondage.designs.influence import seen_error, unit_spread
+from sondage.designs.influence.of_units import seen_error, unit_spread
 from sondage.errors import InvalidInput
 from sondage.sampling import PoissonRound, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.beliefs import Belief
 from sondage.beliefs.dirichlet_tree.belief import DirichletTree, StochasticDirichletTree
 from sondage.designs.base import CostRule, Design, Oracle, Problem, check_cost, over_root_cost
-from sondage.designs.influence import drawing_size
+from sondage.designs.influence.sizes_to_draw_by import drawing_size
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.beliefs import Belief, CountBelief, ErrorCurve
 from sondage.designs.allocations.shares import shares
 from sondage.designs.base import Design, Oracle, Problem, check_probability_floor
-from sondage.designs.influence import unit_spread
+from sondage.designs.influence.of_units import unit_spread
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool

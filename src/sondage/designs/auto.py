@@ -11,7 +11,7 @@ import numpy as np
 from sondage.designs.base import Design
 from sondage.designs.error_curve.design import ErrorCurveDesign
 from sondage.designs.importance import Importance
-from sondage.designs.influence import is_mean_over_pool
+from sondage.designs.influence.of_items import is_mean_over_pool
 from sondage.designs.poisson import Poisson
 from sondage.designs.stratified import Stratified
 from sondage.designs.uniform import Uniform

@@ -17,7 +17,7 @@ from sondage.designs.base import (
     check_probability_floor,
     over_root_cost,
 )
-from sondage.designs.influence import item_spread
+from sondage.designs.influence.of_items import item_spread
 from sondage.errors import InvalidInput
 from sondage.sampling import SamplingKind, Table, WithReplacement
 from sondage.strata.base import Strata

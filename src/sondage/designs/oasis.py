@@ -11,7 +11,7 @@ from sondage.beliefs import Belief
 from sondage.beliefs.decaying_counts import DecayingCounts
 from sondage.designs.ais import chances
 from sondage.designs.base import CostRule, Design, Problem, check_cost, over_root_cost
-from sondage.designs.influence import drawing_size
+from sondage.designs.influence.sizes_to_draw_by import drawing_size
 from sondage.errors import InvalidInput
 from sondage.pool.units import CellUnits
 from sondage.sampling import SamplingKind, Table, WithReplacement

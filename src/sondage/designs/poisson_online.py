@@ -10,7 +10,7 @@ import numpy as np
 from sondage.beliefs import Belief, CountBelief
 from sondage.designs.allocations.shares import shares
 from sondage.designs.base import CostRule, Design, Problem, check_cost, check_probability_floor
-from sondage.designs.influence import drawing_size
+from sondage.designs.influence.sizes_to_draw_by import drawing_size
 from sondage.errors import InvalidInput
 from sondage.sampling import PivotalRound, PoissonRound, SamplingKind, SystematicRound, Table
 from sondage.strata.base import LogRank, Strata

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.beliefs import Belief, CountBelief
 from sondage.designs.allocations.shares import with_floor
 from sondage.designs.base import Design, Problem, check_probability_floor
-from sondage.designs.influence import unit_spread
+from sondage.designs.influence.of_units import unit_spread
 from sondage.errors import InvalidInput
 from sondage.sampling import OneByOne, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata

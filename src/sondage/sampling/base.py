@@ -18,6 +18,7 @@ from sondage.streams import Stream
 from sondage.types import Array, Floats, Ints
 
 T = TypeVar("T")
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Table:
         return np.concatenate([body, *more]) if more else body
 
 
+@dataclass(frozen=True)
 class SamplingKind(Named, family="sondage.sampling"):
     """How the items of a round are drawn by its table.
 
@@ -103,7 +105,7 @@ class SamplingKind(Named, family="sondage.sampling"):
     stands_alone: ClassVar[bool] = False
     """Whether a round can be used whatever is open in earlier ones; others build on these."""
     fixed_size: ClassVar[bool] = False
-    """Whether the number of items is settled before the draw."""
+    """Whether the number of items included is settled before the draw."""
     counts_down: ClassVar[bool] = False
     """Whether ``left`` falls with every draw of a unit; otherwise it is that at the start of the round."""
     next_item: ClassVar[str] = "another item"
@@ -122,22 +124,40 @@ class SamplingKind(Named, family="sondage.sampling"):
         So many of each unit, and ``expected`` in all, were ``asked`` for before, and ``n`` are to come.
         """
 
-    @abstractmethod
     def coming_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
-        """(U,) relative chance of an item not asked yet to be among the next ``n``."""
+        """(U,) relative chance of an item not asked yet to be among the next ``n``, on any scale.
 
-    @abstractmethod
+        About the same as above: what a round draws first is no longer there for its later draws.
+        """
+        return self.relative_chance(table, size, asked, expected, n)
+
     def variance(
         self, table: Table, units: Units, spread: Floats, n: int, repeats_count: bool
     ) -> tuple[float, float]:
         """Variance and cost of ``n`` labels before any, by the mean squared influence of each unit's items.
 
+        Without replacement it falls like that of the plain random sample, by 1 / n - 1 / N.
         ``repeats_count``: every draw needs an answer of its own.
         """
+        variance, cost = one_draw(table, units, spread)
+        return variance * (1.0 / n - 1.0 / int(units.size.sum())), n * cost
 
     @abstractmethod
+    def adds_up(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> tuple[float, float]:
+        """What the numbers of a table add up to over the items, and what they have to."""
+
     def check(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> None:
         """``InvalidInput`` if a design's table is not one that this kind can draw from."""
+        given, what = (table.quota, "quota") if self.by_quota else (table.chance, "chance")
+        most = size - asked if self.by_quota else np.inf
+        if given is None or given.shape != size.shape or not ((given >= 0) & (given <= most)).all():
+            why = f"has {what}=, a number of 0 or above (and possible) for each of the {len(size):,} units"
+        else:
+            found, wanted = self.adds_up(table, size, asked, expected, n)
+            why = f"has numbers that add up to {wanted:g} over the items, not to {found:g}"
+            if np.isclose(found, wanted, rtol=1e-9, atol=1e-9):
+                return
+        raise InvalidInput(f"a table of sampling kind {self.alias!r} {why}")
 
     def table_from(self, content: Floats, units: int) -> Table:
         """The table that a journal kept the content of."""
@@ -180,30 +200,6 @@ def relative(chance: Floats, size: Array) -> Floats:
     return np.asarray(chance * size.sum() / float(chance @ size))
 
 
-def wrong_table(kind: SamplingKind, why: str) -> InvalidInput:
-    """The error of a table that is not what its kind draws from."""
-    return InvalidInput(f"a table of sampling kind {kind.alias!r} {why}")
-
-
-def check_chances(kind: SamplingKind, table: Table, units: int) -> Floats:
-    """The chances of a table, if there is one that can be a chance for every unit."""
-    chance = table.chance
-    if table.quota is not None or chance is None or chance.shape != (units,):
-        raise wrong_table(kind, f"has chance=, one for each of the {units:,} units, and no quota=")
-    if not (np.isfinite(chance).all() and (chance >= 0).all()):
-        raise wrong_table(kind, "has finite chances of 0 or above")
-    return chance
-
-
-def check_sum(kind: SamplingKind, found: float, wanted: float) -> None:
-    """Refuse chances that do not add up."""
-    if not np.isclose(found, wanted, rtol=1e-9, atol=1e-9):
-        raise wrong_table(kind, f"has chances that add up to {wanted:g} over the items, not to {found:g}")
-
-
-_NOTHING = 1e-12
-
-
 def sum_over(spread: Floats, chance: Floats) -> float:
     """``sum(spread / chance)``; infinite where something that matters is never asked."""
     matters = spread > _NOTHING * float(spread.max(initial=0.0))
@@ -217,9 +213,3 @@ def one_draw(table: Table, units: Units, spread: Floats) -> tuple[float, float]:
     size, N = units.size, int(units.size.sum())
     chance = chances_of(table) / float(chances_of(table) @ size)
     return sum_over(size * spread, chance) / (N * N), float((chance * size) @ units.cost)
-
-
-def by_inclusion(chance: Floats, spread: Floats, cost: Floats) -> tuple[float, float]:
-    """Variance and cost of single items, each included by its chance."""
-    N = len(spread)
-    return (sum_over(spread, chance) - float(spread[chance > 0].sum())) / (N * N), float(chance @ cost)

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import betainc
 
 from sondage.pool.units import Units
-from sondage.sampling.base import (
-    SamplingKind,
-    Table,
-    by_inclusion,
-    chances_of,
-    check_chances,
-    check_sum,
-    one_draw,
-    relative,
-    wrong_table,
-)
+from sondage.sampling.base import SamplingKind, Table, chances_of, relative
 from sondage.sampling.draws import Draws, History, Limit, running_index
-from sondage.sampling.water_level import included
 from sondage.streams import Stream
 from sondage.types import Floats, Ints
 
@@ -40,8 +27,8 @@ class EachRound(SamplingKind):
     number, all of a cell's items are equally likely. The scale is the number expected, nan if it was fixed.
     """
 
-    estimator: ClassVar[str] = "staged"
-    recorded: ClassVar[Literal["p", "pi", ""]] = "pi"
+    estimator = "staged"
+    recorded = "pi"
 
     @property
     def fixed_number(self) -> Callable[[Floats, Ints, Stream], Ints]:
@@ -72,46 +59,29 @@ class EachRound(SamplingKind):
         """Of being in the next round."""
         return relative(chances_of(table), size - asked)
 
-    def coming_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
-        """The same."""
-        return chances_of(table)
-
-    def variance(
-        self, table: Table, units: Units, spread: Floats, n: int, repeats_count: bool
-    ) -> tuple[float, float]:
-        """Without replacement, like the plain random sample: (1 / n - 1 / N)."""
-        if units.itemwise:
-            return by_inclusion(included(chances_of(table), n), spread, units.cost)
-        variance, cost = one_draw(table, units, spread)
-        return variance * (1.0 / n - 1.0 / int(units.size.sum())), n * cost
-
-    def check(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> None:
-        """Chances of at most 1, that include ``n`` of the items left on average."""
-        chance, left = check_chances(self, table, len(size)), size - asked
-        if (chance > 1 + 1e-12).any():
-            raise wrong_table(self, "has chances of at most 1")
-        check_sum(self, float(chance @ left), float(min(n, left.sum())))
+    def adds_up(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> tuple[float, float]:
+        """Items included on average: n, as far as there are so many."""
+        left = size - asked
+        return float(np.minimum(chances_of(table), 1.0) @ left), float(min(n, left.sum()))
 
 
-@dataclass(frozen=True)
 class PoissonRound(EachRound):
     """Items are included independently, so that their number varies."""
 
-    alias: ClassVar[str] = "online"
-    rule: ClassVar[str] = "Every item is included or not by itself, with a chance by the labels so far."
+    alias = "online"
+    rule = "Every item is included or not by itself, with a chance by the labels so far."
 
     def may_be_empty(self, table: Table, draws: Draws) -> bool:
         """Where their number was not fixed."""
         return bool(draws.scale > 0)
 
 
-@dataclass(frozen=True)
 class SystematicRound(EachRound):
     """A fixed number, by equal steps along the units."""
 
-    alias: ClassVar[str] = "systematic"
-    rule: ClassVar[str] = "Items are taken at equal steps along the pool, with chances by the labels so far."
-    fixed_size: ClassVar[bool] = True
+    alias = "systematic"
+    rule = "Items are taken at equal steps along the pool, with chances by the labels so far."
+    fixed_size = True
 
     @property
     def fixed_number(self) -> Callable[[Floats, Ints, Stream], Ints]:
@@ -119,13 +89,12 @@ class SystematicRound(EachRound):
         return _systematic
 
 
-@dataclass(frozen=True)
 class PivotalRound(EachRound):
     """A fixed number, the fractions of units settled between neighbours."""
 
-    alias: ClassVar[str] = "pivotal"
-    rule: ClassVar[str] = "A fixed number of items is taken, with chances by the labels so far."
-    fixed_size: ClassVar[bool] = True
+    alias = "pivotal"
+    rule = "A fixed number of items is taken, with chances by the labels so far."
+    fixed_size = True
 
 
 def _surely_paid(chance: Floats, left: Ints, cost: Floats, limit: Limit) -> bool:

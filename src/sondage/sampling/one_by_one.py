@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
-
 import numpy as np
 
 from sondage.pool.units import Units
-from sondage.sampling.base import (
-    SamplingKind,
-    Table,
-    chances_of,
-    check_chances,
-    check_sum,
-    one_draw,
-    relative,
-)
+from sondage.sampling.base import SamplingKind, Table, chances_of, relative
 from sondage.sampling.draws import Draws, History, Limit
 from sondage.streams import Stream, integer_weights
 from sondage.types import Array, Floats, Ints
 
 
-@dataclass(frozen=True)
 class OneByOne(SamplingKind):
     """A unit by its chance times the items left in it, an item evenly inside; none comes twice.
 
@@ -30,13 +18,13 @@ class OneByOne(SamplingKind):
     case, and what is missing to 1 is shared by the units below their goal, as far as they are below it then.
     """
 
-    alias: ClassVar[str] = "wor"
-    rule: ClassVar[str] = "Items are drawn one by one with known chances, none twice."
-    estimator: ClassVar[str] = "sequential"
-    recorded: ClassVar[Literal["p", "pi", ""]] = "p"
-    one_by_one: ClassVar[bool] = True
-    counts_down: ClassVar[bool] = True
-    next_item: ClassVar[str] = "whichever item the next draw takes"
+    alias = "wor"
+    rule = "Items are drawn one by one with known chances, none twice."
+    estimator = "sequential"
+    recorded = "p"
+    one_by_one = True
+    counts_down = True
+    next_item = "whichever item the next draw takes"
 
     def draw(
         self, table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
@@ -100,20 +88,8 @@ class OneByOne(SamplingKind):
 
     def relative_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
         """Of the next draw: only items that are left can come."""
-        return relative(self.next_chance(table, size, asked), (size - asked).astype(np.float64))
+        return relative(self.next_chance(table, size, asked), size - asked)
 
-    def coming_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
-        """About: what a round draws first is no longer there for its later draws."""
-        return self.relative_chance(table, size, asked, expected, n)
-
-    def variance(
-        self, table: Table, units: Units, spread: Floats, n: int, repeats_count: bool
-    ) -> tuple[float, float]:
-        """Without replacement, like the plain random sample: (1 / n - 1 / N)."""
-        variance, cost = one_draw(table, units, spread)
-        return variance * (1.0 / n - 1.0 / int(units.size.sum())), n * cost
-
-    def check(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> None:
-        """Chances of all items left add up to 1."""
-        check_chances(self, table, len(size))
-        check_sum(self, float(self.mass(table, size, asked).sum()), 1.0)
+    def adds_up(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> tuple[float, float]:
+        """Chances of all items left."""
+        return float(self.mass(table, size, asked).sum()), 1.0

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
-
 import numpy as np
 
 from sondage.errors import NotSupported
 from sondage.pool.keyed_order import LazyOrder
 from sondage.pool.units import ItemUnits, Units
-from sondage.sampling.base import (
-    SamplingKind,
-    Table,
-    by_inclusion,
-    chances_of,
-    check_chances,
-    check_sum,
-    relative,
-    wrong_table,
-)
+from sondage.sampling.base import SamplingKind, Table, chances_of, relative, sum_over
 from sondage.sampling.draws import Draws, History, Limit
 from sondage.sampling.water_level import at_scale, included
 from sondage.streams import Stream
@@ -36,8 +24,8 @@ class GrowingSample(SamplingKind):
     This takes it that whoever has a budget goes on asking until it is spent.
     """
 
-    estimator: ClassVar[str] = "poisson"
-    recorded: ClassVar[Literal["p", "pi", ""]] = "pi"
+    estimator = "poisson"
+    recorded = "pi"
 
     def draw(
         self, table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
@@ -67,7 +55,7 @@ class GrowingSample(SamplingKind):
 
     def relative_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
         """Of being among all items asked for by then."""
-        return relative(included(chances_of(table), expected + n), size.astype(np.float64))
+        return relative(included(chances_of(table), expected + n), size)
 
     def coming_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
         """Samples are nested: who is not in yet can only come in as they grow."""
@@ -80,39 +68,34 @@ class GrowingSample(SamplingKind):
         """By the chances of inclusion."""
         size = chances_of(table)
         chance = at_scale(size, table.scale) if np.isfinite(table.scale) else included(size, n)
-        return by_inclusion(chance, spread, units.cost)
+        variance = sum_over(spread, chance) - float(spread[chance > 0].sum())
+        return variance / len(spread) ** 2, float(chance @ units.cost)
 
-    def check(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> None:
-        """Sizes, some of them above 0."""
-        if not check_chances(self, table, len(size)).any():
-            raise wrong_table(self, "has a size above 0 for some item")
+    def adds_up(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> tuple[float, float]:
+        """The scale makes the expected number n larger, where the number is not fixed."""
+        if self.fixed_size:
+            return float(chances_of(table).any()), 1.0
+        there = chances_of(table)[chances_of(table) > 0]
+        return float(at_scale(there, table.scale).sum()), min(expected + n, float(len(there)))
 
 
-@dataclass(frozen=True)
 class PoissonSample(GrowingSample):
     """Each item is included or not by itself; ``ask(n)`` raises the expected number by n."""
 
-    alias: ClassVar[str] = "poisson"
-    rule: ClassVar[str] = "Every item is included or not by itself, with a known chance."
+    alias = "poisson"
+    rule = "Every item is included or not by itself, with a known chance."
 
     def may_be_empty(self, table: Table, draws: Draws) -> bool:
         """Where neither cap nor pool cut the round short."""
         return bool(np.isfinite(draws.scale) and draws.scale == table.scale)
 
-    def check(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> None:
-        """The scale makes the expected number n larger."""
-        super().check(table, size, asked, expected, n)
-        there = chances_of(table)[chances_of(table) > 0]
-        check_sum(self, float(at_scale(there, table.scale).sum()), min(expected + n, len(there)))
 
-
-@dataclass(frozen=True)
 class FixedSize(GrowingSample):
     """The next n items in order of arrival, whatever the scale comes to."""
 
-    alias: ClassVar[str] = "fixed"
-    rule: ClassVar[str] = "A fixed number of items is included, with known chances."
-    fixed_size: ClassVar[bool] = True
+    alias = "fixed"
+    rule = "A fixed number of items is included, with known chances."
+    fixed_size = True
 
 
 def arrival_order(table: Table, units: ItemUnits) -> LazyOrder:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
-
 import numpy as np
 
 from sondage.pool.units import Units
-from sondage.sampling.base import SamplingKind, Table, relative, wrong_table
+from sondage.sampling.base import SamplingKind, Table, relative
 from sondage.sampling.draws import Draws, History, Limit, running_index
 from sondage.streams import Stream
 from sondage.types import Floats, Ints
 
 
-@dataclass(frozen=True)
 class Quotas(SamplingKind):
     """``quota`` items of each unit: its next ones in keyed order. There is no chance per item."""
 
-    alias: ClassVar[str] = "strata"
-    rule: ClassVar[str] = "Every band has a quota; inside a band items are taken at random."
-    estimator: ClassVar[str] = "counts"
-    recorded: ClassVar[Literal["p", "pi", ""]] = ""
-    by_quota: ClassVar[bool] = True
-    stands_alone: ClassVar[bool] = True
-    fixed_size: ClassVar[bool] = True
-    counts_down: ClassVar[bool] = True
+    alias = "strata"
+    rule = "Every band has a quota; inside a band items are taken at random."
+    estimator = "counts"
+    recorded = ""
+    by_quota = True
+    stands_alone = True
+    counts_down = True
 
     def draw(
         self, table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
@@ -51,7 +46,7 @@ class Quotas(SamplingKind):
 
     def relative_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
         """The share of the unit's items that will have been asked, those asked before included."""
-        return relative((asked + _quota(table)) / size.astype(np.float64), size)
+        return relative((asked + _quota(table)) / size, size)
 
     def coming_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
         """The quota over what is left."""
@@ -65,15 +60,9 @@ class Quotas(SamplingKind):
         labels = np.where(quota > 0, quota, np.minimum(n * size / N, size))
         return float((size * (size / labels - 1.0) * spread).sum()) / (N * N), float(quota @ units.cost)
 
-    def check(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> None:
-        """Whole numbers, no more than are left, ``n`` together."""
-        quota, left = table.quota, size - asked
-        if table.chance is not None or quota is None or quota.shape != size.shape:
-            raise wrong_table(self, f"has quota=, one for each of the {len(size):,} units, and no chance=")
-        if not np.issubdtype(quota.dtype, np.integer) or ((quota < 0) | (quota > left)).any():
-            raise wrong_table(self, "has whole numbers from 0 to what is left of each unit as quotas")
-        if quota.sum() != min(n, left.sum()):
-            raise wrong_table(self, f"has quotas of {min(n, left.sum())} in all, not {quota.sum()}")
+    def adds_up(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> tuple[float, float]:
+        """The labels asked for, as far as there are items."""
+        return float(_quota(table).sum()), float(min(n, (size - asked).sum()))
 
 
 def _quota(table: Table) -> Ints:

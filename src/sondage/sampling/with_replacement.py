@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
-
 import numpy as np
 
 from sondage.pool.units import ItemUnits, Units
-from sondage.sampling.base import (
-    SamplingKind,
-    Table,
-    chances_of,
-    check_chances,
-    check_sum,
-    one_draw,
-    sum_over,
-    wrong_table,
-)
+from sondage.sampling.base import SamplingKind, Table, chances_of, one_draw, sum_over
 from sondage.sampling.draws import Draws, History, Limit
 from sondage.sampling.new_items import next_new, patience, repeats
 from sondage.sampling.replacement_cells import draw_from_cells
@@ -28,7 +16,6 @@ _FEW_REPEATS = 1e-3
 _BISECTIONS = 60
 
 
-@dataclass(frozen=True)
 class WithReplacement(SamplingKind):
     """Draws until the n-th new item, or before one that the limit does not pay for: then the scale is 0.
 
@@ -36,13 +23,13 @@ class WithReplacement(SamplingKind):
     ``asked`` that of each item that was, in the order asked.
     """
 
-    alias: ClassVar[str] = "wr"
-    rule: ClassVar[str] = "Items are drawn one by one with known chances; one that comes again is free."
-    estimator: ClassVar[str] = "weighted"
-    recorded: ClassVar[Literal["p", "pi", ""]] = "p"
-    comes_again: ClassVar[bool] = True
-    stands_alone: ClassVar[bool] = True
-    next_item: ClassVar[str] = "the item drawn next"
+    alias = "wr"
+    rule = "Items are drawn one by one with known chances; one that comes again is free."
+    estimator = "weighted"
+    recorded = "p"
+    comes_again = True
+    stands_alone = True
+    next_item = "the item drawn next"
 
     def draw(
         self, table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
@@ -64,10 +51,6 @@ class WithReplacement(SamplingKind):
         """Of the next draw: the chances of all items add up to 1, those asked before included."""
         return np.asarray(chances_of(table) * int(size.sum()))
 
-    def coming_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
-        """About: what a round draws first is no longer new for its later draws."""
-        return self.relative_chance(table, size, asked, expected, n)
-
     def left_to_chance(self, weight: Floats, times: Ints) -> Floats:
         """All of it."""
         return np.asarray(np.square(weight) / times)
@@ -84,15 +67,12 @@ class WithReplacement(SamplingKind):
         price = n * q if repeats_count else -np.expm1(draws * np.log1p(-np.minimum(q, 1 - 1e-16)))
         return sum_over(spread, q) / (N * N * draws), float(price @ units.cost)
 
-    def check(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> None:
-        """Chances of all items, those asked before included, add up to 1."""
-        chance = check_chances(self, table, len(size))
+    def adds_up(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> tuple[float, float]:
+        """Chances of all items, those asked before included."""
         if table.asked is None:
-            check_sum(self, float(chance @ size), 1.0)
-            return
-        if table.asked.shape != (int(asked.sum()),) or (table.asked < 0).any():
-            raise wrong_table(self, "has asked=, a chance of 0 or above for every item asked before")
-        check_sum(self, float(chance @ (size - asked) + table.asked.sum()), 1.0)
+            return float(chances_of(table) @ size), 1.0
+        known = float(table.asked.sum()) if len(table.asked) == asked.sum() else np.nan
+        return float(chances_of(table) @ (size - asked)) + known, 1.0
 
 
 def _draws_for(q: Floats, n: int) -> float:

@@ -14,7 +14,7 @@ from sondage.beliefs.calibration import Reliability, coverage, reliability
 from sondage.beliefs.mixture import MixtureBelief, MixtureState
 from sondage.beliefs.recalibration import Recalibrated
 from sondage.beliefs.report import Counted, LabelLikelihood, label_likelihood, plain_number
-from sondage.designs.influence import best_saving, expected_saving
+from sondage.designs.influence.labels_saved import best_saving, expected_saving
 from sondage.estimators import estimator_for
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.labels import LabelSpace

@@ -14,7 +14,8 @@ from tests.designs.problems import problem_of
 import sondage as sd
 from sondage.beliefs import ScoreBelief, UniformBelief
 from sondage.designs import Design, Importance, Poisson, Sequential, Stratified, Uniform
-from sondage.designs.influence import best_saving, expected_saving, item_spread
+from sondage.designs.influence.labels_saved import best_saving, expected_saving
+from sondage.designs.influence.of_items import item_spread
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.strata import OneStratum

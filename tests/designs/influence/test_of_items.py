@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from tests.designs.problems import PLAIN, problem_of, scored
 
-from sondage.designs.influence import item_expectation, item_spread, target, unit_spread
+from sondage.designs.influence.of_items import item_spread
+from sondage.designs.influence.of_units import unit_spread
+from sondage.designs.influence.slope import item_expectation, target
 from sondage.measures import Accuracy, FBeta, MeanSquaredError, Recall, resolve
 from sondage.pool.pool import Pool
 

@@ -11,7 +11,8 @@ import sondage as sd
 from sondage.beliefs.base import at_least
 from sondage.designs import AIS, PoissonOnline
 from sondage.designs.base import Problem
-from sondage.designs.influence import drawing_size, unit_nodes
+from sondage.designs.influence.of_units import unit_nodes
+from sondage.designs.influence.sizes_to_draw_by import drawing_size
 
 PREVALENCE = 0.25
 

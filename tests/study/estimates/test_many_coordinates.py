@@ -12,7 +12,7 @@ import pytest
 
 import sondage as sd
 from sondage import limits
-from sondage.designs.influence import seen_error, seen_variance, unit_spread, unit_variance
+from sondage.designs.influence.of_units import seen_error, seen_variance, unit_spread, unit_variance
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures import Accuracy, FBeta, Measure, PerGroup, WorstGroup
 from sondage.measures.compose import made

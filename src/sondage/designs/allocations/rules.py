@@ -17,13 +17,8 @@ import numpy as np
 from sondage.beliefs.base import Nodes
 from sondage.designs.allocations.shares import add_greedily, raised, shares, top_up, with_floor
 from sondage.designs.base import CostRule, Problem
-from sondage.designs.influence import (
-    possible_jump,
-    rectifier_spread,
-    seen_variance,
-    unit_spread,
-    unit_variance,
-)
+from sondage.designs.influence.of_items import rectifier_spread
+from sondage.designs.influence.of_units import possible_jump, seen_variance, unit_spread, unit_variance
 from sondage.errors import InvalidInput
 from sondage.registry import Named
 from sondage.types import Bools, Floats, Ints

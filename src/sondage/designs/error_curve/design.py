@@ -18,7 +18,8 @@ from sondage.designs.base import CostRule, Design, Problem, check_cost
 from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.error_curve.companions import joint
 from sondage.designs.error_curve.reasons import reason_of, rule_words, tells_of
-from sondage.designs.influence import is_mean_over_pool, unseen_variances
+from sondage.designs.influence.of_items import is_mean_over_pool
+from sondage.designs.influence.of_units import unseen_variances
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure, wrong_alike
 from sondage.measures.coordinates import separately

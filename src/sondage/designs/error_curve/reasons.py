@@ -10,7 +10,7 @@ from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.base import Problem
-from sondage.designs.influence import unseen_variances
+from sondage.designs.influence.of_units import unseen_variances
 from sondage.pool.units import CellUnits
 from sondage.strata.in_words import predicted_words
 from sondage.strata.stratification import percent

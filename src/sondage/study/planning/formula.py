@@ -15,7 +15,7 @@ import numpy as np
 
 from sondage.beliefs.base import Belief
 from sondage.beliefs.recalibration import Recalibrated, Recalibration
-from sondage.designs.influence import before_labels, believed_spread, believed_variance
+from sondage.designs.influence.labels_saved import before_labels, believed_spread, believed_variance
 from sondage.errors import NotSupported
 from sondage.objective import EstimateAll
 from sondage.pool.labels import LabelSpace

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sondage.designs.influence import item_expectation
+from sondage.designs.influence.slope import item_expectation
 from sondage.errors import InvalidInput, NotSupported
 from sondage.pool.units import Units
 from sondage.progress import Progress

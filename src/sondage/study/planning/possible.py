@@ -16,7 +16,7 @@ from scipy.special import expit, logit, ndtri
 from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, StaticBelief, at_least
 from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_rates import ErrorState
-from sondage.designs.influence import is_mean_over_pool
+from sondage.designs.influence.of_items import is_mean_over_pool
 from sondage.errors import InvalidInput
 from sondage.measures import Difference, Measure
 from sondage.pool.pool import Pool

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sondage.designs.influence import before_labels, believed_variance
+from sondage.designs.influence.labels_saved import before_labels, believed_variance
 from sondage.errors import InvalidInput
 from sondage.study.budget import Cost
 from sondage.study.planning.possible import has_curves

@@ -14,7 +14,7 @@ import numpy as np
 
 from sondage.beliefs.base import Belief, Seen, State
 from sondage.designs.base import Problem
-from sondage.designs.influence import item_spread
+from sondage.designs.influence.of_items import item_spread
 from sondage.estimators import Case, Sample, estimate_totals
 from sondage.estimators.linear import for_population
 from sondage.estimators.sample import ANSWERED, OPEN, RoundInfo

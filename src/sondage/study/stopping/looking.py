@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sondage.designs.influence import unit_spread
+from sondage.designs.influence.of_units import unit_spread
 from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import Interval
 from sondage.intervals.posterior import BETWEEN_LOOKS
