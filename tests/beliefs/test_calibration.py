@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit, ndtri
 from scipy.stats import norm
 
-from sondage.beliefs.calibration import COVERAGE, Reliability, coverage, reliability, score_interval
-from sondage.beliefs.report import Counted
+from sondage.beliefs.calibration import (
+    COVERAGE,
+    Counted,
+    Reliability,
+    coverage,
+    reliability,
+    score_interval,
+)
 from sondage.errors import InvalidInput
 from sondage.intervals.proportion import Wilson
 

@@ -11,8 +11,7 @@ from scipy.special import expit
 
 import sondage as sd
 from sondage.beliefs import FrequencyBelief, MixtureBelief, ScoreBelief, UniformBelief
-from sondage.beliefs.calibration import reliability
-from sondage.beliefs.report import Counted
+from sondage.beliefs.calibration import Counted, reliability
 from sondage.designs import Design, Importance, Poisson, Sequential, Stratified, Uniform
 from sondage.errors import InvalidInput
 from sondage.pool import Pool

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from sondage.beliefs import likelihood
 from sondage.limits import check_entries
@@ -154,9 +155,13 @@ class Belief(Named, family="sondage.beliefs"):
     def step(self, state: State, seen: Seen) -> State:
         """The next state, given all labels known now."""
 
-    @abstractmethod
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
-        """``count`` draws of the units' label weights, (U, S) each, from what the belief holds."""
+        """``count`` draws of the units' label weights, (U, S) each, from what the belief holds.
+
+        The same weights every time, for a belief that has no doubt about itself.
+        """
+        assert state.nodes is not None
+        yield from [state.nodes.weights] * count
 
     def rates(self, state: State, stream: Stream, count: int, tail: str = "honest") -> Floats:
         """(B, U) draws of the chance that a prediction is wrong, for a state with ``errors``."""
@@ -181,12 +186,6 @@ class StaticBelief(Belief):
         """Labels change nothing."""
         return state
 
-    def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
-        """The same weights every time: this belief has no doubt about itself."""
-        assert state.nodes is not None
-        for _ in range(count):
-            yield state.nodes.weights
-
 
 def _membership(code: Array, count: int) -> Any:
     """(K, n) which row is in which cell, as a sparse matrix."""
@@ -194,6 +193,14 @@ def _membership(code: Array, count: int) -> Any:
 
     n = len(code)
     return csr_array((np.ones(n), (code.astype(np.int64), np.arange(n))), shape=(count, n))
+
+
+def dirichlets(shape: Floats, stream: Stream, count: int) -> Iterator[Floats]:
+    """``count`` draws from the Dirichlet distribution of every row of ``shape``, as normalised gammas."""
+    for _ in range(count):
+        gamma = gammaincinv(shape, stream.uniform(shape.size).reshape(shape.shape))
+        gamma = np.maximum(gamma, np.finfo(float).tiny)
+        yield gamma / gamma.sum(axis=1, keepdims=True)
 
 
 def component_nodes(means: Floats, space: LabelSpace) -> Nodes:

@@ -41,7 +41,7 @@ class StrataOf(NamedTuple):
 
 @dataclass(frozen=True)
 class ByStratum(Belief):
-    """A belief about the classes of the design's strata: write ``start``, ``step`` and ``replicate``."""
+    """A belief about the classes of the design's strata: write ``start`` and ``step``."""
 
     prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
 

@@ -1,27 +1,103 @@
-"""Calibration of a belief against the labels seen: what it expected, and what came true.
+"""How a belief fares against the labels seen: their likelihood, and whether what it expected came true.
 
-Averages are weighted by what each label stands for, so that they speak of the pool.
+Averages are weighted by how many items of the pool each label stands for, so that the result speaks of the
+pool, however the labels were chosen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
 from sondage.beliefs.recalibration import PRIOR, level_and_slope
-from sondage.beliefs.report import Counted, plain_number, ratio
 from sondage.errors import InvalidInput
 from sondage.frames import frame_of
+from sondage.pool.plain_values import plain_dict
 from sondage.types import Bools, Floats, Ints
 
 COVERAGE = (0.5, 0.8, 0.9, 0.95)
 """Central intervals at which the belief about a number is checked."""
 _BINS, _PER_BIN = 10, 10
 _EDGE = 1e-9
+
+
+class Counted(NamedTuple):
+    """What (n,) labels stand for.
+
+    ``weight`` is the number of items; ``noise`` the squared weight that was left to chance (0 for a label
+    that was sure to be asked); ``group`` numbers labels that were drawn evenly from one part of the pool,
+    so that only differences inside a group are chance.
+    """
+
+    weight: Floats
+    noise: Floats
+    group: Ints | None = None
+
+    @classmethod
+    def alike(cls, n: int) -> Counted:
+        """Labels of a plain random sample of a large pool."""
+        return cls(np.ones(n), np.ones(n))
+
+    @property
+    def n_eff(self) -> float:
+        """Effective number of equally weighted labels (Kish 1965); infinite if nothing was left to chance."""
+        return _ratio(float(self.weight.sum()) ** 2, float(self.noise.sum()))
+
+    def variance(self, z: Floats) -> float:
+        """Variance of ``sum(weight * z) / sum(weight)``, for z that add up to 0 under the weights."""
+        n = len(z)
+        if n < 2:
+            return np.nan
+        factor: Any = n / (n - 1.0)
+        if self.group is not None:
+            each = np.bincount(self.group)
+            several = each[self.group] > 1
+            mean = (np.bincount(self.group, weights=z) / np.maximum(each, 1))[self.group]
+            z = np.where(several, z - mean, z)
+            factor = np.where(several, (each / np.maximum(each - 1.0, 1.0))[self.group], factor)
+        total = float((self.noise * np.square(z) * factor).sum())
+        return total / float(self.weight.sum()) ** 2
+
+
+@dataclass(frozen=True)
+class LabelLikelihood:
+    """Chance that the belief gave to the labels of the pool: geometric mean, with an interval.
+
+    ``mean_log`` and ``std_error`` are on the log scale (the mean log-likelihood). ``even`` is what equal
+    chances for all classes would give; None for numbers, whose likelihood is a density.
+    """
+
+    value: float
+    low: float
+    high: float
+    mean_log: float
+    std_error: float
+    n: int
+    even: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return plain_dict(self)
+
+
+def label_likelihood(
+    log_chance: Floats, counted: Counted, level: float = 0.95, even: float | None = None
+) -> LabelLikelihood:
+    """Theoretical label likelihood ``exp E log p(y | x)`` of the pool (Sawade 2013, eq. 2.8 and 2.9).
+
+    >>> found = label_likelihood(np.log([.9, .4]), Counted.alike(2), even=.5)
+    >>> round(found.value, 6), round(found.mean_log, 6)
+    (0.6, -0.510826)
+    """
+    mean = float(counted.weight @ log_chance / counted.weight.sum())
+    error = float(np.sqrt(counted.variance(log_chance - mean))) if np.isfinite(mean) else np.nan
+    z = float(ndtri(0.5 + level / 2))
+    value, low, high = np.exp([mean, mean - z * error, mean + z * error]).tolist()
+    return LabelLikelihood(value, low, high, mean, error, len(log_chance), even)
 
 
 @dataclass(frozen=True)
@@ -55,7 +131,7 @@ class Reliability:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; a list per column of the table."""
-        return {part.name: plain_number(getattr(self, part.name)) for part in fields(self)}
+        return plain_dict(self)
 
     def to_frame(self) -> Any:
         """One row per bin: expected, observed, low, high, weight, n."""
@@ -119,7 +195,7 @@ def coverage(below: Floats, counted: Counted, *, name: str = "", level: float = 
     share = counted.weight / counted.weight.sum()
     mean = float(share @ z)
     spread = float(np.sqrt(share @ np.square(z - mean)))
-    slope = ratio(1.0, spread)
+    slope = _ratio(1.0, spread)
     # Var(sd) = Var((z - mean)^2) / (4 sd^2), and the slope is its inverse.
     error = float(np.sqrt(counted.variance(np.square(z - mean) - spread**2)))
     return Reliability(
@@ -157,14 +233,14 @@ def _rate(
     weight = float(each.sum())
     expected, observed = float((each * chance).sum()) / weight, float((each * hit).sum()) / weight
     count = inside.sum(axis=1)
-    n_eff = ratio(weight**2, float(counted.noise @ count))
+    n_eff = _ratio(weight**2, float(counted.noise @ count))
     if 0.0 < observed < 1.0:
         # The share is a ratio; its residuals, put on the scale of all labels.
         z = ((hit - observed) * inside).sum(axis=1)
         variance = counted.variance(z) * (float(counted.weight.sum()) / weight) ** 2
-        n_eff = min(n_eff, ratio(observed * (1.0 - observed), variance))
+        n_eff = min(n_eff, _ratio(observed * (1.0 - observed), variance))
     inherent = float((each * chance * (1.0 - chance)).sum()) / weight
-    by_chance = np.sqrt(2.0 / np.pi * ratio(inherent, n_eff)) if n_eff < np.inf else 0.0
+    by_chance = np.sqrt(2.0 / np.pi * _ratio(inherent, n_eff)) if n_eff < np.inf else 0.0
     return expected, observed, weight, n_eff, int((count > 0).sum()), float(by_chance)
 
 
@@ -190,6 +266,11 @@ def _logistic(chance: Floats, hit: Bools, counted: Counted) -> tuple[float, floa
     if float(np.ptp(x)) == 0.0:
         return level, float(errors[0]), np.nan, np.nan
     return level, float(errors[0]), slope, float(errors[1])
+
+
+def _ratio(a: float, b: float) -> float:
+    """``a / b``, infinite where b is 0."""
+    return a / b if b > 0 else np.inf
 
 
 def _bin(chance: Floats, bins: int | Sequence[float] | None) -> Ints:

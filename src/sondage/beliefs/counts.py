@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaincinv
 
-from sondage.beliefs.base import Belief, Nodes, Seen, State
+from sondage.beliefs.base import Belief, Nodes, Seen, State, dirichlets
 from sondage.beliefs.recalibration import Recalibration
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
@@ -73,13 +72,6 @@ class CountBelief(Belief):
         """Draws from the units' Dirichlet distributions, as normalised gamma variables."""
         assert state.nodes is not None
         if state.nodes.labels.ndim > 1 and not state.nodes.labels.size:  # several numbers: not counted
-            yield from (state.nodes.weights for _ in range(count))
-            return
-        strength = np.full(len(state.nodes.weights), self.strength)
-        if state.strength is not None:
-            strength = state.strength
-        shape = state.nodes.weights * strength[:, None]
-        for _ in range(count):
-            gamma = gammaincinv(shape, stream.uniform(shape.size).reshape(shape.shape))
-            gamma = np.maximum(gamma, np.finfo(float).tiny)
-            yield gamma / gamma.sum(axis=1, keepdims=True)
+            return super().replicate(state, stream, count)
+        strength = self.strength if state.strength is None else state.strength[:, None]
+        return dirichlets(state.nodes.weights * strength, stream, count)

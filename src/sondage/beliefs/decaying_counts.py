@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -14,8 +13,6 @@ from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
-from sondage.streams import Stream
-from sondage.types import Floats
 
 
 @dataclass(frozen=True)
@@ -57,9 +54,3 @@ class DecayingCounts(ByStratum):
         faded = self.strength * state.strata.score / np.maximum(count.sum(axis=1, keepdims=True), 1.0)
         share = count + faded
         return replace(state, nodes=state.strata.nodes(share / share.sum(axis=1, keepdims=True)))
-
-    def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
-        """The same weights every time: only their mean is used."""
-        assert state.nodes is not None
-        for _ in range(count):
-            yield state.nodes.weights

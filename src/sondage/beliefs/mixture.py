@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaincinv, logsumexp
+from scipy.special import logsumexp
 
-from sondage.beliefs.base import Belief, Nodes, Seen, State
+from sondage.beliefs.base import Belief, Nodes, Seen, State, dirichlets
 from sondage.beliefs.likelihood import vector_log_likelihood
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
@@ -110,9 +110,7 @@ class MixtureBelief(Belief):
         for each in draws:
             share = state.share
             if np.isfinite(state.sure):
-                gamma = gammaincinv(state.sure * share, stream.uniform(len(share)))
-                share = np.maximum(gamma, np.finfo(float).tiny)
-                share = share / share.sum()
+                (share,) = next(dirichlets(state.sure * share[None], stream, 1))
             nodes = [one.nodes for one in state.parts]
             labels = [np.empty(0) if one is None else one.labels for one in nodes]
             yield _mixed([Nodes(*one) for one in zip(labels, each, strict=True)], share).weights

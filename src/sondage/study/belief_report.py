@@ -10,14 +10,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sondage.beliefs.base import Seen
-from sondage.beliefs.calibration import Reliability, coverage, reliability
+from sondage.beliefs.calibration import (
+    Counted,
+    LabelLikelihood,
+    Reliability,
+    coverage,
+    label_likelihood,
+    reliability,
+)
 from sondage.beliefs.mixture import MixtureBelief, MixtureState
 from sondage.beliefs.recalibration import Recalibrated
-from sondage.beliefs.report import Counted, LabelLikelihood, label_likelihood, plain_number
 from sondage.designs.influence.labels_saved import best_saving, expected_saving
 from sondage.estimators import estimator_for
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.labels import LabelSpace
+from sondage.pool.plain_values import plain_dict
 from sondage.study.estimates.questions import level_of
 from sondage.study.estimates.result import Estimate
 from sondage.study.snapshot import Snapshot
@@ -46,9 +53,7 @@ class SavingReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        realised = {name: plain_number(value) for name, value in self.realised.items()}
-        numbers = {name: plain_number(getattr(self, name)) for name in ("best", "if_calibrated", "as_seen")}
-        return {"n": self.n, **numbers, "realised": realised}
+        return plain_dict(self)
 
 
 class PartReport(NamedTuple):
@@ -101,18 +106,7 @@ class BeliefReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {
-            "belief": self.belief,
-            "n_labels": self.n_labels,
-            "n_eff": plain_number(self.n_eff),
-            "confidence_level": self.confidence_level,
-            "likelihood": None if self.likelihood is None else self.likelihood.to_dict(),
-            "reliability": None if self.reliability is None else self.reliability.to_dict(),
-            "by_class": {name: one.to_dict() for name, one in self.by_class.items()},
-            "saving": self.saving.to_dict(),
-            "parts": [{**part._asdict(), "likelihood": part.likelihood.to_dict()} for part in self.parts],
-            "notes": list(self.notes),
-        }
+        return plain_dict(self)
 
     def _repr_html_(self) -> str:
         text = self.summary().split("\n")

@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaincinv
 
-from sondage.beliefs.base import Seen, State, at_least
+from sondage.beliefs.base import Seen, State, at_least, dirichlets
 from sondage.beliefs.by_stratum import ByStratum, StrataOf
 from sondage.beliefs.dirichlet_tree.fit import TreeFit
 from sondage.errors import InvalidInput
@@ -88,11 +87,7 @@ class DirichletTree(ByStratum):
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
         """Draws around the response of each unit as if it rested on ``strength`` labels: rough."""
         assert state.nodes is not None
-        shape = state.nodes.weights * max(self.strength, 1.0)
-        for _ in range(count):
-            gamma = gammaincinv(shape, stream.uniform(shape.size).reshape(shape.shape))
-            gamma = np.maximum(gamma, np.finfo(float).tiny)
-            yield gamma / gamma.sum(axis=1, keepdims=True)
+        return dirichlets(state.nodes.weights * max(self.strength, 1.0), stream, count)
 
 
 @dataclass(frozen=True)

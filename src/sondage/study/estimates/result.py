@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sondage.frames import frame_of
 from sondage.intervals.base import GUARANTEES, Alternative, Guarantee
+from sondage.pool.plain_values import plain_dict
 from sondage.types import Floats, Ints
 
 INTERVAL_WORDS: dict[Alternative, str] = {
@@ -126,13 +127,7 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        out: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, ConfidenceInterval):
-                value = {"low": _plain(value.low), "high": _plain(value.high)}
-            out[field.name] = _plain(value)
-        return out
+        return plain_dict(self)
 
     def to_frame(self) -> Any:
         """One row per coordinate."""
@@ -206,18 +201,6 @@ def _of_all(warnings: Iterable[str]) -> tuple[str, ...]:
     for said in warnings:
         first.setdefault(re.sub(r"\d[\d.,]*", "#", said), said)
     return tuple(first.values())
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return [_plain(one) for one in value.tolist()]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    return value
 
 
 def rounded(count: float) -> int:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sondage.beliefs.report import Counted, label_likelihood, plain_number
+from sondage.beliefs.calibration import Counted, label_likelihood
 from sondage.types import Floats
 
 
@@ -128,9 +128,3 @@ def test_labels_drawn_unevenly_give_the_likelihood_of_the_pool() -> None:
     assert np.std(values) == pytest.approx(
         np.sqrt(np.square((log - log.mean()) / 2000) @ (1 / q) / 150), rel=0.12
     )
-
-
-def test_plain_numbers() -> None:
-    assert plain_number(np.array([1.0, np.nan])) == [1.0, None]
-    assert plain_number(np.inf) is None
-    assert plain_number("a") == "a"
