@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 import sondage
-from sondage.sampling import SamplingKind
+from sondage.estimators.sample import RoundInfo, Sample
+from sondage.journal import Answer, Lease, Look, Round
+from sondage.sampling import Draws, History, Limit, SamplingKind, Table
 
 ROOT = Path(sondage.__file__).parent
 
@@ -89,6 +91,23 @@ def test_no_module_is_hidden_by_something_of_its_name() -> None:
         if parent.split(".")[0] == "sondage" and getattr(sys.modules[parent], last, None) is not module:
             hidden.append(name)
     assert hidden == []
+
+
+RECORDED = (Round, Answer, Lease, Look, Table, Draws, History, Limit, RoundInfo, Sample)
+"""What is written down of a study, or handed from the draw to the estimate."""
+
+
+def test_every_recorded_field_has_a_reader() -> None:
+    """A field that is written and never looked at is a promise that nothing keeps."""
+    read = {
+        node.attr
+        for path in sources()
+        if ROOT / "testing" not in path.parents
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
+    fields = {(cls.__name__, name) for cls in RECORDED for name in cls.__annotations__}
+    assert {(cls, name) for cls, name in fields if name not in read} == set()
 
 
 def kinds_compared(tree: ast.Module) -> Iterator[str]:

@@ -44,7 +44,6 @@ class Answer:
 
     ``replace`` withdraws the annotator's earlier answer (everybody's, if no annotator is named); with
     neither a label nor ``refused`` nothing takes its place, and the item is open again.
-    ``part`` is a piece of an item (a document of a query); None for the item itself.
     """
 
     id: Id
@@ -52,7 +51,6 @@ class Answer:
     refused: bool = False
     annotator: str | None = None
     replace: bool = False
-    part: Id | None = None
     at: float = 0.0
 
 
@@ -85,8 +83,8 @@ class Look:
 
 Record = Round | Answer | Lease | Look
 RECORDS: dict[str, type[Record]] = {"round": Round, "answer": Answer, "lease": Lease, "look": Look}
-RETIRED = frozenset({"n", "seen", "units_version", "p_within"})
-"""Fields of rounds that nothing reads any more; journals that have them stay readable."""
+RETIRED = frozenset({"n", "seen", "units_version", "p_within", "part"})
+"""Fields that nothing reads any more; journals that have them stay readable."""
 
 
 class Event(NamedTuple):

@@ -42,7 +42,7 @@ def _checked(ledger: Ledger, id: Id, label: Any, annotator: str | None, replace:
             label = ledger.pool.labels.plain(label)
         except InvalidInput as error:
             raise InvalidInput(f"id {id!r}: {error}") from None
-    return Answer(id, None if refused else label, refused, annotator, replace, None, now)
+    return Answer(id, None if refused else label, refused, annotator, replace, now)
 
 
 def _without_numpy(id: Id) -> Any:

@@ -287,7 +287,7 @@ class JournalSuite(SharingTests):
         """Whole numbers and any text, in every field that holds an id: 1 is not "1"."""
         made: list[Record] = [round_of(1, ids=IDS)]
         for id in IDS:
-            made.append(Answer(id=id, label=1, part=id))
+            made.append(Answer(id=id, label=1))
             made.append(Lease(id=id, annotator=str(id), until=1.0))
         journal.append(NAME, made)
         assert_same([event.record for event in journal.events(NAME)], made)
@@ -295,7 +295,7 @@ class JournalSuite(SharingTests):
     def test_every_field_round_trips(self, journal: Journal) -> None:
         """Every field of every record, away from its default."""
         made: list[Record] = [
-            Answer(id="q", label="no", refused=True, annotator="Zoë", replace=True, part=3, at=1.7e9),
+            Answer(id="q", label="no", refused=True, annotator="Zoë", replace=True, at=1.7e9),
             Answer(id="q", label=None),
             Lease(id=4, annotator="Zoë", until=1.7e9 + 0.1),
             Round(**vars(round_of(12)) | {"kind": "poisson", "scale": 1 / 7}),
