@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import sondage as sd
 from sondage.beliefs import ErrorCurve, Seen
+from sondage.beliefs.error_curve.beyond_last_error import HONEST, Tail
 from sondage.beliefs.error_curve.state import CurveState
-from sondage.beliefs.error_curve.tail import HONEST, Tail
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Case, Counts, Posterior, Totals
 from sondage.estimators.linear import for_population

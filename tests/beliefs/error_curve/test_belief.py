@@ -13,10 +13,10 @@ from scipy.special import expit
 import sondage as sd
 from sondage.beliefs import Belief, Seen
 from sondage.beliefs.error_curve.belief import ErrorCurve
+from sondage.beliefs.error_curve.beyond_last_error import Tail
 from sondage.beliefs.error_curve.fit import Curves, Family, Prior
 from sondage.beliefs.error_curve.ranks import ranks_of
 from sondage.beliefs.error_curve.state import CurveState
-from sondage.beliefs.error_curve.tail import Tail
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.pool.units import CellUnits, Units, crossed

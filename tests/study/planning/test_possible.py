@@ -10,7 +10,7 @@ import sondage as sd
 from sondage.errors import InvalidInput
 from sondage.measures import Difference, pool_value
 from sondage.streams import stream
-from sondage.study.planning.possible import InWorld, Possible, has_curves
+from sondage.study.planning.possible import InWorld, Possible, has_predicted_classes
 
 
 @pytest.mark.parametrize("measure", ["f1", "precision", "recall"])
@@ -122,9 +122,9 @@ def test_a_world_as_a_belief_has_the_chances_of_the_cell() -> None:
 
 def test_what_has_curves() -> None:
     pool = scored(50)
-    assert has_curves(pool, sd.measures.resolve("f1").bind(pool))
+    assert has_predicted_classes(pool, sd.measures.resolve("f1").bind(pool))
     numbers = sd.Pool.from_arrays(prediction=np.linspace(0, 1, 50), std=np.ones(50))
-    assert not has_curves(numbers, sd.measures.resolve("mean_squared_error").bind(numbers))
+    assert not has_predicted_classes(numbers, sd.measures.resolve("mean_squared_error").bind(numbers))
     bare = sd.Pool.from_arrays(score=np.linspace(0, 1, 50))
     if bare.system().prediction is None:
-        assert not has_curves(bare, sd.measures.resolve("roc_auc").bind(bare))
+        assert not has_predicted_classes(bare, sd.measures.resolve("roc_auc").bind(bare))

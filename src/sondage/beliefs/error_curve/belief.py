@@ -13,10 +13,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from sondage.beliefs.base import Seen, State
+from sondage.beliefs.error_curve.beyond_last_error import TAILS, Tail, least_rates, not_refuted
 from sondage.beliefs.error_curve.fit import CurveFit, Curves, Family, Prior, sums_by
 from sondage.beliefs.error_curve.ranks import Ranks, ranks_of
 from sondage.beliefs.error_curve.state import CurveState
-from sondage.beliefs.error_curve.tail import TAILS, Tail, least_rates, not_refuted
 from sondage.beliefs.error_curve.words import ASSUMPTIONS, remarks, words_for_unseen
 from sondage.beliefs.error_rates import ErrorBelief
 from sondage.errors import InvalidInput

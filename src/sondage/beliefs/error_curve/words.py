@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sondage.beliefs.error_curve.beyond_last_error import HONEST
 from sondage.beliefs.error_curve.state import CurveState
-from sondage.beliefs.error_curve.tail import HONEST
 from sondage.beliefs.error_curve.weak_models import weight_of_mean, wrong_where_surest
 from sondage.pool.labels import LabelSpace
 from sondage.strata.stratification import percent

@@ -22,7 +22,7 @@ from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.streams import stream
 from sondage.study.planning.forecast import QUANTILES, Forecast, Sampling
-from sondage.study.planning.possible import DOUBT, InWorld, Possible, has_curves
+from sondage.study.planning.possible import DOUBT, InWorld, Possible, has_predicted_classes
 from sondage.study.planning.worlds import item_spreads
 from sondage.study.snapshot import Snapshot
 from sondage.types import Floats, Ints
@@ -72,7 +72,7 @@ class Formula:
     def of_study(cls, state: Snapshot, sampling: Sampling, draws: int, seed: int) -> Formula:
         """In worlds where there are error curves, otherwise in scenarios."""
         pool, measure, seen = state.parts.pool, state.parts.measure, state.seen
-        if not has_curves(pool, measure):
+        if not has_predicted_classes(pool, measure):
             return cls(state, sampling, scenarios(state), _ENDS)
         possible = Possible.of_pool(pool, measure, seen, seed)
         worlds = possible.weights(affordable(pool, draws), stream(seed, "belief"))

@@ -115,7 +115,7 @@ class Possible:
             return np.asarray(self.measure.g(R)[:, 0], dtype=np.float64)
 
 
-def has_curves(pool: Pool, measure: Measure) -> bool:
+def has_predicted_classes(pool: Pool, measure: Measure) -> bool:
     """Whether there are predicted classes whose errors a curve can be drawn of."""
     predictions = [pool.system(name).prediction for name in measure.systems(pool)]
     return pool.labels.kind == "classes" and all(one is not None and one.ndim == 1 for one in predictions)

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.designs.influence.labels_saved import before_labels, believed_variance
 from sondage.errors import InvalidInput
 from sondage.study.budget import Cost
-from sondage.study.planning.possible import has_curves
+from sondage.study.planning.possible import has_predicted_classes
 from sondage.study.planning.result import Goal
 from sondage.study.snapshot import Snapshot
 from sondage.types import Ints, is_number
@@ -28,7 +28,7 @@ def by_worlds(state: Snapshot) -> bool:
     """
     parts, measure = state.parts, state.parts.measure
     cells = parts.design.kind.by_quota and state.units.count > 1 and parts.oracle == "deterministic"
-    return cells and has_curves(parts.pool, measure) and not (measure.wide or measure.tangent)
+    return cells and has_predicted_classes(parts.pool, measure) and not (measure.wide or measure.tangent)
 
 
 def checked_goal(width: Any, difference: Any, power: Any, level: float) -> Goal:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from sondage.beliefs.error_curve.tail import HONEST, TIGHT, least_rates, not_refuted
+from sondage.beliefs.error_curve.beyond_last_error import HONEST, TIGHT, least_rates, not_refuted
 from sondage.types import Floats
 
 

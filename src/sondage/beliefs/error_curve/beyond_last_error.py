@@ -1,4 +1,4 @@
-"""Tails: what is held possible where no wrong prediction was seen."""
+"""Tails: what is held possible beyond the outermost wrong prediction seen."""
 
 from __future__ import annotations
 
