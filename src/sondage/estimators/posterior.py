@@ -105,7 +105,8 @@ class Posterior(Estimator):
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
         # Nor does it speak for a class that the measure's systems predict, of which no item has a label.
-        predicted = families(case, case.measure.systems(case.pool))[unit]
+        systems = case.measure.systems(case.pool)
+        predicted = case.once("families of its systems", lambda: families(case, systems))[unit]
         unseen = np.bincount(predicted, weights=n)[predicted] == 0
         dark = (state.unknown[unit] | unseen & (not state.places.across)) & ~strata.determined
         R = np.where((np.ptp(loss[dark], axis=1) > 0).any(axis=0), np.nan, R)
