@@ -12,7 +12,7 @@ from sondage.designs.base import Design
 from sondage.errors import InvalidInput
 from sondage.intervals.base import Interval
 from sondage.measures import Accuracy, Measure, RocAuc
-from sondage.registry import Named, from_config, letters
+from sondage.registry import Named, Registered, from_config, letters
 
 MEANT: dict[str, tuple[str, dict[str, Any]]] = {
     "f1_score": ("f1", {}),
@@ -112,3 +112,24 @@ def test_a_stored_part_comes_back_by_its_very_name_or_not_at_all() -> None:
     stored = {**AUC().config(), "alias": "AUC"}
     with pytest.raises(InvalidInput, match="unknown measure 'AUC'"):
         from_config(stored)
+
+
+def test_options_are_required_to_be_in_their_range_or_among_choices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Registered, "_families", {**Registered._families})
+
+    @dataclass(frozen=True)
+    class Some(Named, family="test.require"):
+        share: float = 0.5
+        form: str = "mean"
+
+        def __post_init__(self) -> None:
+            self.require(share="(0, 1]", form=("mean", "rms", "auto"))
+
+    assert Some(share=1.0).share == 1
+    for share in (0.0, 1.5, float("nan")):
+        with pytest.raises(InvalidInput, match=r"share= must be in \(0, 1\], not "):
+            Some(share=share)
+    with pytest.raises(InvalidInput, match="form= must be 'mean', 'rms' or 'auto', not 'median'"):
+        Some(form="median")

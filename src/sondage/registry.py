@@ -131,6 +131,21 @@ class Named(Registered):
         alias = self.alias if mine else type(self).__qualname__
         return {"family": self._family, "alias": alias, "options": options}
 
+    def require(self, **options: str | tuple[str, ...]) -> None:
+        """Refuse options that are outside a range, like ``floor="(0, 1]"``, or none of some choices."""
+        for name, wanted in options.items():
+            value = getattr(self, name)
+            if isinstance(wanted, tuple):
+                said = f"{', '.join(map(repr, wanted[:-1]))} or {wanted[-1]!r}, not {value!r}"
+                right = value in wanted
+            else:
+                low, high = map(float, wanted[1:-1].split(","))
+                said = f"in {wanted}, not {value}"
+                right = low <= value <= high and (wanted[0] == "[" or value > low)
+                right = right and (wanted[-1] == "]" or value < high)
+            if not right:
+                raise InvalidInput(f"{name}= must be {said}")
+
 
 def from_config(config: dict[str, Any]) -> Any:
     """The inverse of ``Named.config``."""

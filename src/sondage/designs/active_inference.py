@@ -9,9 +9,8 @@ import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
 from sondage.designs.allocations.shares import shares
-from sondage.designs.base import CostRule, Design, Problem, check_cost, check_probability_floor
+from sondage.designs.base import COST_RULES, PROBABILITY_FLOOR, CostRule, Design, Problem, over_root_cost
 from sondage.designs.influence.of_units import seen_error, unit_spread
-from sondage.errors import InvalidInput
 from sondage.sampling import PoissonRound, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata
 from sondage.types import Floats, Ints
@@ -64,12 +63,7 @@ class ActiveInference(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
-        check_probability_floor(self.probability_floor)
-        check_cost(self.cost)
-        if not 0 < self.floor <= 1:
-            raise InvalidInput(f"floor= must be in (0, 1], not {self.floor}")
-        if not 0 <= self.start <= 1:
-            raise InvalidInput(f"start= must be in [0, 1], not {self.start}")
+        self.require(floor="(0, 1]", start="[0, 1]", probability_floor=PROBABILITY_FLOOR, cost=COST_RULES)
 
     def table(self, problem: Problem, n: int) -> Table:
         """Inclusion chances of the items left, n of them on average."""
@@ -92,8 +86,7 @@ class ActiveInference(Design):
     def _predicted_error(self, problem: Problem) -> Floats:
         """(U,) size of the active chances: the belief's standard deviation over the root of the cost."""
         size = np.sqrt(unit_spread(problem, self.probability_floor))
-        if self.cost != "ignore":
-            size = (np.ones(len(size)) if self.cost == "only" else size) / np.sqrt(problem.units.cost)
+        size = over_root_cost(size, problem.units.cost, self.cost)
         largest = float(size.max(initial=0.0))
         return np.maximum(size, _NEARLY_NOTHING * largest) if largest > 0 else np.ones(len(size))
 

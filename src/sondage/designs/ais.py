@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.beliefs import Belief
 from sondage.beliefs.dirichlet_tree.belief import DirichletTree, StochasticDirichletTree
-from sondage.designs.base import CostRule, Design, Oracle, Problem, check_cost, over_root_cost
+from sondage.designs.base import COST_RULES, CostRule, Design, Oracle, Problem, over_root_cost
 from sondage.designs.influence.sizes_to_draw_by import drawing_size
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
@@ -51,17 +51,11 @@ class AIS(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
-        if isinstance(self.strata, int):
-            object.__setattr__(self, "strata", CumulatedRootFrequency(self.strata))
+        self.require(form=("auto", "mean", "rms"), mix="[0, 1]", epsilon="[0, 1)", cost=COST_RULES)
         if self.depth < 1:
             raise InvalidInput(f"depth= must be at least 1, not {self.depth}")
-        if self.form not in ("auto", "mean", "rms"):
-            raise InvalidInput(f"form= must be 'auto', 'mean' or 'rms', not {self.form!r}")
-        if not 0 <= self.mix <= 1:
-            raise InvalidInput(f"mix= must be in [0, 1], not {self.mix}")
-        if not 0 <= self.epsilon < 1:
-            raise InvalidInput(f"epsilon= must be in [0, 1), not {self.epsilon}")
-        check_cost(self.cost)
+        if isinstance(self.strata, int):
+            object.__setattr__(self, "strata", CumulatedRootFrequency(self.strata))
 
     def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
         """A Dirichlet tree that fits the oracle, unless another belief is given."""
@@ -82,7 +76,11 @@ class AIS(Design):
         stage = problem.expected / max(self.batch, 1)
         epsilon = self.epsilon * ((1 - labelled) if deterministic else 1 / (stage + 1))
         unit, asked = drawing_size(problem, 1 if mean else 2, epsilon=epsilon)
-        return over_root_cost(problem, unit, asked, self.cost)
+        cost = problem.units.cost
+        return (
+            over_root_cost(unit, cost, self.cost),
+            over_root_cost(asked, cost[problem.asked_units], self.cost),
+        )
 
 
 def chances(problem: Problem, unit: Floats, asked: Floats, mix: float) -> Table:

@@ -9,9 +9,8 @@ import numpy as np
 
 from sondage.beliefs import Belief, CountBelief, ErrorCurve
 from sondage.designs.allocations.shares import shares
-from sondage.designs.base import Design, Oracle, Problem, check_probability_floor
+from sondage.designs.base import PROBABILITY_FLOOR, Design, Oracle, Problem
 from sondage.designs.influence.of_units import unit_spread
-from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
@@ -51,11 +50,7 @@ class Audit(Design):
     probability_floor: float = 1e-3
 
     def __post_init__(self) -> None:
-        check_probability_floor(self.probability_floor)
-        if not 0 < self.floor <= 1:
-            raise InvalidInput(f"floor= must be in (0, 1], not {self.floor}")
-        if self.share not in ("spread", "deficit"):
-            raise InvalidInput(f"share= must be 'spread' or 'deficit', not {self.share!r}")
+        self.require(floor="(0, 1]", share=("spread", "deficit"), probability_floor=PROBABILITY_FLOOR)
 
     def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
         """Curves of the error rate where there are predicted classes, otherwise counts; or the one given."""

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -179,24 +179,13 @@ class Design(Named, family="sondage.designs"):
 
 CostRule = Literal["use", "ignore", "only"]
 """What a design makes of label costs: chance over their root, nothing, or nothing but them."""
+COST_RULES: tuple[str, ...] = get_args(CostRule)
+PROBABILITY_FLOOR = "[0, 0.5)"
+"""Range of the least label chance that a design reckons with: more leaves nothing to the belief."""
 
 
-def check_cost(rule: str) -> None:
-    """Refuse another rule."""
-    if rule not in ("use", "ignore", "only"):
-        raise InvalidInput(f"cost= must be 'use', 'ignore' or 'only', not {rule!r}")
-
-
-def over_root_cost(problem: Problem, unit: Floats, asked: Floats, rule: CostRule) -> tuple[Floats, Floats]:
-    """Sizes of units and of items asked, over the root of what their label costs (Sawade 2013, Thm 4.2)."""
-    if rule == "only":
-        unit, asked = np.ones(len(unit)), np.ones(len(asked))
-    if rule == "ignore" or problem.pool.cost is None:
-        return unit, asked
-    return unit / np.sqrt(problem.units.cost), asked / np.sqrt(problem.units.cost[problem.asked_units])
-
-
-def check_probability_floor(floor: float) -> None:
-    """Refuse a least label chance that leaves nothing to the belief."""
-    if not 0 <= floor < 0.5:
-        raise InvalidInput(f"probability_floor= must be in [0, 0.5), not {floor}")
+def over_root_cost(size: Floats, cost: Floats, rule: CostRule) -> Floats:
+    """Sizes over the root of what a label costs (Sawade 2013, Thm 4.2)."""
+    if rule == "ignore":
+        return size
+    return np.asarray((np.ones(len(size)) if rule == "only" else size) / np.sqrt(cost))

@@ -9,16 +9,8 @@ import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
 from sondage.beliefs.true_labels import KnownLabels
-from sondage.designs.base import (
-    CostRule,
-    Design,
-    Problem,
-    check_cost,
-    check_probability_floor,
-    over_root_cost,
-)
+from sondage.designs.base import COST_RULES, PROBABILITY_FLOOR, CostRule, Design, Problem, over_root_cost
 from sondage.designs.influence.of_items import item_spread
-from sondage.errors import InvalidInput
 from sondage.sampling import SamplingKind, Table, WithReplacement
 from sondage.strata.base import Strata
 from sondage.types import Floats
@@ -52,14 +44,13 @@ class Importance(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
-        check_probability_floor(self.probability_floor)
-        check_cost(self.cost)
-        if self.form not in ("auto", "mean", "rms"):
-            raise InvalidInput(f"form= must be 'auto', 'mean' or 'rms', not {self.form!r}")
-        if not 0 <= self.mix <= 1:
-            raise InvalidInput(f"mix= must be in [0, 1], not {self.mix}")
-        if not 0 <= self.risk_floor < 0.5:
-            raise InvalidInput(f"risk_floor= must be in [0, 0.5), not {self.risk_floor}")
+        self.require(
+            form=("auto", "mean", "rms"),
+            mix="[0, 1]",
+            risk_floor="[0, 0.5)",
+            probability_floor=PROBABILITY_FLOOR,
+            cost=COST_RULES,
+        )
 
     def table(self, problem: Problem, n: int) -> Table:
         """The same chances in every round."""
@@ -77,7 +68,7 @@ class Importance(Design):
         )
         if form == "rms":
             size = np.sqrt(size)
-        size, _ = over_root_cost(problem, size, size[problem.asked_rows], self.cost)
+        size = over_root_cost(size, problem.units.cost, self.cost)
         if not size.any():  # nothing is believed to matter: then everything might
             size = np.ones(len(size))
         chance = size / size.sum()

@@ -10,9 +10,8 @@ import numpy as np
 from sondage.beliefs import Belief
 from sondage.beliefs.decaying_counts import DecayingCounts
 from sondage.designs.ais import chances
-from sondage.designs.base import CostRule, Design, Problem, check_cost, over_root_cost
+from sondage.designs.base import COST_RULES, CostRule, Design, Problem, over_root_cost
 from sondage.designs.influence.sizes_to_draw_by import drawing_size
-from sondage.errors import InvalidInput
 from sondage.pool.units import CellUnits
 from sondage.sampling import SamplingKind, Table, WithReplacement
 from sondage.strata.base import Strata
@@ -39,11 +38,9 @@ class Oasis(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
+        self.require(epsilon="(0, 1]", cost=COST_RULES)
         if isinstance(self.strata, int):
             object.__setattr__(self, "strata", CumulatedRootFrequency(self.strata))
-        if not 0 < self.epsilon <= 1:
-            raise InvalidInput(f"epsilon= must be in (0, 1], not {self.epsilon}")
-        check_cost(self.cost)
 
     def table(self, problem: Problem, n: int) -> Table:
         """One chance for all items of a stratum."""
@@ -53,8 +50,8 @@ class Oasis(Design):
         stratum = units.stratum
         size = np.bincount(stratum, weights=units.size)
         mean = np.sqrt(np.bincount(stratum, weights=units.size * squared) / size)[stratum]
-        sizes = over_root_cost(problem, mean, mean[problem.asked_units], self.cost)
-        return chances(problem, *sizes, self.epsilon)
+        each = over_root_cost(mean, units.cost, self.cost)
+        return chances(problem, each, each[problem.asked_units], self.epsilon)
 
 
 def _estimate(problem: Problem) -> Floats | None:

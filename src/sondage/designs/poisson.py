@@ -8,16 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
-from sondage.designs.base import (
-    CostRule,
-    Design,
-    Problem,
-    check_cost,
-    check_probability_floor,
-    over_root_cost,
-)
+from sondage.designs.base import COST_RULES, PROBABILITY_FLOOR, CostRule, Design, Problem, over_root_cost
 from sondage.designs.influence.of_items import item_spread
-from sondage.errors import InvalidInput
 from sondage.sampling import FixedSize, PoissonSample, SamplingKind, Table
 from sondage.sampling.water_level import WaterLevel
 from sondage.strata.base import Strata
@@ -48,10 +40,7 @@ class Poisson(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
-        check_probability_floor(self.probability_floor)
-        check_cost(self.cost)
-        if not 0 <= self.floor <= 1:
-            raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
+        self.require(floor="[0, 1]", probability_floor=PROBABILITY_FLOOR, cost=COST_RULES)
 
     @property
     def kind(self) -> SamplingKind:  # type: ignore[override]
@@ -69,7 +58,7 @@ class Poisson(Design):
 
     def _make(self, problem: Problem) -> Table:
         size = np.sqrt(item_spread(problem, floor=self.probability_floor))
-        size, _ = over_root_cost(problem, size, size[problem.asked_rows], self.cost)
+        size = over_root_cost(size, problem.units.cost, self.cost)
         mean = size.mean()
         size = size / mean if mean > 0 else np.ones(len(size))
         return Table(self.kind, chance=(1 - self.floor) * size + self.floor)

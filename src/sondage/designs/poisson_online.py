@@ -9,9 +9,8 @@ import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
 from sondage.designs.allocations.shares import shares
-from sondage.designs.base import CostRule, Design, Problem, check_cost, check_probability_floor
+from sondage.designs.base import COST_RULES, PROBABILITY_FLOOR, CostRule, Design, Problem, over_root_cost
 from sondage.designs.influence.sizes_to_draw_by import drawing_size
-from sondage.errors import InvalidInput
 from sondage.sampling import PivotalRound, PoissonRound, SamplingKind, SystematicRound, Table
 from sondage.strata.base import LogRank, Strata
 
@@ -45,14 +44,9 @@ class PoissonOnline(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
-        check_probability_floor(self.probability_floor)
-        check_cost(self.cost)
-        if self.sampling not in _KINDS:
-            raise InvalidInput(
-                f"sampling= must be 'poisson', 'systematic' or 'pivotal', not {self.sampling!r}"
-            )
-        if not 0 < self.floor <= 1:
-            raise InvalidInput(f"floor= must be in (0, 1], not {self.floor}")
+        self.require(
+            floor="(0, 1]", sampling=tuple(_KINDS), probability_floor=PROBABILITY_FLOOR, cost=COST_RULES
+        )
 
     @property
     def kind(self) -> SamplingKind:  # type: ignore[override]
@@ -63,8 +57,7 @@ class PoissonOnline(Design):
         """Inclusion chances of the items left, n of them on average."""
         left = problem.units.size - problem.asked
         size, _ = drawing_size(problem, 2, floor=self.probability_floor)
-        if self.cost != "ignore":
-            size = (np.ones(len(size)) if self.cost == "only" else size) / np.sqrt(problem.units.cost)
+        size = over_root_cost(size, problem.units.cost, self.cost)
         mean = float(left @ size) / max(int(left.sum()), 1)
         size = (1 - self.floor) * (size / mean if mean > 0 else np.ones(len(size))) + self.floor
         expected = shares(size * left, left, n)

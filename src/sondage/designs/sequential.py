@@ -9,9 +9,8 @@ import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
 from sondage.designs.allocations.shares import with_floor
-from sondage.designs.base import Design, Problem, check_probability_floor
+from sondage.designs.base import PROBABILITY_FLOOR, Design, Problem
 from sondage.designs.influence.of_units import unit_spread
-from sondage.errors import InvalidInput
 from sondage.sampling import OneByOne, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata
 
@@ -35,9 +34,7 @@ class Sequential(Design):
     probability_floor: float = 1e-3
 
     def __post_init__(self) -> None:
-        check_probability_floor(self.probability_floor)
-        if not 0 < self.floor <= 1:
-            raise InvalidInput(f"floor= must be in (0, 1], not {self.floor}")
+        self.require(floor="(0, 1]", probability_floor=PROBABILITY_FLOOR)
 
     def table(self, problem: Problem, n: int) -> Table:
         """Chances per item for the draws of one round."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
 from sondage.designs.allocations import Allocation, Neyman, Rectifier, Rules
-from sondage.designs.base import CostRule, Design, Problem, check_cost, check_probability_floor
+from sondage.designs.base import COST_RULES, PROBABILITY_FLOOR, CostRule, Design, Problem
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
@@ -43,8 +43,7 @@ class Stratified(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
-        check_probability_floor(self.probability_floor)
-        check_cost(self.cost)
+        self.require(floor="[0, 1]", probability_floor=PROBABILITY_FLOOR, cost=COST_RULES)
         if isinstance(self.allocation, str):
             try:
                 made = Allocation.from_alias(self.allocation)
@@ -53,8 +52,6 @@ class Stratified(Design):
             object.__setattr__(self, "allocation", made)
         if not isinstance(self.allocation, Allocation):
             raise InvalidInput(f"allocation= takes a name or an allocation, not {self.allocation!r}")
-        if not 0 <= self.floor <= 1:
-            raise InvalidInput(f"floor= must be in [0, 1], not {self.floor}")
 
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
         """Cells of the strata, no more of them than the labels can fill (``pool.coarser``)."""

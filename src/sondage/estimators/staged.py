@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.designs.base import Centre
-from sondage.errors import InvalidInput
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
 from sondage.estimators.foresight import paid_for, stepwise
 from sondage.estimators.guard import expected_second_moment
@@ -41,8 +40,7 @@ class Staged(Estimator):
     control: bool = False
 
     def __post_init__(self) -> None:
-        if self.weighting not in ("asked", "root", "even"):
-            raise InvalidInput(f"weighting= must be 'asked', 'root' or 'even', not {self.weighting!r}")
+        self.require(weighting=("asked", "root", "even"))
 
     @property
     def centre(self) -> Centre:  # type: ignore[override]

@@ -46,10 +46,7 @@ class Weighted(Estimator):
     known: bool = False
 
     def __post_init__(self) -> None:
-        if self.stages not in ("draws", "root"):
-            raise InvalidInput(f"stages= must be 'draws' or 'root', not {self.stages!r}")
-        if self.variance not in ("drawn", "latest"):
-            raise InvalidInput(f"variance= must be 'drawn' or 'latest', not {self.variance!r}")
+        self.require(stages=("draws", "root"), variance=("drawn", "latest"))
         if self.known and self.variance == "latest":
             raise InvalidInput("known=True has no variance='latest': leave one of them out")
 

@@ -143,8 +143,7 @@ class DruckMcCallum(Allocation):
     shrink: float = 0.1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.shrink <= 1:
-            raise InvalidInput(f"shrink= must be in [0, 1], not {self.shrink}")
+        self.require(shrink="[0, 1]")
 
     def quota(self, problem: Problem, n: int, rules: Rules) -> Ints:
         """What every unit still lacks."""
@@ -229,8 +228,7 @@ class ExploreThenCommit(Adaptive):
     each: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.fraction <= 1:
-            raise InvalidInput(f"fraction= must be in (0, 1], not {self.fraction}")
+        self.require(fraction="(0, 1]")
         if self.each is not None and self.each < _PAIR:
             raise InvalidInput(f"each= must be at least {_PAIR}, not {self.each}")
 
@@ -269,8 +267,7 @@ class UpperConfidence(Adaptive):
     def __post_init__(self) -> None:
         if not self.constant >= 0:
             raise InvalidInput(f"constant= must be 0 or above, not {self.constant}")
-        if self.bonus not in ("universal", "fixed", "tight"):
-            raise InvalidInput(f"bonus= must be 'universal', 'fixed' or 'tight', not {self.bonus!r}")
+        self.require(bonus=("universal", "fixed", "tight"))
 
     def refuses(self, problem: Problem) -> str | None:
         """The bonus for a fixed budget needs one."""

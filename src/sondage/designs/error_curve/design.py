@@ -14,7 +14,7 @@ from sondage.beliefs.error_curve.fit import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.allocations.shares import shares, some_of_each
-from sondage.designs.base import CostRule, Design, Problem, check_cost
+from sondage.designs.base import COST_RULES, CostRule, Design, Problem
 from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.error_curve.companions import joint
 from sondage.designs.error_curve.reasons import reason_of, rule_words, tells_of
@@ -89,7 +89,7 @@ class ErrorCurveDesign(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
-        check_cost(self.cost)
+        self.require(cost=COST_RULES)
         belief = Belief.from_alias(self.belief) if isinstance(self.belief, str) else self.belief
         if not isinstance(belief, ErrorCurve):
             raise InvalidInput(
