@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from sondage.types import Floats
+from sondage.types import Floats, Ints
 
 _FEW = 25.0
 """Expected number up to which the distribution is summed up; beyond, it is close to normal."""
@@ -13,13 +13,16 @@ _NEVER = 1e-18
 """Chance too small to be told from rounding; that of none at all is above it where few are expected."""
 _WORTH = 0.6
 """Share still open below which it is worth while to set the others aside."""
+_TERMS = 4
+"""Terms of the sum between two looks at how many are still open, once most are not."""
 
 
-def binomial(uniform: Floats, n: Floats, p: Floats) -> Floats:
+def binomial(uniform: Floats, n: Floats, p: Floats, normal: Floats | None = None) -> Floats:
     """How many of ``n`` come up with chance ``p`` each: the quantiles of ``uniform``.
 
     Exact where few are expected (or few are expected not to); otherwise the Cornish-Fisher expansion to the
-    term in the skewness, whose error is far below one.
+    term in the skewness, whose error is far below one. ``normal`` are the normal quantiles of ``uniform``
+    (see ``Stream.uniform_and_normal``), for those who have them.
 
     >>> binomial(np.array([0.1, 0.5, 0.9]), np.full(3, 10.0), np.full(3, 0.3)).tolist()
     [1.0, 3.0, 5.0]
@@ -27,41 +30,62 @@ def binomial(uniform: Floats, n: Floats, p: Floats) -> Floats:
     [281.0, 300.0, 319.0]
     """
     uniform, n, p = np.broadcast_arrays(uniform, n, p)
-    flip = p > 0.5
-    p, uniform = np.minimum(p, 1.0 - p), np.where(flip, 1.0 - uniform - 2.0**-54, uniform)
-    many = n * p > _FEW
-    out = _summed(uniform, n, np.where(many, 0.0, p))
-    if many.any():
-        out[many] = _expanded(uniform[many], n[many], p[many])
-    return np.asarray(np.where(flip, n - out, out))
+    shape = n.shape
+    uniform, n, p = uniform.ravel(), n.ravel(), p.ravel()
+    rarer = np.minimum(p, 1.0 - p)
+    is_many = n * rarer > _FEW
+    out = np.empty(n.size)
+    many, few = np.flatnonzero(is_many), np.flatnonzero(~is_many)
+    if len(many):
+        u = uniform[many]
+        z = ndtri(np.clip(u, 2.0**-54, 1.0 - 2.0**-53)) if normal is None else normal.ravel()[many]
+        out[many] = _expanded(z, n[many], p[many])
+    if len(few):
+        u, trials, flip = uniform[few], n[few], p[few] > 0.5
+        found = _summed(np.where(flip, 1.0 - u - 2.0**-54, u), trials, rarer[few])
+        out[few] = np.where(flip, trials - found, found)
+    return out.reshape(shape)
 
 
 def _summed(uniform: Floats, n: Floats, p: Floats) -> Floats:
     """The least k at which the distribution exceeds ``uniform``."""
     out = np.zeros(n.size)
-    none = np.exp(n * np.log1p(-p))
-    open_ = np.flatnonzero(uniform >= none)
-    uniform, trials, p, mass = (one.ravel()[open_] for one in (uniform, n, p, none))
+    none = np.exp(n * _log1p(-p))
+    open_: Ints = np.flatnonzero(uniform >= none)
+    uniform, trials, p, mass = (one[open_] for one in (uniform, n, p, none))
     odds, short = p / (1.0 - p), uniform - mass
     most = (trials + 1.0) * odds
-    found, k = np.ones(len(open_)), 0
+    term, further = np.empty(len(open_)), np.empty(len(open_), dtype=bool)
+    found, k = np.ones(len(open_), dtype=np.uint8), 0
     while len(open_):
-        k += 1
-        mass *= most / k - odds  # (n - k + 1) / k times the odds
-        short -= mass
-        further = (short >= 0) & (mass > _NEVER)
-        found += further
+        for _ in range(1 if k < _TERMS else _TERMS):
+            k += 1
+            np.divide(most, k, out=term)
+            term -= odds
+            mass *= term  # (n - k + 1) / k times the odds
+            short -= mass
+            np.greater_equal(short, 0.0, out=further)
+            found += further.view(np.uint8)
+        further &= mass > _NEVER
         if np.count_nonzero(further) < _WORTH * len(open_):
             out[open_] = found
             stay = np.flatnonzero(further)
             open_, found, mass = open_[stay], found[stay], mass[stay]
             odds, short, most = odds[stay], short[stay], most[stay]
-    return np.minimum(out.reshape(n.shape), n)
+            term, further = term[: len(stay)], further[: len(stay)]
+    return np.minimum(out, n)
 
 
-def _expanded(uniform: Floats, n: Floats, p: Floats) -> Floats:
+def _log1p(x: Floats) -> Floats:
+    """``log(1 + x)`` to the last digits, several times as fast as numpy's (Kahan)."""
+    up = 1.0 + x
+    off = up - 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(off == 0, x, np.log(up) * x / off)
+
+
+def _expanded(z: Floats, n: Floats, p: Floats) -> Floats:
     """Quantiles of a normal variable bent by the skewness (Cornish and Fisher 1938)."""
-    z = ndtri(np.clip(uniform, 2.0**-54, 1.0 - 2.0**-53))
-    deviation = np.sqrt(n * p * (1.0 - p))
-    value = n * p + deviation * z + (1.0 - 2.0 * p) * (np.square(z) - 1.0) / 6.0
+    mean, skew = n * p, 1.0 - 2.0 * p
+    value = mean + np.sqrt(mean * (1.0 - p)) * z + skew * (np.square(z) - 1.0) / 6.0
     return np.clip(np.rint(value), 0.0, n)

@@ -7,10 +7,13 @@ our own code, so that draws do not change when numpy changes its samplers.
 from __future__ import annotations
 
 import secrets
-from typing import Literal
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator, Philox, SeedSequence
+from scipy.special import ndtri
 
 from sondage.errors import InvalidInput
 from sondage.types import Floats, Words
@@ -29,6 +32,10 @@ RESOLUTION = 2**48
 """Chances are rounded to multiples of 1/RESOLUTION before anything is drawn from them."""
 
 
+_MOST_KEPT = 2**19
+"""Numbers drawn at once up to which they are kept."""
+
+
 class Stream:
     """A sequence of random numbers that is the same on every machine."""
 
@@ -43,10 +50,68 @@ class Stream:
         """``n`` numbers uniform on [0, 1) with 53 bits."""
         return unit_interval(self.words(n))
 
+    def normal(self, n: int) -> Floats:
+        """``n`` standard normal numbers."""
+        return np.asarray(ndtri(self.uniform(n) + 2.0**-54))
+
+    def uniform_and_normal(self, n: int) -> tuple[Floats, Floats]:
+        """``n`` uniform numbers, and the standard normal ones of the same ranks."""
+        uniform = self.uniform(n)
+        return uniform, np.asarray(ndtri(np.clip(uniform, 2.0**-54, 1.0 - 2.0**-53)))
+
     def pick(self, cumulative: np.ndarray, n: int) -> np.ndarray:
         """``n`` positions by inverse cdf over the integer cumulative weights (see ``integer_weights``)."""
         targets = np.floor(self.uniform(n) * float(cumulative[-1])).astype(np.int64)
         return np.searchsorted(cumulative, targets, side="right")
+
+
+class KeptStream(Stream):
+    """A stream whose numbers are kept: whoever starts from its beginning again gets them without work.
+
+    For those who want the same random numbers at every look. Where they are drawn in another order, or very
+    many, they are made as usual.
+    """
+
+    def __init__(self, begin: Callable[[], Philox], kept: dict[tuple[str, int, int], Any]) -> None:
+        self._begin, self._kept, self._used = begin, kept, 0
+        self._made = -1
+
+    def words(self, n: int) -> Words:
+        """``n`` raw 64-bit words."""
+        if self._made != self._used:  # the numbers before were not made here
+            self._bits = self._begin()
+            self._bits.random_raw(self._used, output=False)
+        self._used += n
+        self._made = self._used
+        return super().words(n)
+
+    def uniform(self, n: int) -> Floats:
+        """``n`` numbers uniform on [0, 1) with 53 bits."""
+        made: Floats = self._once("uniform", n, super().uniform)
+        return made
+
+    def normal(self, n: int) -> Floats:
+        """``n`` standard normal numbers."""
+        made: Floats = self._once("normal", n, super().normal)
+        return made
+
+    def uniform_and_normal(self, n: int) -> tuple[Floats, Floats]:
+        """``n`` uniform numbers, and the standard normal ones of the same ranks."""
+        made: tuple[Floats, Floats] = self._once("both", n, super().uniform_and_normal)
+        return made
+
+    def _once(self, what: str, n: int, make: Callable[[int], Any]) -> Any:
+        key = (what, self._used, n)
+        found = self._kept.get(key)
+        if found is not None:
+            self._used += n
+            return found
+        found = make(n)
+        if n <= _MOST_KEPT:
+            for array in found if isinstance(found, tuple) else (found,):
+                array.flags.writeable = False
+            self._kept[key] = found
+        return found
 
 
 def unit_interval(words: Words) -> Floats:
@@ -67,7 +132,27 @@ def stream(seed: int, purpose: Purpose, number: int = 0) -> Stream:
     >>> float(stream(7, "draw", 3).uniform(1)[0]) == float(stream(7, "draw", 3).uniform(1)[0])
     True
     """
-    return Stream(Philox(SeedSequence(seed, spawn_key=(_PURPOSES[purpose], number))))
+    return Stream(_philox(seed, purpose, number))
+
+
+@lru_cache(maxsize=4)
+def _kept(seed: int, purpose: Purpose, number: int) -> dict[tuple[str, int, int], Any]:
+    return {}
+
+
+def kept_stream(seed: int, purpose: Purpose, number: int = 0) -> Stream:
+    """The same stream, for those who start it again and again.
+
+    >>> again = [kept_stream(7, "draw", 3).uniform(9) for _ in range(2)]
+    >>> again[0] is again[1], bool((again[0] == stream(7, "draw", 3).uniform(9)).all())
+    (True, True)
+    """
+    begin = partial(_philox, seed, purpose, number)
+    return KeptStream(begin, _kept(seed, purpose, number))
+
+
+def _philox(seed: int, purpose: Purpose, number: int) -> Philox:
+    return Philox(SeedSequence(seed, spawn_key=(_PURPOSES[purpose], number)))
 
 
 def seed_from(rng: int | Generator | None) -> int:

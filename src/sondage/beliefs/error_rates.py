@@ -134,9 +134,10 @@ class ErrorState(State):
     def once(self, name: str, of: Hashable, make: Callable[[], T]) -> T:
         """Something worked out from this state and what it is made ``of``; the last is kept."""
         kept = self.__dict__.setdefault("_kept", {})
-        if name not in kept or kept[name][0] != of:
-            kept[name] = of, make()
-        value: T = kept[name][1]
+        found = kept.get(name)  # other threads may keep another one meanwhile
+        if found is None or found[0] != of:
+            kept[name] = found = of, make()
+        value: T = found[1]
         return value
 
     def counted(self, seen: Seen) -> tuple[Floats, Floats, tuple[Ints, Ints]]:

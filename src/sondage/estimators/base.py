@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from sondage.beliefs.base import Belief, Seen, State
+from sondage.beliefs.base import Belief, State
 from sondage.designs.base import Centre, Oracle
 from sondage.estimators.sample import Sample
 from sondage.measures.base import Measure
@@ -51,8 +51,6 @@ class Case:
     """Name of the estimator that the design's rounds belong to; empty for the usual one of their kind."""
     budget: float = np.nan
     """What all labels may cost, where that decides how many there will be."""
-    belief_after: Callable[[Seen], State] | None = None
-    """The belief after some labels of a study, which knows it already if they are all that it has."""
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Something that depends on pool, units and measure alone, made once."""

@@ -20,7 +20,7 @@ from sondage.estimators.sample import Sample
 from sondage.measures.base import wrong_alike
 from sondage.sampling import Quotas, SamplingKind
 from sondage.strata.in_words import predicted_words
-from sondage.streams import Stream, stream
+from sondage.streams import Stream, kept_stream
 from sondage.types import Bools, Floats, is_number
 
 _SHOWN = 100
@@ -62,9 +62,7 @@ class Posterior(Estimator):
             return Counts().totals(case)
         loss = strata.losses_of(np.ones(len(strata.size), dtype=bool))
         seen = case.sample.distinct()
-        labels = Seen(seen.unit, seen.row, seen.y)
-        after = case.belief.step(before, labels) if case.belief_after is None else case.belief_after(labels)
-        state = after.errors
+        state = case.belief.step(before, Seen(seen.unit, seen.row, seen.y)).errors
         assert state is not None
         if not wrong_alike(loss, state.places.expects[strata.unit.astype(np.int64)]):
             return Counts().totals(case)
@@ -92,15 +90,17 @@ class Posterior(Estimator):
         )
         all_right, jump = (known + left @ right) / N, (jump - right) / N
         R = all_right + (left * rate[unit]) @ jump
+        by_loss = np.ascontiguousarray(jump.T)
 
         def replicates(source: Stream, count: int, tail: str) -> Floats:
             rates = belief.rates(state, source, count, tail)[:, unit]
-            wrong = binomial(source.uniform(rates.size).reshape(rates.shape), left, rates)
-            return np.asarray(all_right + np.einsum("bk,kd->bd", wrong, jump))
+            uniform, normal = (one.reshape(rates.shape) for one in source.uniform_and_normal(rates.size))
+            wrong = binomial(uniform, left, rates, normal)
+            return np.asarray(all_right + np.einsum("bk,dk->bd", wrong, by_loss))
 
         # Mean squares around the estimate, and not the curvature at it: far from the boundary rates are so
         # small there that it would see nothing to doubt.
-        moves = replicates(stream(0, "interval"), _SPREAD, "honest") - R
+        moves = replicates(kept_stream(0, "interval"), _SPREAD, "honest") - R
         square = np.einsum("ks,ksd,kse->de", left[:, None] * state.weights(rate)[unit], loss, loss)
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]

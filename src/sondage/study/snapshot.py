@@ -163,14 +163,6 @@ class Snapshot(StudyView):
                 self._belief_now = self.belief.step(self._before, self.seen)
             return self._belief_now
 
-    def belief_after(self, seen: Seen) -> State:
-        """The belief after some of the labels, or none; not worked out again where they are all there are."""
-        mine = self.seen
-        same = len(seen.y) == len(mine.y) and all(
-            np.array_equal(getattr(seen, name), getattr(mine, name)) for name in ("unit", "row", "y")
-        )
-        return self.belief_now() if same else self.belief.step(self._before, seen)
-
     @property
     def _before(self) -> State:
         return self.states[-1] if self.states else self.parts.start
@@ -232,7 +224,6 @@ class Snapshot(StudyView):
             parts.memo,
             estimator=parts.estimator,
             budget=parts.budget.amount if isinstance(parts.budget, Cost) else np.nan,
-            belief_after=self.belief_after,
         )
 
     def table(self, number: int) -> Table | None:

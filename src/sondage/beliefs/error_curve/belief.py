@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtri
 
 from sondage.beliefs.base import Seen, State
 from sondage.beliefs.error_curve.beyond_last_error import TAILS, Tail, least_rates, not_refuted
@@ -148,7 +147,7 @@ class ErrorCurve(ErrorBelief):
         tail = TAILS[tail] if isinstance(tail, str) else tail
         # Draws go around the most probable curves even if the model is weak: their mean is higher by itself.
         fit = self.loosened(state)
-        normal = ndtri(stream.uniform(count * len(fit.theta)) + 2.0**-54).reshape(count, -1)
+        normal = stream.normal(count * len(fit.theta)).reshape(count, -1)
         seen = state.n, state.wrong
         drawn = not_refuted(fit.draws(normal, state.outermost, tail.fall), seen, fit.curves.curve)
         drawn = state.uninformative.instead(drawn, stream.uniform(3 * count).reshape(count, 3))

@@ -54,15 +54,18 @@ def not_refuted(drawn: Floats, seen: tuple[Floats, Floats], curve: Ints) -> Floa
 def _at_most(rate: Floats, n: Floats, seen: Floats, curve: Ints) -> Floats:
     """(B, U) rates lowered until the events that each curve expects among ``n`` are within their limit."""
     most = gammainccinv(seen + 1.0, _REFUTED)
-    over = sums_by(n * rate, curve, len(most)) > most
+    told = np.flatnonzero(n)
+    over = sums_by(n[told] * rate[:, told], curve[told], len(most)) > most
     out = rate
     for c in np.flatnonzero(over.any(axis=0)).tolist():
         rows, mine = np.flatnonzero(over[:, c]), np.flatnonzero(curve == c)
-        log_odds, told = logit(np.clip(rate[np.ix_(rows, mine)], _NEVER, _ALWAYS)), n[mine]
+        log_odds = logit(np.clip(rate[np.ix_(rows, mine)], _NEVER, _ALWAYS))
+        told = np.flatnonzero(n[mine])
+        where, weight = log_odds[:, told], n[mine][told]
         below, above = np.full(len(rows), -_FURTHEST), np.zeros(len(rows))
         for _ in range(_HALVINGS):
             middle = 0.5 * (below + above)
-            fits = np.einsum("bu,u->b", expit(log_odds + middle[:, None]), told) <= most[c]
+            fits = np.einsum("bu,u->b", expit(where + middle[:, None]), weight) <= most[c]
             below, above = np.where(fits, middle, below), np.where(fits, above, middle)
         out = out.copy() if out is rate else out
         out[np.ix_(rows, mine)] = expit(log_odds + below[:, None])

@@ -17,7 +17,7 @@ from sondage.intervals.base import Alternative, Guarantee, Interval
 from sondage.limits import MOST_LOSSES
 from sondage.measures.base import Measure
 from sondage.measures.coordinates import separately
-from sondage.streams import stream
+from sondage.streams import kept_stream
 from sondage.study.estimates.result import ConfidenceInterval, Estimate, joined
 from sondage.types import Bools, Floats, is_number
 
@@ -163,7 +163,7 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
     low = high = np.full(case.measure.m, np.nan)
     if totals.given:
         # The same random numbers at every look and for every measure: intervals differ by labels alone.
-        numbers = stream(seed, "interval")
+        numbers = kept_stream(seed, "interval")
         low, high = interval(totals, case.measure, question.level, numbers, question.alternative)
         low, high = np.where(blind, np.nan, low), np.where(blind, np.nan, high)
         if undefined.any() and why is None:
