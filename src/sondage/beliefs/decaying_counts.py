@@ -8,18 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs.base import Seen, State
-from sondage.beliefs.by_stratum import ByStratum, StrataOf
+from sondage.beliefs.of_cells import ByStratum, StratumState
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
-
-
-@dataclass(frozen=True)
-class StratumState(State):
-    """What is believed of each stratum, and the strata."""
-
-    strata: StrataOf | None = None
 
 
 @dataclass(frozen=True)
@@ -41,12 +34,11 @@ class DecayingCounts(ByStratum):
         """The mean score of each stratum."""
         strata = self.strata_of(pool, units)
         nodes = strata.nodes(strata.score)
-        return StratumState(nodes, None, nodes, strata)
+        return StratumState(nodes, start=nodes, strata=strata)
 
     def step(self, state: State, seen: Seen) -> State:
         """``(count + prior / draws) / sum`` in each stratum."""
         assert isinstance(state, StratumState)
-        assert state.strata is not None
         if not len(seen.y):
             return state
         drawn = np.ones(len(seen.y)) if seen.times is None else seen.times.astype(np.float64)

@@ -14,11 +14,10 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
-from sondage.beliefs.scores import ScoreBelief
+from sondage.beliefs.base import POSSIBLE, Nodes, Seen, State, at_least
+from sondage.beliefs.of_cells import CellBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
-from sondage.pool.rows import Rows
 from sondage.pool.units import CellUnits, Units
 from sondage.strata.base import predicted_pattern
 from sondage.streams import Stream
@@ -169,29 +168,20 @@ class ErrorState(State):
 
 
 @dataclass(frozen=True)
-class ErrorBelief(Belief):
-    """A belief about wrong predictions of a design's cells: write ``start``, ``step`` and ``rates``."""
+class ErrorBelief(CellBelief):
+    """A belief about wrong predictions in a design's cells: write ``start``, ``step`` and ``rates``."""
 
-    prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
     systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
         """Fit to a pool with predictions."""
-        if not pool.labels.finite:
-            raise InvalidInput(
-                f"belief {self.alias!r} needs labels that are classes: for others use belief='scores' "
-                "(design='auto' or 'poisson')"
-            )
+        bound = super().bind(pool, systems)
         if any(pool.system(name).prediction is None for name in systems):
             raise InvalidInput(
                 f"belief {self.alias!r} is about wrong predictions, and the pool has none: "
                 "pass prediction= or threshold= when making the pool"
             )
-        return replace(self, prior=self.prior.bind(pool, systems), systems=tuple(systems))
-
-    def items(self, rows: Rows) -> Nodes:
-        """Before any label and without units: as the scores say."""
-        return self.prior.items(rows)
+        return replace(bound, systems=tuple(systems))
 
     def replicate(self, state: State, stream: Stream, count: int, tail: str = "honest") -> Iterator[Floats]:
         """Draws of the error rates, as label weights."""
@@ -208,9 +198,3 @@ class ErrorBelief(Belief):
             total = mass.sum(axis=1, keepdims=True)
             split = np.where(total > 0, mass / np.where(total > 0, total, 1.0), split)
         return np.asarray(split)
-
-    def cells(self, units: Units) -> CellUnits:
-        """The units, which must be cells."""
-        if not isinstance(units, CellUnits):
-            raise InvalidInput(f"belief {self.alias!r} needs a design with strata")
-        return units

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from sondage.beliefs.recalibration import Recalibrated
 from sondage.designs.influence.labels_saved import best_saving, expected_saving
 from sondage.estimators import estimator_for
 from sondage.estimators.sample import ANSWERED
+from sondage.pool.html import html_list, html_table
 from sondage.pool.labels import LabelSpace
 from sondage.pool.plain_values import plain_dict
 from sondage.study.estimates.questions import level_of
@@ -109,16 +109,12 @@ class BeliefReport:
         return plain_dict(self)
 
     def _repr_html_(self) -> str:
-        text = self.summary().split("\n")
-        body = "".join(f"<li>{escape(line.strip())}</li>" for line in text if not line.startswith("   "))
+        said = html_list(line.strip() for line in self.summary().split("\n") if not line.startswith("   "))
         if self.reliability is None:
-            return f"<ul>{body}</ul>"
-        head = "".join(f"<th>{name}</th>" for name in Reliability.COLUMNS)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{value:.3g}</td>" for value in row) + "</tr>"
-            for row in zip(*(getattr(self.reliability, name) for name in Reliability.COLUMNS), strict=True)
-        )
-        return f"<ul>{body}</ul><table><tr>{head}</tr>{rows}</table>"
+            return said
+        columns = [getattr(self.reliability, name) for name in Reliability.COLUMNS]
+        rows = [[f"{value:.3g}" for value in row] for row in zip(*columns, strict=True)]
+        return said + html_table("calibration", rows, Reliability.COLUMNS)
 
 
 def belief_report(

@@ -18,8 +18,8 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs.base import Seen, State, at_least, dirichlets
-from sondage.beliefs.by_stratum import ByStratum, StrataOf
 from sondage.beliefs.dirichlet_tree.fit import TreeFit
+from sondage.beliefs.of_cells import ByStratum, StratumState
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
@@ -28,13 +28,12 @@ from sondage.streams import Stream
 from sondage.types import Floats
 
 
-@dataclass(frozen=True)
-class TreeState(State):
+@dataclass(frozen=True, kw_only=True)
+class TreeState(StratumState):
     """The response of each stratum, and what it takes to learn from more labels."""
 
-    strata: StrataOf | None = None
-    fit: TreeFit | None = None
-    response: Floats | None = None
+    fit: TreeFit
+    response: Floats
     """(K, S) chance of each class for an unlabelled item of each stratum."""
 
 
@@ -66,7 +65,7 @@ class DirichletTree(ByStratum):
         score = at_least(strata.score, self.least)
         fit = TreeFit(even_tree(len(score), self.depth), self.strength * score, self.smoothing)
         nodes = strata.nodes(score)
-        return TreeState(nodes, None, nodes, strata, fit, score)
+        return TreeState(nodes, start=nodes, strata=strata, fit=fit, response=score)
 
     def step(self, state: State, seen: Seen) -> State:
         """The response after all labels known now, from the response before as a start."""
@@ -74,14 +73,10 @@ class DirichletTree(ByStratum):
         return state if not len(seen.y) else self._after(state, self._response(state, seen))
 
     def _response(self, state: TreeState, seen: Seen) -> Floats:
-        assert state.strata is not None
-        assert state.fit is not None
-        assert state.response is not None
         observed = state.strata.counts(seen, np.ones(len(seen.y)))
         return state.fit.response(observed, state.strata.size - observed.sum(axis=1), state.response)
 
     def _after(self, state: TreeState, response: Floats) -> TreeState:
-        assert state.strata is not None
         return replace(state, nodes=state.strata.nodes(response), response=response)
 
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
@@ -103,8 +98,6 @@ class StochasticDirichletTree(DirichletTree):
 
     def _response(self, state: TreeState, seen: Seen) -> Floats:
         """The posterior predictive after the weighted answers so far (sec. 4.6)."""
-        assert state.strata is not None
-        assert state.fit is not None
         weight = np.ones(len(seen.y)) if seen.weight is None else seen.weight / seen.weight.mean()
         return state.fit.predictive(state.strata.counts(seen, np.minimum(weight, self.truncate)))
 

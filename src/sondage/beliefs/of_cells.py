@@ -1,4 +1,4 @@
-"""Beliefs about strata: all items of a stratum are thought alike, starting from their mean score."""
+"""Beliefs about the cells or strata of a design: items of one are thought alike, starting from the scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, at_least
+from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
@@ -40,8 +40,8 @@ class StrataOf(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ByStratum(Belief):
-    """A belief about the classes of the design's strata: write ``start`` and ``step``."""
+class CellBelief(Belief):
+    """A belief about the classes of a design's cells: write ``start`` and ``step``."""
 
     prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
 
@@ -55,14 +55,30 @@ class ByStratum(Belief):
         return replace(self, prior=self.prior.bind(pool, systems))
 
     def items(self, rows: Rows) -> Nodes:
-        """Before any label: the prior."""
+        """Before any label and without units: as the scores say."""
         return self.prior.items(rows)
+
+    def cells(self, units: Units) -> CellUnits:
+        """The units, which must be cells."""
+        if not isinstance(units, CellUnits):
+            raise InvalidInput(f"belief {self.alias!r} needs a design with strata")
+        return units
+
+
+@dataclass(frozen=True, kw_only=True)
+class StratumState(State):
+    """What is believed of each stratum, and the strata."""
+
+    strata: StrataOf
+
+
+@dataclass(frozen=True)
+class ByStratum(CellBelief):
+    """A belief in which all cells of a stratum are alike."""
 
     def strata_of(self, pool: Pool, units: Units) -> StrataOf:
         """The strata, with the mean score of each."""
-        if not isinstance(units, CellUnits):
-            raise InvalidInput(f"belief {self.alias!r} needs a design with strata")
-        stratum = units.stratum
+        stratum = self.cells(units).stratum
         size = np.bincount(stratum, weights=units.size).astype(np.int64)
         mass = np.zeros((len(size), pool.labels.size))
         np.add.at(mass, stratum, self.mass(pool, units.codes, units.count))
