@@ -10,7 +10,7 @@ from sondage.beliefs.calibration import Reliability
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes
-from sondage.study.belief_report import BeliefReport
+from sondage.study.estimates.belief_report import BeliefReport
 
 _NUMBERS = "coverage"
 """Name of the table for labels that are numbers."""

@@ -4,7 +4,7 @@ from sondage.study.budget import Cost
 from sondage.study.create import create_study, load_study
 from sondage.study.estimates.from_arrays import estimate
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
-from sondage.study.item import CANNOT_TELL, Item
+from sondage.study.labelling.item import CANNOT_TELL, Item
 from sondage.study.planning.new_study import plan
 from sondage.study.planning.result import Plan
 from sondage.study.stopping.rules import Decision, LabelsSpent, StopRule, Width

@@ -22,7 +22,7 @@ from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.sampling import History, Table
 from sondage.study.budget import Budget, Cost, labels_paid_for
-from sondage.study.ledger import Ledger
+from sondage.study.replay.ledger import Ledger
 from sondage.study.view import StudyView
 from sondage.types import Array, Ints
 

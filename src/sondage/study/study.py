@@ -16,13 +16,14 @@ from sondage.intervals.base import Interval
 from sondage.journal import Journal, Round
 from sondage.measures import Measure
 from sondage.pool.pool import Pool
-from sondage.study import html, leases, loop, telling
-from sondage.study.asking import next_round
+from sondage.study import html
 from sondage.study.estimates.questions import resolved
 from sondage.study.estimates.result import Estimate
-from sondage.study.hand_out import items_of
-from sondage.study.item import Item
-from sondage.study.replay import Replay
+from sondage.study.labelling import leases, loop, telling
+from sondage.study.labelling.asking import next_round
+from sondage.study.labelling.hand_out import items_of
+from sondage.study.labelling.item import Item
+from sondage.study.replay.replay import Replay
 from sondage.study.snapshot import Parts, Snapshot
 from sondage.study.stopping.looking import look, remembered
 from sondage.study.stopping.rules import Decision, StopRule

@@ -19,11 +19,11 @@ from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.streams import stream
 from sondage.study.budget import Cost
-from sondage.study.item import Item
+from sondage.study.labelling.item import Item
 
 if TYPE_CHECKING:
     from sondage.report.explanation import Explanation
-    from sondage.study.belief_report import BeliefReport
+    from sondage.study.estimates.belief_report import BeliefReport
     from sondage.study.estimates.result import Estimate
     from sondage.study.planning.result import Plan
     from sondage.study.snapshot import Parts, Snapshot
@@ -144,7 +144,7 @@ class StudyView(ABC):
         ``n`` is the number of labels at which the saving is worked out (default: the budget); ``bins`` are
         the edges of the reliability table, or how many bins it should have.
         """
-        from sondage.study.belief_report import belief_report
+        from sondage.study.estimates.belief_report import belief_report
 
         return belief_report(self.snapshot(), n=n, bins=bins, confidence_level=confidence_level)
 
@@ -195,7 +195,7 @@ class StudyView(ABC):
         asked so far. The weight is what the item counts for after all rounds, and so not always its inverse.
         One row per labelled item, in the order drawn; with a stochastic oracle, one per answer.
         """
-        from sondage.study.labels_frame import labels_frame
+        from sondage.study.estimates.labels_frame import labels_frame
 
         return labels_frame(self.snapshot())
 
@@ -227,7 +227,7 @@ class StudyView(ABC):
 
     def open_items(self) -> list[Item]:
         """Items asked and not yet answered, for instance after a crash, or held by annotators."""
-        from sondage.study.hand_out import items_of
+        from sondage.study.labelling.hand_out import items_of
 
         now = self.snapshot()
         return items_of(now, np.flatnonzero(now.status == OPEN))

@@ -12,9 +12,9 @@ from sondage.pool.units import Units
 from sondage.progress import Progress
 from sondage.streams import stream
 from sondage.study.budget import Cost
+from sondage.study.planning.cost_of_looking import looking, wider_to_look_at
 from sondage.study.planning.forecast import QUANTILES, Forecast, Labels, Sampling, Three, labels_for, three
 from sondage.study.planning.formula import Formula, affordable
-from sondage.study.planning.looking import looking, wider_to_look_at
 from sondage.study.planning.possible import PILOT, Possible
 from sondage.study.planning.result import Goal, Plan
 from sondage.study.planning.wishes import by_worlds, checked_budgets, checked_goal, usual_numbers

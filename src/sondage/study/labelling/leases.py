@@ -13,8 +13,8 @@ import numpy as np
 from sondage.errors import InvalidInput, UnknownItem
 from sondage.estimators.sample import OPEN
 from sondage.journal import Lease, Record, Round
-from sondage.study.hand_out import handed_out
-from sondage.study.ledger import Ledger
+from sondage.study.labelling.hand_out import handed_out
+from sondage.study.replay.ledger import Ledger
 from sondage.study.snapshot import Snapshot
 from sondage.types import Id, is_number
 

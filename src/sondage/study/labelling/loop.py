@@ -11,12 +11,12 @@ import numpy as np
 from sondage.errors import AlreadyAnswered, InvalidInput, NothingLeft
 from sondage.progress import Progress
 from sondage.study.estimates.result import Estimate
-from sondage.study.hand_out import items_of
-from sondage.study.item import Item
-from sondage.study.leases import free_slots
+from sondage.study.labelling.hand_out import items_of
+from sondage.study.labelling.item import Item
+from sondage.study.labelling.leases import free_slots
+from sondage.study.labelling.telling import answerer
 from sondage.study.stopping.looking import labels_between, look, warn_if_never
 from sondage.study.stopping.rules import Spent, StopRule
-from sondage.study.telling import answerer
 from sondage.types import is_whole
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from sondage.beliefs.calibration import Counted, reliability
 from sondage.designs import Design, Importance, Poisson, Sequential, Stratified, Uniform
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
-from sondage.study.belief_report import labels_counted
+from sondage.study.estimates.belief_report import labels_counted
 
 DESIGNS: list[Design] = [
     Importance(form="rms"),

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from sondage.streams import stream
-from sondage.study.item import Item
+from sondage.study.labelling.item import Item
 from sondage.study.snapshot import Snapshot
 from sondage.types import Ints
 

@@ -10,7 +10,7 @@ from sondage.journal import Event, Journal, Record, Round
 from sondage.journal.mutex import Mutex
 from sondage.pool.pool import Pool
 from sondage.sampling import Table
-from sondage.study.ledger import Ledger
+from sondage.study.replay.ledger import Ledger
 from sondage.study.snapshot import Parts, Snapshot
 
 

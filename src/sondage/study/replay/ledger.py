@@ -14,7 +14,7 @@ from sondage.journal.base import describe
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.sampling import kind_of
-from sondage.study.slot import Slot
+from sondage.study.replay.slot import Slot
 from sondage.types import Array, Bools, Floats, Id, Ints
 from sondage.version import __version__
 

@@ -9,8 +9,8 @@ from sondage.errors import AlreadyAnswered, InvalidInput, UnknownItem
 from sondage.ingest.pandas_index import labels_by_id
 from sondage.journal import Answer
 from sondage.pool.pool import Pool
-from sondage.study.item import CANNOT_TELL, Item
-from sondage.study.ledger import Ledger
+from sondage.study.labelling.item import CANNOT_TELL, Item
+from sondage.study.replay.ledger import Ledger
 from sondage.types import Id
 
 

@@ -1,0 +1,1 @@
+"""From items asked to labels told: rounds, leases, answers, and the closed loop."""

@@ -1,0 +1,1 @@
+"""From a journal's events to what a study knows."""
