@@ -201,18 +201,37 @@ def covered(low: np.ndarray, high: np.ndarray, truth: float) -> tuple[int, int]:
 
 
 def defined_like_uniform(studies: Studies) -> Iterator[str]:
-    """Not undefined clearly more often than a uniform sample of as many labels would be."""
+    """Not undefined clearly more often than a uniform sample of as many labels would be.
+
+    Of what labels can move: the recall of a group in which nothing is predicted to be found is 0 or nothing,
+    and a design that goes by influence has no reason to look there; but where there is a value, it is that.
+    """
     if studies.combination.design == "uniform":
         return
     n = len(studies.rows[""])
     mine = (~studies.column("", "defined")).sum(axis=0)
     if not mine.any():
         return
+    moves, value = movable(studies), studies.column("", "value")
+    mine *= moves
+    for k in np.flatnonzero(~moves & ~np.isnan(studies.truth)):
+        wrong = np.abs(value[:, k] - studies.truth[k]) > SLACK
+        if wrong.any():
+            seen = f"{value[wrong, k][0]:.5g} where it can be {studies.truth[k]:.5g} only"
+            yield f"{studies.aim.names[k]}: {seen}"
     for k, other in enumerate(undefined_by_uniform(studies.combination, n)):
         if undefined_too_often(int(mine[k]), int(other), n):
             why = next(one.why for one in studies.rows[""] if not one.defined[k])
             seen = f"undefined in {mine[k]} of {n} studies, by uniform in {other}"
             yield f"{studies.aim.names[k]}: {seen}: {why}"
+
+
+def movable(studies: Studies) -> np.ndarray:
+    """(coordinates,) whether labels decide what the value is, and not only whether there is one."""
+    rng = np.random.default_rng(studies.combination.turn)
+    pool, y = studies.labelled.pool, studies.labelled.y
+    values = np.array([pool_value(studies.aim, pool, rng.permutation(y)) for _ in range(50)])
+    return np.array([len(np.unique(np.round(one[~np.isnan(one)], 9))) > 1 for one in values.T])
 
 
 def undefined_too_often(mine: int, uniform: int, n: int) -> bool:

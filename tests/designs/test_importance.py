@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from tests.designs.problems import problem_of, scored
 
+import sondage as sd
 from sondage.designs import Importance
 from sondage.designs.influence.of_items import item_spread
 from sondage.errors import InvalidInput
+from sondage.measures import Difference
 from sondage.pool.pool import Pool
 from sondage.sampling import WithReplacement
 
@@ -192,3 +194,27 @@ def test_cost_rules_by_hand() -> None:
     np.testing.assert_allclose(only, normalised(1 / np.sqrt(cost)), rtol=1e-12)
     with pytest.raises(InvalidInput, match="cost="):
         Importance(cost="half")  # type: ignore[arg-type]
+
+
+def test_items_on_which_equal_systems_agree_have_a_chance() -> None:
+    """Believed to recall as much, they leave agreement no influence; labels may show that they do not."""
+    n = 40
+    a = np.arange(n) % 4 == 0
+    b = np.roll(a, 1)
+    b[:20] = a[:20]
+    b[20:24] = [False, True, False, False]
+    systems = {
+        name: {"prediction": said.astype(int), "probability": np.full(n, 0.3)}
+        for name, said in (("a", a), ("b", b))
+    }
+    assert a.sum() == b.sum()
+    pool = Pool.from_arrays(systems=systems)
+    chance = Importance().table(problem_of(pool, Difference("recall", "a", "b"), Importance()), 1).chance
+    assert chance is not None
+    assert (chance > 0).all()
+    study = sd.create_study(pool, Difference("recall", "a", "b"), design="importance", rng=1)
+    study.run(dict(enumerate((np.arange(n) % 3 == 0).astype(int).tolist())), budget=20)
+    assert study.estimate().defined
+    settled = Importance().table(problem_of(pool, Difference("accuracy", "a", "b"), Importance()), 1).chance
+    assert settled is not None
+    assert ((settled > 0) == (a != b)).all()  # no label changes the difference where they agree

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
 import sondage as sd
@@ -45,3 +46,21 @@ def test_a_case_of_a_study_carries_the_name() -> None:
         ask_and_tell(study, labels, 10)
         (found, share, _), *others = estimators_of(study.case())
         assert (found, share, others) == (expected, 1.0, [])
+
+
+def test_a_root_of_what_came_out_negative_is_that_of_what_the_labels_force() -> None:
+    """Predicted errors that are far too large are subtracted: the average may come out below zero."""
+    forced = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        price = 20 + 10 * rng.normal(size=100)
+        pool = sd.Pool.from_arrays(prediction=price + rng.normal(0, 1, 100), labels="real")
+        truth = dict(enumerate((price + rng.normal(0, 3, 100)).tolist()))
+        study = sd.create_study(pool, "rmse", design="active-inference", rng=seed)
+        study.run(truth, budget=30, batch=15)
+        found = study.estimate()
+        assert found.defined, found.why
+        assert found.ci.low <= found.value < found.ci.high
+        squares = np.square(study.sample.y - pool.system().prediction[study.sample.row])
+        forced += found.value == pytest.approx(np.sqrt(squares.sum() / len(pool)))
+    assert forced > 0

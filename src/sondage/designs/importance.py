@@ -10,10 +10,12 @@ import numpy as np
 from sondage.beliefs import Belief, ScoreBelief
 from sondage.beliefs.true_labels import KnownLabels
 from sondage.designs.base import COST_RULES, PROBABILITY_FLOOR, CostRule, Design, Problem, over_root_cost
-from sondage.designs.influence.of_items import item_spread
+from sondage.designs.influence.of_items import item_spread, may_matter
 from sondage.sampling import SamplingKind, Table, WithReplacement
 from sondage.strata.base import Strata
 from sondage.types import Floats
+
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,25 @@ class Importance(Design):
         )
         if form == "rms":
             size = np.sqrt(size)
+        if self.probability_floor and problem.pool.labels.finite:
+            size = self._doubted(problem, size)
         size = over_root_cost(size, problem.units.cost, self.cost)
         if not size.any():  # nothing is believed to matter: then everything might
             size = np.ones(len(size))
         chance = size / size.sum()
         return Table(self.kind, chance=(1 - self.mix) * chance + self.mix / len(chance))
+
+    def _doubted(self, problem: Problem, size: Floats) -> Floats:
+        """Sizes, that of the others on average where an item is believed to move nothing under any label.
+
+        Two systems that are believed to be equally good make all items on which they agree such: if they are
+        not, the labels of these count too.
+        """
+        nothing = np.flatnonzero(size <= _ROUNDING * size.max(initial=0.0))
+        if 0 < len(nothing) < len(size):
+            some = nothing[may_matter(problem, nothing)]
+            size[some] = size.sum() / (len(size) - len(nothing))
+        return size
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,9 @@ from sondage.estimators.increments import increments_of
 from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import all_unseen
+from sondage.pool.pool import CHUNK
 from sondage.sampling import SamplingKind
+from sondage.types import Floats
 
 
 def estimator_for(kind: SamplingKind, named: str = "") -> Estimator:
@@ -102,23 +104,36 @@ def _possible(case: Case, totals: Totals) -> Totals:
     found = signatures(case)
     means = any(kind.by_quota for kind in case.sample.kinds)
     unbounded = case.oracle != "deterministic" or case.tellable
-    if found is None or means or totals.why is not None or unbounded:
+    if means or totals.why is not None or unbounded or (found is None and case.measure.wide):
         return totals
     N = len(case.pool)
     weight = 1.0 if case.pool.weight is None else float(case.pool.weight.mean())
-    if abs(totals.R[0] - weight) > 1e-9 * weight:
-        return totals
+    scaled = abs(totals.R[0] - weight) <= 1e-9 * weight
     low, high = case.measure.range
     with np.errstate(all="ignore"):
         value = case.measure.g(totals.R)
-        impossible = (value < low) | (value > high)
+        # A root of what is negative has no value; of numbers, nothing but that is mended.
+        impossible = np.isnan(value) if found is None else scaled & ((value < low) | (value > high))
         if not impossible.any():
             return totals
         # Of a list, only what the impossible ones look at: the others must not depend on their company.
         matters = (case.measure.jac(totals.R)[impossible] != 0).any(axis=0)
     seen = case.sample.distinct()
-    left = found.size - np.bincount(found.code[seen.row].astype(np.int64), minlength=len(found.size))
     told = case.losses(seen).sum(axis=0)
-    least = (told + left @ found.loss.min(axis=1)) / N
-    most = (told + left @ found.loss.max(axis=1)) / N
-    return replace(totals, R=np.where(matters, np.clip(totals.R, least, most), totals.R))
+    if found is not None:
+        left = found.size - np.bincount(found.code[seen.row].astype(np.int64), minlength=len(found.size))
+        least, most = left @ found.loss.min(axis=1), left @ found.loss.max(axis=1)
+    else:
+        least, most = _extremes_of_the_rest(case, seen)
+    inside = np.clip(totals.R, (told + least) / N, (told + most) / N)
+    return replace(totals, R=np.where(matters, inside, totals.R))
+
+
+def _extremes_of_the_rest(case: Case, seen: Sample) -> tuple[Floats, Floats]:
+    """(d,) least and greatest sums of the losses of the items without a label."""
+    rest, d = np.setdiff1d(np.arange(len(case.pool)), seen.row), case.measure.d
+    least, most = np.zeros(d), np.zeros(d)
+    for start in range(0, len(rest), CHUNK):
+        low, high = case.measure.extremes(case.pool.rows(rest[start : start + CHUNK]), np.eye(d))
+        least, most = least + low.sum(axis=0), most + high.sum(axis=0)
+    return least, most

@@ -18,7 +18,7 @@ from sondage.designs.influence.slope import (
 )
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
-from sondage.types import Floats, Ints
+from sondage.types import Bools, Floats, Ints
 
 
 def item_spread(
@@ -93,3 +93,12 @@ def is_mean_over_pool(measure: Measure, pool: Pool, rows: Ints) -> bool:
         return False
     below = measure.loss(pool.rows(rows), np.arange(pool.labels.size, dtype=np.float64)) @ measure.ratio[1]
     return bool((np.ptp(below, axis=1) == 0).all() and (below > 0).all())
+
+
+def may_matter(problem: Problem, rows: Ints) -> Bools:
+    """(n,) whether the losses of some items depend on their classes at all, whatever is believed of these."""
+    pool, measure = problem.pool, problem.measure
+    kind = measure.signature(pool)
+    kinds = rows if kind is None else kind[rows]
+    _, first, place = np.unique(kinds, return_index=True, return_inverse=True)
+    return np.asarray(~measure.settled(pool.rows(rows[first])))[place.ravel()]
