@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 PARTS = Path(__file__).parent / "outside"
+KINDS = ("measure", "design", "sampling", "belief", "interval", "strata", "journal")
 
 STUDY = """
 import tempfile
 
-import part_measure, part_design, part_belief, part_interval, part_strata, part_journal
+import part_measure, part_design, part_sampling, part_belief, part_interval, part_strata, part_journal
 import sondage as sd
 
 pool, labels = sd.datasets.synthetic_pool(n=2_000, prevalence=0.1, rng=0)
@@ -28,6 +29,8 @@ other.run(labels)
 print(other.estimate())
 print(other.explain())
 print(sd.plan(pool, "found-share", budgets=[100, 200]))
+shuffled = sd.create_study(pool, "f1", design="shuffled-rounds", budget=200, rng=1)
+print(shuffled.run(labels), shuffled.explain(), shuffled.labels())
 with tempfile.TemporaryDirectory() as folder:
     kept = sd.create_study(pool, "f1", storage=f"folder:{folder}", rng=1)
     kept.run(labels, budget=50)
@@ -37,12 +40,10 @@ with tempfile.TemporaryDirectory() as folder:
 
 def test_every_kind_of_part_has_an_example() -> None:
     found = {path.stem for path in PARTS.glob("part_*.py")}
-    assert found == {
-        f"part_{kind}" for kind in ("measure", "design", "belief", "interval", "strata", "journal")
-    }
+    assert found == {f"part_{kind}" for kind in KINDS}
 
 
-@pytest.mark.parametrize("kind", ["measure", "design", "belief", "interval", "strata", "journal"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_part_of_one_file_passes_its_suite(kind: str, tmp_path: Path) -> None:
     """In an interpreter of its own: the names of parts are known to all tests of one."""
     shutil.copy(PARTS / f"part_{kind}.py", tmp_path)
