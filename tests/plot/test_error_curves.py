@@ -115,7 +115,7 @@ def test_without_a_score_the_curve_is_a_level(ax: Any) -> None:
     made = sd.create_study(Pool.from_arrays(prediction=[0, 1] * 20), "f1", rng=1)
     made.run(lambda item: 0, budget=10)
     error_curve(made, ax)
-    assert "no score" in ax.get_xlabel()
+    assert "no order" in ax.get_xlabel()
     assert np.ptp(lines(ax)["predicted 0"].get_ydata()) == 0
 
 

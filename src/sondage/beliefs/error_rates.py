@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from sondage.beliefs.base import POSSIBLE, Nodes, Seen, State, at_least
 from sondage.beliefs.of_cells import CellBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
-from sondage.pool.units import CellUnits, Units
+from sondage.pool.units import CellUnits, Units, common
 from sondage.strata.base import predicted_pattern
 from sondage.streams import Stream
 from sondage.types import Bools, Floats, Ints
@@ -50,23 +50,18 @@ class Places:
     @classmethod
     def without_order(cls, pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Places:
         """Cells of which nothing counts but what is predicted, one after the other in each pattern of it."""
-        expects = _of_cells(units, pool.system(systems[0]).prediction)
+        predicted = pool.system(systems[0]).prediction
+        assert predicted is not None
+        expects = common(units.codes, predicted)
         if expects is None:
             raise InvalidInput("cells must keep the predicted classes apart for a belief about their errors")
-        pattern = _of_cells(units, predicted_pattern(pool, systems))
+        pattern = common(units.codes, predicted_pattern(pool, systems))
         family = np.unique(expects if pattern is None else pattern, return_inverse=True)[1]
         last = np.empty(units.count, dtype=np.int64)
         for one in range(int(family.max()) + 1):
             last[family == one] = np.cumsum(units.size[family == one])
         no_order = np.zeros(units.count, dtype=bool)
         return cls(family, expects, last - units.size + 1, last, no_order, False, units.size)
-
-
-def _of_cells(units: CellUnits, column: Any) -> Ints | None:
-    """(U,) what all items of a cell have in common; None if some differ."""
-    found = np.zeros(units.count, dtype=np.int64)
-    found[units.codes] = column
-    return found if np.array_equal(found[units.codes], column) else None
 
 
 @dataclass(frozen=True, kw_only=True)

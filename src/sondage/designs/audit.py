@@ -13,7 +13,7 @@ from sondage.designs.base import PROBABILITY_FLOOR, Design, Oracle, Problem
 from sondage.designs.influence.of_units import unit_spread
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
-from sondage.pool.units import CellUnits
+from sondage.pool.units import CellUnits, common
 from sondage.sampling import OneByOne, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata, predicted_pattern
 from sondage.types import Floats
@@ -88,15 +88,12 @@ def log_ranks(problem: Problem) -> Floats:
     units, pool = problem.units, problem.pool
     if not isinstance(units, CellUnits) or not pool.labels.finite:
         return np.ones(units.count)
-    pattern = predicted_pattern(pool, problem.measure.systems(pool)).astype(np.int64)
-    least, most = np.full(units.count, pattern.max() + 1), np.full(units.count, -1)
-    np.minimum.at(least, units.codes, pattern)
-    np.maximum.at(most, units.codes, pattern)
-    if (least != most).any():
+    pattern = common(units.codes, predicted_pattern(pool, problem.measure.systems(pool)))
+    if pattern is None:
         return np.ones(units.count)
     length = np.empty(units.count)
-    for one in np.unique(least):
-        mine = np.flatnonzero(least == one)
+    for one in np.unique(pattern):
+        mine = np.flatnonzero(pattern == one)
         _, band = np.unique(units.stratum[mine], return_inverse=True)
         held = np.bincount(band, weights=units.size[mine])
         end = np.cumsum(held)

@@ -16,7 +16,7 @@ import numpy as np
 from sondage.estimators.base import Case
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
-from sondage.pool.units import compressed, crossed, first_and_size, representatives_of
+from sondage.pool.units import common, compressed, crossed, first_and_size, representatives_of
 from sondage.strata.coarser import EACH, too_many
 from sondage.types import Array, Bools, Floats, Ints
 
@@ -251,9 +251,8 @@ def families(case: Case, names: Iterable[str]) -> Ints:
     levels = [np.zeros(units.count, dtype=np.int64)]
     for system in map(pool.system, names):
         if system.prediction is not None and system.prediction.ndim == 1:
-            level = np.empty(units.count, dtype=system.prediction.dtype)
-            level[units.codes] = system.prediction  # of one of its items
-            if np.array_equal(level[units.codes], system.prediction):  # the design kept its classes apart
+            level = common(units.codes, system.prediction)
+            if level is not None:  # the design kept its classes apart
                 levels.append(level)
     return compressed(crossed(levels)).astype(np.int64)
 

@@ -104,7 +104,7 @@ def error_curve(
     _ticks(ax, log)
     style.dress(ax, "y")
     along = "rank by doubt, over all classes" if found.across else "rank from the boundary"
-    style.name_axis(ax, "x", along if found.ranked else "rank (there is no score: any order)")
+    style.name_axis(ax, "x", along if found.ranked else "items (there is no order)")
     style.name_axis(ax, "y", "share of wrong predictions")
     style.legend_above(ax, [*handles, band])
     return ax

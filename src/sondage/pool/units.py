@@ -327,6 +327,17 @@ def first_and_size(codes: Array) -> tuple[Ints, Ints]:
     return first, size
 
 
+def common(codes: Array, column: Array) -> Ints | None:
+    """(K,) what all items of each of the codes 0, 1, 2, ... have in common; None if some differ.
+
+    >>> common(np.array([0, 1, 0]), np.array([5, 7, 5])), common(np.array([0, 0]), np.array([5, 7]))
+    (array([5, 7]), None)
+    """
+    found = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+    found[codes] = column
+    return found if np.array_equal(found[codes], column) else None
+
+
 def cost_band(values: Array | None) -> Array | None:
     """Levels of a positive column: its own values if few, otherwise one per doubling."""
     if values is None:

@@ -9,9 +9,10 @@ import numpy as np
 
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.pool import Pool
+from sondage.pool.units import common
 from sondage.report.error_curve import ClassCurve, error_curves
 from sondage.study.view import StudyView
-from sondage.types import Array, Bools, Floats, Ints
+from sondage.types import Array, Floats, Ints
 
 _LEAST = 0.05
 """Expected errors beyond the outermost one seen that are worth a word."""
@@ -87,7 +88,7 @@ def _thought(study: StudyView, pool: Pool, code: Array, rows: Ints) -> Floats:
     """(S,) wrong predictions of each class among the items without a label, as the belief has it now."""
     size = pool.labels.size
     state, units = study.problem().state, study.units
-    expects = None if units.itemwise else _expects(units.codes, units.count, code)
+    expects = None if units.itemwise else common(units.codes, code)
     if state.nodes is not None and expects is not None:
         left = units.size - np.bincount(units.codes[rows], minlength=units.count)
         right = state.nodes.weights[np.arange(units.count), expects]
@@ -97,15 +98,6 @@ def _thought(study: StudyView, pool: Pool, code: Array, rows: Ints) -> Floats:
     known = study.belief.items(pool.rows(rows)).weights
     missed = np.bincount(code[rows], weights=1.0 - known[np.arange(len(rows)), code[rows]], minlength=size)
     return np.asarray(np.maximum(mass.sum(axis=1) - np.diag(mass) - missed, 0.0))
-
-
-def _expects(codes: Array, count: int, code: Ints) -> Ints | None:
-    """(U,) the predicted class of every unit; None where one has several."""
-    least, most = np.full(count, code.max()), np.zeros(count, dtype=np.int64)
-    np.minimum.at(least, codes, code)
-    np.maximum.at(most, codes, code)
-    mixed: Bools = least != most
-    return None if mixed.any() else most
 
 
 def _of_curve(one: ClassCurve, ranked: bool) -> Expected:
