@@ -166,18 +166,18 @@ def test_the_belief_is_fitted_once_per_state(monkeypatch: pytest.MonkeyPatch) ->
     pool, labels = sd.datasets.synthetic_pool(n=2_000, prevalence=0.1, rng=0)
     study = sd.create_study(pool, "f1", rng=1)
     study.run(labels, budget=60)
-    kind, steps = type(study.belief), []
-    step = kind.step
+    kind, fits = type(study.belief), []
+    fitted = kind._fitted  # type: ignore[attr-defined]
 
-    def counted(self: Any, state: Any, seen: Any) -> Any:
-        steps.append(len(seen.y))
-        return step(self, state, seen)
+    def counted(self: Any, state: Any, n: Any, *rest: Any) -> Any:
+        fits.append(int(n.sum()))
+        return fitted(self, state, n, *rest)
 
-    monkeypatch.setattr(kind, "step", counted)
+    monkeypatch.setattr(kind, "_fitted", counted)
     for _ in range(3):
         (item,) = study.ask(1)
         study.tell(item.id, labels[item.id])
         study.estimate()
         study.estimate("recall")
         study.problem()
-    assert steps == sorted(set(steps))
+    assert fits == [61, 62, 63]
