@@ -1,10 +1,10 @@
 """Steps of the adaptive designs: ask and tell of one item and of fifty, on pools of all sizes.
 
 Pools are made in memory (margins of a classifier with about one predicted positive in a hundred, labels drawn
-by them), studies kept there. Also whole simulations with 2,000 labels in stages of 50 (of abt_buy where it is
-there), and the time to water-fill the chances of a large pool, which Poisson sampling does once. Times are
-those of one core; where the extra ``fast`` is installed, with and without it. ``--docs`` puts the tables into
-docs/proof.md.
+by them), studies kept there. Also one label at a time by ``auto`` with an estimate after each; whole
+simulations with 2,000 labels in stages of 50 (of abt_buy where it is there); and the time to water-fill the
+chances of a large pool, which Poisson sampling does once. Times are those of one core; where the extra
+``fast`` is installed, with and without it. ``--docs`` puts the tables into docs/proof.md.
 """
 
 from __future__ import annotations
@@ -56,15 +56,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     compilers = [False] if tree_kernel.compiled() is None else [False, True]
-    rows = []
+    rows, singly = [], []
     for n in sorted(args.rows):
         pool, labels = made(n)
+        singly.append(one_label_at_a_time(pool, labels, args.steps))
         for name in args.designs:
             for fast in compilers if name == FITTED else [False]:
                 with compiling(fast):
                     rows += steps(pool, labels, name, args.steps, fast)
         print(f"  {n:,} items: done", flush=True)
-    tables = {"ask and tell, median": rows, "water-filling": [water_filling(max(args.rows))]}
+    tables = {"ask and tell, median": rows, "ask(1), tell and estimate by auto, median": singly}
+    tables |= {"water-filling": [water_filling(max(args.rows))]}
     if args.repeats:
         tables["simulation"] = [simulation(args.repeats, fast) for fast in compilers]
     numba = version("numba") if True in compilers else None
@@ -119,6 +121,28 @@ def steps(pool: sd.Pool, labels: np.ndarray, name: str, count: int, fast: bool) 
             }
         )
     return rows
+
+
+def one_label_at_a_time(pool: sd.Pool, labels: np.ndarray, count: int) -> Row:
+    """Milliseconds of every part of the loop, after 20 labels."""
+    study = sd.create_study(pool, "f1", budget=500, rng=0)
+    study.tell({item.id: int(labels[item.id]) for item in study.ask(20)})
+    study.estimate()
+    seconds = []
+    for _ in range(count):
+        times = [time.process_time()]
+        (item,) = study.ask(1)
+        times.append(time.process_time())
+        study.tell(item.id, int(labels[item.id]))
+        times.append(time.process_time())
+        study.estimate()
+        seconds.append(np.diff([*times, time.process_time()]))
+    each = dict(zip(("ask", "tell", "estimate"), 1000 * np.median(seconds, axis=0), strict=True))
+    return {
+        "rows": len(pool),
+        **{name: float(ms) for name, ms in each.items()},
+        "ms": float(sum(each.values())),
+    }
 
 
 def simulation(repeats: int, fast: bool) -> Row:

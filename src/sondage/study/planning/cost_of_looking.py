@@ -19,14 +19,14 @@ _WORLDS = 5
 """Worlds in which the interval to look at is drawn: so far out it takes many pools."""
 
 
-def wider_to_look_at(state: Snapshot, worlds: Sequence[World], width: Floats, goal: Goal | None) -> float:
+def wider_to_look_at(study: Snapshot, worlds: Sequence[World], width: Floats, goal: Goal | None) -> float:
     """How many times as wide as the ordinary interval the calibrated one is; nan where there is none.
 
     Nobody wants to know without a width to stop at. ``width`` has (D, m) ordinary widths; looked at are the
     worlds in which they are as may be expected.
     """
     wanted = goal is not None and goal.width is not None
-    if not wanted or safe_intervals(state) != (CALIBRATED,):
+    if not wanted or safe_intervals(study) != (CALIBRATED,):
         return np.nan
     plain = width.max(axis=1)
     usual = np.argsort(np.abs(plain - np.median(plain)), kind="stable")[:_WORLDS]
@@ -35,9 +35,9 @@ def wider_to_look_at(state: Snapshot, worlds: Sequence[World], width: Floats, go
     return float(np.median(wide)) / middle if middle > 0 else np.nan
 
 
-def looking(state: Snapshot, forecast: Forecast, level: float) -> tuple[str, Floats]:
+def looking(study: Snapshot, forecast: Forecast, level: float) -> tuple[str, Floats]:
     """The interval that stop rules look at, and (B,) how many times as wide it is; "" where none may be."""
-    names = safe_intervals(state)
+    names = safe_intervals(study)
     if names == (CALIBRATED,):
         return CALIBRATED, np.full(len(forecast.labels), forecast.wider)
     if not names:

@@ -40,21 +40,21 @@ class Formula:
 
     def __init__(
         self,
-        state: Snapshot,
+        study: Snapshot,
         sampling: Sampling,
         truths: Sequence[Belief],
         quantiles: tuple[float, float, float],
     ) -> None:
-        measure = state.parts.measure
+        measure = study.parts.measure
         if measure.m > _COORDINATES:
             raise NotSupported(
-                f"a plan for design {state.parts.design.alias!r} is by formula, one coordinate at a time, "
+                f"a plan for design {study.parts.design.alias!r} is by formula, one coordinate at a time, "
                 f"and {measure.m:,} are too many: plan for one measure, such as 'f1', or for at most "
                 f"{_COORDINATES} at once"
             )
-        self.state, self.sampling, self.quantiles = state, sampling, quantiles
-        start = before_labels(replace(state.problem(), measure=measure, memo={}), 1)
-        self._plain = state.parts.design.kind.is_uniform(state.units)
+        self.study, self.sampling, self.quantiles = study, sampling, quantiles
+        start = before_labels(replace(study.problem(), measure=measure, memo={}), 1)
+        self._plain = study.parts.design.kind.is_uniform(study.units)
         self._spread: list[Floats] = []
         each = []
         for truth in truths:
@@ -69,23 +69,23 @@ class Formula:
         self.uniform: Floats = np.array(each).reshape(-1, measure.m)
 
     @classmethod
-    def of_study(cls, state: Snapshot, sampling: Sampling, draws: int, seed: int) -> Formula:
+    def of_study(cls, study: Snapshot, sampling: Sampling, draws: int, seed: int) -> Formula:
         """In worlds where there are error curves, otherwise in scenarios."""
-        pool, measure, seen = state.parts.pool, state.parts.measure, state.seen
+        pool, measure, seen = study.parts.pool, study.parts.measure, study.seen
         if not has_predicted_classes(pool, measure):
-            return cls(state, sampling, scenarios(state), _ENDS)
+            return cls(study, sampling, scenarios(study), _ENDS)
         possible = Possible.of_pool(pool, measure, seen, seed)
         worlds = possible.weights(affordable(pool, draws), stream(seed, "belief"))
         truths = [InWorld(possible.units.codes, weights) for weights in worlds]
-        return cls(state, sampling, truths, QUANTILES)
+        return cls(study, sampling, truths, QUANTILES)
 
     def at(self, n: int) -> tuple[Floats, float]:
         """(D, m) width and cost of ``n`` labels."""
         if self._plain:
             variance = self.sampling.variance(self.uniform, np.array(n))
-            return self.sampling.of_variance(variance), n * float(self.state.units.cost[0])
-        design, N = self.state.parts.design, len(self.state.parts.pool)
-        asking = before_labels(self.state.problem(), n)
+            return self.sampling.of_variance(variance), n * float(self.study.units.cost[0])
+        design, N = self.study.parts.design, len(self.study.parts.pool)
+        asking = before_labels(self.study.problem(), n)
         table = design.table(asking, n)
         pairs = [believed_variance(asking, table, n, spread) for spread in self._spread]
         variance = np.maximum([one for one, _ in pairs], 0.0).reshape(self.uniform.shape)
@@ -111,14 +111,14 @@ def affordable(pool: Pool, draws: int) -> int:
     return int(np.clip(_ITEMS // len(pool), min(_FEWEST, draws), draws))
 
 
-def scenarios(state: Snapshot) -> list[Belief]:
+def scenarios(study: Snapshot) -> list[Belief]:
     """The belief as the labels so far correct it, between one with fewer and one with more surprises.
 
     Its level may be off by ``DOUBT`` before any label, and by less as labels come in: with information I
     about it, by the standard deviation ``(1 / DOUBT^2 + I)^(-1/2)`` of a normal posterior.
     """
-    pool, seen = state.parts.pool, state.seen
-    fitted = Recalibrated.fit(state.belief, pool, seen)
+    pool, seen = study.parts.pool, study.seen
+    fitted = Recalibrated.fit(study.belief, pool, seen)
     information = 0.0
     if len(seen.y):
         if pool.labels.kind == "real":

@@ -30,7 +30,7 @@ _MUCH, _ALL = 0.5, 0.98
 
 
 def make_plan(
-    state: Snapshot,
+    study: Snapshot,
     *,
     width: float | None,
     difference: float | None,
@@ -41,26 +41,26 @@ def make_plan(
     seed: int,
 ) -> Plan:
     """The plan of a study as it is now."""
-    measure, N = state.parts.measure, len(state.parts.pool)
+    measure, N = study.parts.measure, len(study.parts.pool)
     goal = checked_goal(width, difference, power, level)
     if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < _FEWEST_DRAWS:
         raise InvalidInput(f"draws= must be a whole number of at least {_FEWEST_DRAWS}, not {draws!r}")
-    sampling = Sampling(N, level, state.parts.target == "population", measure)
+    sampling = Sampling(N, level, study.parts.target == "population", measure)
     if goal.target is not None and (goal.target >= sampling.whole).all():
         raise InvalidInput(
             f"{'width' if width is not None else 'difference'}= asks for an interval {goal.target:.3g} wide, "
             f"and the whole range of {measure.names[0]} is no wider: ask for less"
         )
-    _check_plannable(state)
-    labels = usual_numbers(state) if budgets is None else checked_budgets(state, budgets)
-    make = _simulated if by_worlds(state) else _by_formula
-    forecast = make(state, sampling, labels, goal if budgets is None else None, int(draws), seed)
-    return _plan(state, goal, sampling, forecast, by_worlds(state))
+    _check_plannable(study)
+    labels = usual_numbers(study) if budgets is None else checked_budgets(study, budgets)
+    make = _simulated if by_worlds(study) else _by_formula
+    forecast = make(study, sampling, labels, goal if budgets is None else None, int(draws), seed)
+    return _plan(study, goal, sampling, forecast, by_worlds(study))
 
 
-def _check_plannable(state: Snapshot) -> None:
+def _check_plannable(study: Snapshot) -> None:
     """Refuse what nothing can be said of before its labels are there."""
-    parts, measure = state.parts, state.parts.measure
+    parts, measure = study.parts, study.parts.measure
     if not parts.design.foreseen:
         raise NotSupported(
             f"design {parts.design.alias!r} cannot be planned: where it will look, and so how wide its "
@@ -68,7 +68,7 @@ def _check_plannable(state: Snapshot) -> None:
         )
     if parts.pool.labels.finite and not (measure.wide or measure.tangent):
         with np.errstate(all="ignore"):
-            value = np.asarray(measure.g(item_expectation(parts.pool, measure, state.belief)))
+            value = np.asarray(measure.g(item_expectation(parts.pool, measure, study.belief)))
         if np.isnan(value).any():
             names = ", ".join(np.array(measure.names)[np.isnan(value)])
             raise InvalidInput(
@@ -78,15 +78,15 @@ def _check_plannable(state: Snapshot) -> None:
 
 
 def _simulated(
-    state: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
+    study: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
 ) -> Forecast:
     """Widths in worlds held possible; with a goal, on until it is reached in most of them."""
-    N = len(state.parts.pool)
+    N = len(study.parts.pool)
     numbers = labels.tolist()
-    cells, weights = _worlds(state, draws, seed)
+    cells, weights = _worlds(study, draws, seed)
     draws = len(weights)
     most = min(N, max(_MOST if goal is not None else 0, numbers[-1]))
-    worlds = Worlds(state, cells, weights, most=most, level=sampling.level, seed=seed)
+    worlds = Worlds(study, cells, weights, most=most, level=sampling.level, seed=seed)
     each = worlds.each()
     width: list[Floats] = []
     cost: list[float] = []
@@ -105,7 +105,7 @@ def _simulated(
             if k == len(numbers) and _wide_yet(width[-1], goal, numbers[-1], most):
                 numbers.append(min(2 * numbers[-1], most))
             if np.isnan(wider) and (k == len(numbers) or _reached(width[-1], goal)):
-                wider = wider_to_look_at(state, each, width[-1], goal)
+                wider = wider_to_look_at(study, each, width[-1], goal)
     return Forecast(
         np.array(numbers, dtype=np.int64),
         np.array(cost),
@@ -117,13 +117,13 @@ def _simulated(
     )
 
 
-def _worlds(state: Snapshot, draws: int, seed: int) -> tuple[Units, list[Floats]]:
+def _worlds(study: Snapshot, draws: int, seed: int) -> tuple[Units, list[Floats]]:
     """Cells, and the chances of their labels in worlds held possible."""
-    parts, now = state.parts, state.belief_now().errors
+    parts, now = study.parts, study.belief_now().errors
     if now is not None:
-        possible = Possible(parts.pool, parts.measure, state.units, state.belief, now)
+        possible = Possible(parts.pool, parts.measure, study.units, study.belief, now)
     else:
-        possible = Possible.of_pool(parts.pool, parts.measure, state.seen, parts.seed)
+        possible = Possible.of_pool(parts.pool, parts.measure, study.seen, parts.seed)
         draws = affordable(parts.pool, draws)
     return possible.units, possible.weights(draws, stream(seed, "belief"))
 
@@ -141,10 +141,10 @@ def _wide_yet(width: Floats, goal: Goal | None, n: int, most: int) -> bool:
 
 
 def _by_formula(
-    state: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
+    study: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
 ) -> Forecast:
     """Widths by formula; with a goal, on until it is reached in all scenarios."""
-    formula, N = Formula.of_study(state, sampling, draws, seed), len(state.parts.pool)
+    formula, N = Formula.of_study(study, sampling, draws, seed), len(study.parts.pool)
     numbers = labels.tolist()
     if goal is not None and goal.target is not None:
         while numbers[-1] < N and (formula.at(numbers[-1])[0] > goal.target).any():
@@ -154,31 +154,31 @@ def _by_formula(
         return formula.forecast(np.array(numbers, dtype=np.int64), progress.at)
 
 
-def _plan(state: Snapshot, goal: Goal, sampling: Sampling, forecast: Forecast, simulated: bool) -> Plan:
-    parts, N = state.parts, len(state.parts.pool)
-    costs = state.units.cost
-    mean_cost = float(np.average(costs, weights=state.units.size))
+def _plan(study: Snapshot, goal: Goal, sampling: Sampling, forecast: Forecast, simulated: bool) -> Plan:
+    parts, N = study.parts, len(study.parts.pool)
+    costs = study.units.cost
+    mean_cost = float(np.average(costs, weights=study.units.size))
     width = forecast.by_design()
     uniform = sampling.width(forecast.spread, forecast.labels)
     uniform = three(uniform, forecast.quantiles, axis=1)
     each = np.minimum(sampling.needed(forecast.spread[None], forecast.width), N)
     needed = needed_uniform = needed_cost = needed_looking = None
-    looks_at, times = looking(state, forecast, sampling.level)
+    looks_at, times = looking(study, forecast, sampling.level)
     wider = float(np.median(times))
     if goal.width is not None and np.isfinite(wider):
         seen = np.minimum(width * times[:, None, None], sampling.whole)
         needed_looking = _needed(goal.width, sampling, forecast, seen, N)[0]
     if goal.target is not None:
         needed, needed_uniform = _needed(goal.target, sampling, forecast, width, N)
-        at = [state.asked, *forecast.labels.tolist(), N]
-        spent = [state.spent, *forecast.cost.tolist(), float(costs @ state.units.size)]
+        at = [study.asked, *forecast.labels.tolist(), N]
+        spent = [study.spent, *forecast.cost.tolist(), float(costs @ study.units.size)]
         needed_cost = Three(*(np.inf if n is None else float(np.interp(n, at, spent)) for n in needed))
     return Plan(
         names=parts.measure.names,
         design=parts.design.alias,
         how="simulated" if simulated else "formula",
         pool_size=N,
-        n_labels=state.asked,
+        n_labels=study.asked,
         confidence_level=sampling.level,
         labels=forecast.labels,
         cost=forecast.cost,
@@ -195,7 +195,7 @@ def _plan(state: Snapshot, goal: Goal, sampling: Sampling, forecast: Forecast, s
         looks_at=looks_at,
         wider=wider,
         needed_looking=needed_looking,
-        notes=tuple(_notes(state, simulated, forecast, needed)),
+        notes=tuple(_notes(study, simulated, forecast, needed)),
     )
 
 
@@ -218,14 +218,14 @@ def _labels(numbers: Sequence[float]) -> Labels:
     return Labels(*(int(n) if np.isfinite(n) else None for n in numbers))
 
 
-def _notes(state: Snapshot, simulated: bool, forecast: Forecast, needed: Labels | None) -> list[str]:
-    N, said = len(state.parts.pool), []
+def _notes(study: Snapshot, simulated: bool, forecast: Forecast, needed: Labels | None) -> list[str]:
+    N, said = len(study.parts.pool), []
     if not simulated:
         said.append(
             "by formula: the variance that the design has by its first belief, and normal intervals; labels "
             "that teach it better, and what intervals add for small samples, are left out"
         )
-    known = len(state.seen.y)
+    known = len(study.seen.y)
     if known < min(PILOT, N):
         when = f"with {known} labels" if known else "before any label"
         said.append(f"{when} this is a guess: label about {min(100, N)} items and ask study.plan() again")
@@ -237,7 +237,7 @@ def _notes(state: Snapshot, simulated: bool, forecast: Forecast, needed: Labels 
             "sample: it takes a larger pool"
         )
         return said
-    if needed.pessimistic <= state.asked:
+    if needed.pessimistic <= study.asked:
         said.append("the labels that are there are enough already")
         return said
     if needed.pessimistic > _ALL * N:

@@ -21,13 +21,13 @@ _MORE = 25
 """Labels beyond those that there are from which a plan looks further."""
 
 
-def by_worlds(state: Snapshot) -> bool:
+def by_worlds(study: Snapshot) -> bool:
     """Whether studies can be played through: of a classifier, with quotas of cells.
 
     A uniform sample has no cells, and its formula is exact.
     """
-    parts, measure = state.parts, state.parts.measure
-    cells = parts.design.kind.by_quota and state.units.count > 1 and parts.oracle == "deterministic"
+    parts, measure = study.parts, study.parts.measure
+    cells = parts.design.kind.by_quota and study.units.count > 1 and parts.oracle == "deterministic"
     return cells and has_predicted_classes(parts.pool, measure) and not (measure.wide or measure.tangent)
 
 
@@ -53,20 +53,20 @@ def checked_goal(width: Any, difference: Any, power: Any, level: float) -> Goal:
     )
 
 
-def usual_numbers(state: Snapshot) -> Ints:
+def usual_numbers(study: Snapshot) -> Ints:
     """Usual numbers of labels, from those that there are on and short of the whole pool."""
-    N, asked = len(state.parts.pool), state.asked
+    N, asked = len(study.parts.pool), study.asked
     numbers = {n for n in USUAL if asked + _MORE <= n < N} if asked else {n for n in USUAL if n < N}
-    if asked and len(state.seen.y) > 1:
+    if asked and len(study.seen.y) > 1:
         numbers.add(asked)
     if len(numbers) < 3:
         numbers |= {asked + int(np.ceil(share * (N - asked))) for share in (0.25, 0.5, 0.75)}
     return np.array(sorted(numbers), dtype=np.int64)
 
 
-def checked_budgets(state: Snapshot, budgets: Any) -> Ints:
+def checked_budgets(study: Snapshot, budgets: Any) -> Ints:
     """Numbers of labels, those of costs among them, or an error."""
-    N, asked = len(state.parts.pool), state.asked
+    N, asked = len(study.parts.pool), study.asked
     if isinstance(budgets, (int, np.integer, Cost)) and not isinstance(budgets, bool):
         budgets = [budgets]
     if isinstance(budgets, str) or not isinstance(budgets, (Sequence, np.ndarray)) or not len(budgets):
@@ -74,7 +74,7 @@ def checked_budgets(state: Snapshot, budgets: Any) -> Ints:
     numbers = []
     for one in budgets:
         if isinstance(one, Cost):
-            numbers.append(_labels_of_cost(state, one))
+            numbers.append(_labels_of_cost(study, one))
             continue
         if isinstance(one, bool) or not isinstance(one, (int, np.integer)) or one < 1:
             raise InvalidInput(f"budgets= takes whole numbers of labels above 0 or Cost(amount), not {one!r}")
@@ -88,32 +88,32 @@ def checked_budgets(state: Snapshot, budgets: Any) -> Ints:
     return np.array(sorted(set(numbers)), dtype=np.int64)
 
 
-def _labels_of_cost(state: Snapshot, budget: Cost) -> int:
+def _labels_of_cost(study: Snapshot, budget: Cost) -> int:
     """About how many labels a cost pays for, as the design would ask now; what is spent counts."""
-    N, asked = len(state.parts.pool), state.asked
+    N, asked = len(study.parts.pool), study.asked
     affordable, beyond = asked, N + 1
     while beyond - affordable > 1:
         middle = (affordable + beyond) // 2
-        if _cost_of(state, middle) <= budget.amount:
+        if _cost_of(study, middle) <= budget.amount:
             affordable = middle
         else:
             beyond = middle
-    if (affordable <= asked and state.spent < budget.amount) or not affordable:
+    if (affordable <= asked and study.spent < budget.amount) or not affordable:
         raise InvalidInput(f"budgets= has Cost({budget.amount:g}), which does not pay for another label")
-    if state.spent > budget.amount:
+    if study.spent > budget.amount:
         raise InvalidInput(
-            f"budgets= counts what is spent already: Cost({budget.amount:g}) is less than {state.spent:g}"
+            f"budgets= counts what is spent already: Cost({budget.amount:g}) is less than {study.spent:g}"
         )
     return affordable
 
 
-def _cost_of(state: Snapshot, n: int) -> float:
+def _cost_of(study: Snapshot, n: int) -> float:
     """What ``n`` labels cost in all, by the design as it is now."""
-    problem, asked = state.problem(), state.asked
-    if by_worlds(state):
-        table = state.parts.design.table(problem, n - asked)
+    problem, asked = study.problem(), study.asked
+    if by_worlds(study):
+        table = study.parts.design.table(problem, n - asked)
         assert table.quota is not None
-        return state.spent + float(table.quota @ state.units.cost)
+        return study.spent + float(table.quota @ study.units.cost)
     start = before_labels(problem, n)
-    table = state.parts.design.table(start, n)
-    return believed_variance(start, table, n, np.zeros(state.units.count))[1]
+    table = study.parts.design.table(start, n)
+    return believed_variance(start, table, n, np.zeros(study.units.count))[1]

@@ -44,7 +44,7 @@ class Worlds:
 
     def __init__(
         self,
-        state: Snapshot,
+        study: Snapshot,
         cells: Units,
         weights: Sequence[Floats],
         *,
@@ -52,12 +52,12 @@ class Worlds:
         level: float,
         seed: int,
     ) -> None:
-        self.state, self.cells, self.weights = state, cells, weights
+        self.study, self.cells, self.weights = study, cells, weights
         self.level, self.seed, self.interval = level, seed, ""
-        problem = state.problem()
-        self.problem = replace(problem, left=float(most - state.asked))
-        self.case = state.case(state.parts.measure)
-        self.spare = _spare(state, most)
+        problem = study.problem()
+        self.problem = replace(problem, left=float(most - study.asked))
+        self.case = study.case(study.parts.measure)
+        self.spare = _spare(study, most)
 
     def each(self) -> list[World]:
         """All of them, at the labels that there are."""
@@ -69,7 +69,7 @@ class Worlds:
         rows, _ = self.cells.representatives()
         labels = np.arange(pool.labels.size, dtype=np.float64)
         share, shown = self.cells.size / len(pool), pool.rows(rows)
-        alike = len(rows) == self.cells.count and self.cells is self.state.units
+        alike = len(rows) == self.cells.count and self.cells is self.study.units
         for weights in self.weights:
             if not alike:  # items of a cell differ in what they count: one by one
                 found.append(item_spreads(self.problem, measure, InWorld(self.cells.codes, weights)))
@@ -84,7 +84,7 @@ class World:
     """A study under way in one world."""
 
     def __init__(self, worlds: Worlds, number: int) -> None:
-        now = worlds.state
+        now = worlds.study
         self.worlds, self.number = worlds, number
         self.cumulative = np.cumsum(worlds.weights[number], axis=1)
         self.cumulative /= self.cumulative[:, -1:]
@@ -105,21 +105,21 @@ class World:
     @property
     def asked(self) -> int:
         """Items asked so far, those of the real study included."""
-        return self.worlds.state.asked + len(self.row)
+        return self.worlds.study.asked + len(self.row)
 
     @property
     def cost(self) -> float:
         """What has been spent so far."""
-        state = self.worlds.state
-        return state.spent + float(state.units.cost_of(self.row).sum())
+        study = self.worlds.study
+        return study.spent + float(study.units.cost_of(self.row).sum())
 
     def advance(self, to: int) -> None:
         """Ask and tell until ``to`` items are asked, or none is left."""
-        first = self.worlds.state.parts.design.batch
+        first = self.worlds.study.parts.design.batch
         while self.asked < to:
             n = min(to, max(int(_FINER * self.asked), self.asked + first)) - self.asked
             problem = self._problem()
-            quota = self.worlds.state.parts.design.table(problem, n).quota
+            quota = self.worlds.study.parts.design.table(problem, n).quota
             assert quota is not None
             if not quota.any():
                 return
@@ -143,7 +143,7 @@ class World:
         measure = case.measure
         whole = measure.range[1] - measure.range[0]
         totals = estimate_totals(case)
-        if worlds.state.parts.target == "population" and totals.given:
+        if worlds.study.parts.target == "population" and totals.given:
             totals = for_population(totals, len(case.pool))
         if not totals.given:
             return whole
@@ -166,7 +166,7 @@ class World:
         return np.asarray(drawn.sum(axis=1), dtype=np.float64)
 
     def _learn(self) -> None:
-        self.belief = self.worlds.state.belief.step(self.belief, self._seen())
+        self.belief = self.worlds.study.belief.step(self.belief, self._seen())
 
     def _seen(self) -> Seen:
         told = self.status == ANSWERED
@@ -224,9 +224,9 @@ def item_spreads(problem: Problem, measure: Measure, truth: Belief) -> Floats:
     return np.array(each)
 
 
-def _spare(state: Snapshot, most: int) -> list[Ints]:
+def _spare(study: Snapshot, most: int) -> list[Ints]:
     """Of every unit, rows that were not asked yet, as many as may be wanted."""
-    units, asked = state.units, state.asked_rows
+    units, asked = study.units, study.asked_rows
     spare = []
     for unit in range(units.count):
         rows = units.members(unit)[: most + len(asked)]  # type: ignore[attr-defined]
