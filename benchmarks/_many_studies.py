@@ -120,7 +120,7 @@ class ManyStudies:
         self.caution = study.design.caution(problem)
         self.curves, self.size = state.curve.curves, self.ranks.size
         y = encoded_labels(pool, labels).astype(np.int64)
-        unit = study.units.unit_of(np.arange(len(pool)))
+        unit = study.units.of(np.arange(len(pool)))
         missed = y != self.ranks.expects[unit]
         self.wrong: Ints = np.bincount(unit[missed], minlength=len(self.size))
         self.positive = self.ranks.expects == 1

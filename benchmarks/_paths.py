@@ -99,7 +99,7 @@ class Paths:
         kept: dict[str, Any] = dict(self._shared)
         while len(asked) < labels:
             row = asked[told]
-            seen = Seen(units.unit_of(row), row, self.y[row])
+            seen = Seen(units.of(row), row, self.y[row])
             state = self.belief.step(state, seen)
             problem = self._problem(units, state, centre, asked, told, seen, kept)
             n = min(batch, labels - len(asked))
@@ -149,7 +149,7 @@ class Paths:
             oracle="deterministic",
             left=np.inf,
             expected=float(len(asked)),
-            asked_units=units.unit_of(asked),
+            asked_units=units.of(asked),
             answered_units=seen.unit,
             asked_rows=asked,
             labels=np.where(told, self.y[asked], np.nan),

@@ -145,7 +145,7 @@ def sampled(name: str, q: Floats, n: int, repeats: int, rng: np.random.Generator
     elif isinstance(rule, (Neyman, DruckMcCallum)):
         study = study_of(rule, q, n)
         asked = [study.pool.row_of(item.id) for item in study.ask(n)]
-        fixed = np.bincount(study.units.unit_of(np.array(asked)), minlength=len(q))
+        fixed = np.bincount(study.units.of(np.array(asked)), minlength=len(q))
     else:
         answers = rng.random((repeats, len(q), n), dtype=np.float32) < q[:, None]
         return followed(rule, answers, n)
@@ -227,7 +227,7 @@ class _Intervals:
         sample = Sample(
             round=np.zeros(len(row), dtype=np.int64),
             row=row,
-            unit=self.case.units.unit_of(row),
+            unit=self.case.units.of(row),
             times=once,
             p=nothing,
             pi=nothing,

@@ -347,7 +347,7 @@ def _stratified(truth: Truth, setting: Setting, draws: float) -> Moments:
     """
     study = sd.create_study(truth.pool, list(setting.measures), design=setting.design, rng=0)
     asked = [truth.pool.row_of(item.id) for item in study.ask(LABELS)]
-    cell = study.problem().units.unit_of(np.arange(truth.N))
+    cell = study.problem().units.of(np.arange(truth.N))
     size = np.bincount(cell)
     n = np.bincount(cell[asked], minlength=len(size))
     alike = np.zeros(len(size), dtype=np.int64)

@@ -18,7 +18,18 @@ from sondage.sampling import Draws, History, Limit, SamplingKind, Table
 
 ROOT = Path(sondage.__file__).parent
 
-FLOOR = ("errors", "types", "version", "limits", "registry", "streams", "binomial", "frames", "progress")
+FLOOR = (
+    "errors",
+    "html",
+    "types",
+    "version",
+    "limits",
+    "registry",
+    "streams",
+    "binomial",
+    "frames",
+    "progress",
+)
 """Files that every room may stand on."""
 FLOW = (
     ("pool",),
@@ -40,7 +51,7 @@ FLOW = (
 )
 """Rooms in the order of the flow. A room imports from those before it; rooms side by side know both."""
 
-PENDING = {("pool", "ingest")}
+PENDING: set[tuple[str, str]] = set()
 
 
 def rank(room: str) -> int:

@@ -42,7 +42,7 @@ def binary() -> tuple[Pool, CellUnits]:
 
 def seen(units: CellUnits, rows: Ints | list[int], y: Floats | list[float]) -> Seen:
     rows = np.asarray(rows, dtype=np.int64)
-    return Seen(units.unit_of(rows), rows, np.asarray(y, dtype=np.float64))
+    return Seen(units.of(rows), rows, np.asarray(y, dtype=np.float64))
 
 
 def after(belief: CountBelief, *told: tuple[list[int], list[float]]) -> State:

@@ -74,7 +74,7 @@ def two_systems(n: int = 400, seed: int = 0) -> tuple[Pool, Floats]:
 
 def seen(units: CellUnits | ItemUnits, rows: Any, y: Any) -> Seen:
     rows = np.asarray(rows)
-    return Seen(units.unit_of(rows), rows, np.asarray(y, dtype=np.float64))
+    return Seen(units.of(rows), rows, np.asarray(y, dtype=np.float64))
 
 
 # Nodes

@@ -168,7 +168,7 @@ def test_labels_change_nothing() -> None:
     assert state.nodes is not None
     np.testing.assert_allclose(state.nodes.weights[:, 1], [0.15, 0.7])
     rows = np.array([0, 1, 2])
-    after = belief.step(state, Seen(units.unit_of(rows), rows, np.ones(3)))
+    after = belief.step(state, Seen(units.of(rows), rows, np.ones(3)))
     assert after.nodes is not None
     np.testing.assert_array_equal(after.nodes.weights, state.nodes.weights)
 

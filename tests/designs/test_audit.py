@@ -133,7 +133,7 @@ class Tiny:
         study = sd.create_study(self.pool, "f1", design=self.design, rng=1)
         self.problem, self.units, self.measure = study.problem(), study.units, study.measure
         self.belief, self.rounds = study.belief, rounds
-        self.unit = self.units.unit_of(np.arange(6))
+        self.unit = self.units.of(np.arange(6))
         self.begins = np.concatenate([[0], np.cumsum(rounds)])
         self.memo: dict[object, object] = {}
 

@@ -34,7 +34,7 @@ class TinyStudy:
     def __post_init__(self) -> None:
         self.bound = resolve(self.measure).bind(self.pool)
         self.units = CellUnits(self.pool, self.cells, self.bound.signature(self.pool), seed=0)
-        self.unit = self.units.unit_of(np.arange(len(self.pool)))
+        self.unit = self.units.of(np.arange(len(self.pool)))
         self.belief = CountBelief().bind(self.pool, self.bound.systems(self.pool))
 
     def table(self, past: Sequence[int]) -> np.ndarray:

@@ -214,7 +214,7 @@ def test_stratified_mean_variance_and_estimated_variance_are_exact(
     cases = []
     for rows in every:
         at = np.array(rows)
-        sample = sample_of(at, y, units.unit_of(at), kind="strata")
+        sample = sample_of(at, y, units.of(at), kind="strata")
         cases.append((1 / len(every), case_of(pool, measure, sample, units, memo=memo)))
     mean, cov, estimated = moments(Counts(guard=False), cases)
     variance = sum(
@@ -237,7 +237,7 @@ def test_the_guard_only_ever_adds_variance_and_never_moves_the_mean() -> None:
     wider = 0
     for a, b in product(*per_unit):
         rows = np.array([*a, *b])
-        case = case_of(pool, "f1", sample_of(rows, y, units.unit_of(rows), kind="strata"), units)
+        case = case_of(pool, "f1", sample_of(rows, y, units.of(rows), kind="strata"), units)
         plain, guarded = Counts(guard=False).totals(case), Counts().totals(case)
         np.testing.assert_array_equal(plain.R, guarded.R)
         added = guarded.cov - plain.cov
@@ -287,7 +287,7 @@ def test_cells_that_need_no_label_are_exact_without_one() -> None:
             case_of(
                 pool,
                 "precision",
-                sample_of(rows, y, units.unit_of(np.array(rows)), kind="strata"),
+                sample_of(rows, y, units.of(np.array(rows)), kind="strata"),
                 units,
                 memo=memo,
             ),
@@ -310,7 +310,7 @@ def sequential_cases(measure: str, n: int, length: int) -> list[tuple[float, Cas
     pool, y = tiny_pool(n)
     bound = resolve(measure).bind(pool)
     units = CellUnits(pool, (np.arange(n) % 2).astype(np.int64), bound.signature(pool), seed=0)
-    unit = units.unit_of(np.arange(n))
+    unit = units.of(np.arange(n))
     belief = CountBelief().bind(pool, bound.systems(pool))
     start = belief.start(pool, units)
 

@@ -8,6 +8,7 @@ import pytest
 import sondage as sd
 from sondage.designs import Stratified
 from sondage.estimators.post_strata import PostStrata, collapse
+from sondage.pool.division import Division
 
 
 def scored(seed: int = 0, n: int = 3000) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
@@ -99,8 +100,9 @@ def post_strata(
 ) -> PostStrata:
     """Post-strata that all need labels, of a measure whose items are not alike."""
     nothing = np.zeros(len(unit), dtype=bool)
-    arrays = [np.array(one) for one in (size, unit, signature, family, pattern)]
-    return PostStrata(np.arange(len(unit)), *arrays, nothing, None, None, None, None)  # type: ignore[arg-type]
+    arrays = [np.array(one) for one in (unit, signature, family, pattern)]
+    cells = Division(np.repeat(np.arange(len(unit)), size))
+    return PostStrata(cells, *arrays, nothing, None, None, None, None)  # type: ignore[arg-type]
 
 
 def test_signatures_of_one_unit_stand_for_each_other() -> None:

@@ -44,7 +44,7 @@ def test_chances_of_the_cells_are_those_of_the_next_draw() -> None:
     study = tiny(rounds=(2, 1, 3))
     for past in study.histories(3):
         found = Increments(study.case(past))
-        code = found._strata.code
+        code = found._strata.cells.codes
         for k in range(3):
             expected = study.chances(past[:k])
             left = expected > 0
@@ -61,7 +61,7 @@ def test_bounds_are_the_extremes_over_all_items_and_labels_of_a_cell(measure: st
     loss = study.bound.loss(study.pool.rows(np.arange(6)), np.array([0.0, 1.0])) @ alpha.T
     low, high = found.bounds(alpha)
     for k in range(len(found.size)):
-        mine = loss[found._strata.code == k].reshape(-1, 5)
+        mine = loss[found._strata.cells.codes == k].reshape(-1, 5)
         np.testing.assert_allclose(low[k], mine.min(axis=0))
         np.testing.assert_allclose(high[k], mine.max(axis=0))
 

@@ -142,7 +142,7 @@ def predicting_cases(measure: str) -> tuple[list[tuple[float, Case]], CellUnits]
     memo: dict[Any, Any] = {}
     cases = []
     for chance, sample in two_rounds(y):
-        unit = units.unit_of(sample.row)
+        unit = units.of(sample.row)
         early = sample.round == 0
         later = belief.step(start, Seen(unit[early], sample.row[early], y[sample.row[early]]))
         mine = replace(sample, unit=unit)

@@ -41,7 +41,7 @@ def stratified_cases(measure: str, quota: tuple[int, int]) -> tuple[list[tuple[f
     cases = []
     for rows in every:
         at = np.concatenate(rows)
-        sample = sample_of(at, y, units.unit_of(at), kind="strata")
+        sample = sample_of(at, y, units.of(at), kind="strata")
         cases.append((1 / len(every), case_of(pool, measure, sample, units, memo=memo)))
     return cases, units
 
@@ -112,7 +112,7 @@ def test_few_labels_share_one_power() -> None:
     strata = (np.arange(40) >= 25).astype(np.int64)
     units = CellUnits(pool, strata, seed=0)
     rows = np.concatenate([rng.permutation(25)[:5], 25 + rng.permutation(15)[:5]])
-    case = case_of(pool, "accuracy", sample_of(rows, y, units.unit_of(rows), kind="strata"), units)
+    case = case_of(pool, "accuracy", sample_of(rows, y, units.of(rows), kind="strata"), units)
     m = predicted(pool, "accuracy")[:, 1]
     loss = case.losses(case.sample)[:, 1]
     both = square = 0.0

@@ -205,7 +205,7 @@ def test_parquet_file_and_glob(tmp_path: Path, kind: str) -> None:
 def test_parquet_pool_knows_its_source(tmp_path: Path) -> None:
     path = tmp_path / "pool.parquet"
     pq.write_table(pa.table(columns()), path)
-    assert Pool.from_parquet(path, score="score").source == {"parquet": str(path)}
+    assert Pool.from_parquet(path, score="score").origin == {"parquet": str(path)}
 
 
 def test_arrays_give_the_same_pool_as_a_frame() -> None:

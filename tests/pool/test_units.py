@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sondage.pool import CellUnits, ItemUnits, Pool, Units
+from sondage.pool.division import REPRESENTATIVES, compressed, cost_band
 from sondage.pool.keyed_order import keyed_hash
-from sondage.pool.units import REPRESENTATIVES, compressed, cost_band
 from sondage.strata import EqualSize, LogRank, OneStratum, Strata
 from sondage.testing.units import SEED, UnitsSuite, random_columns
 from sondage.types import Floats, Ints
@@ -57,7 +57,7 @@ def test_cells_are_the_items_of_equal_stratum_signature_and_cost() -> None:
     pool = Pool.from_arrays(cost=cost)
     units = CellUnits(pool, strata, signature, seed=1)
     key = list(zip(strata.tolist(), signature.tolist(), cost.tolist(), strict=True))
-    unit = units.unit_of(np.arange(300)).tolist()
+    unit = units.of(np.arange(300)).tolist()
     assert units.count == len(set(key)) == len(set(zip(key, unit, strict=True)))
     # Numbered by content: in the order of stratum, then signature, then cost.
     assert [one for _, one in sorted(zip(key, unit, strict=True))] == sorted(unit)
@@ -181,15 +181,15 @@ def test_any_number_of_levels(levels: int, strata: int) -> None:
     units = CellUnits(pool, of_stratum, of_level, seed=1)
     assert units.count == levels * strata
     assert units.size.tolist() == [2] * units.count
-    assert units.unit_of(np.arange(n)).tolist() == (np.arange(n) % units.count).tolist()
+    assert units.of(np.arange(n)).tolist() == (np.arange(n) % units.count).tolist()
 
 
 def test_the_suite_notices_wrong_units() -> None:
     """The conformance tests can fail: each of these breaks one promise."""
 
     class Shifted(ItemUnits):
-        def unit_of(self, rows: Ints) -> Ints:
-            return (rows + 1) % self.count
+        def of(self, rows: Ints | slice) -> Ints:
+            return (super().of(rows) + 1) % self.count
 
     class ByRow(CellUnits):
         def nth(self, unit: int, k: int) -> int:

@@ -110,7 +110,7 @@ def test_of_strata_it_is_the_share_that_will_have_been_asked(told: int, source: 
         study.run(labels, budget=told)
     found = next_chances(study, 120 - told)
     study.ask(120 - told)
-    asked = np.bincount(study.units.unit_of(study.sample.row), minlength=study.units.count)
+    asked = np.bincount(study.units.of(study.sample.row), minlength=study.units.count)
     np.testing.assert_allclose(found, asked / study.units.size / (120 / N))
 
 
@@ -160,7 +160,8 @@ sizes = st.integers(1, 40)
 def test_bins_keep_the_mean_and_the_ends(data: Any, n: int, bins: int) -> None:
     score = data.draw(arrays(np.float64, n, elements=st.floats(-5, 5)))
     relative = data.draw(arrays(np.float64, n, elements=st.sampled_from([0.0, 0.25, 1.0, 4.0])))
-    found = by_score(score, relative, bins)
+    pieces = [(score[some], relative[some]) for some in (slice(n // 2), slice(n // 2, n))]
+    found = by_score(lambda: pieces, bins)
     bright = relative > 0
     assert found.dark == pytest.approx(1 - bright.mean())
     assert len(found.score) <= bins

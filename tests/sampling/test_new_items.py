@@ -33,7 +33,7 @@ def cells(asked: list[int]) -> tuple[Table, Units, History]:
     pool = Pool.from_arrays(score=np.arange(5.0), threshold=2.0)
     units = CellUnits(pool, np.array([0, 0, 1, 1, 1]), seed=1)
     rows = np.array([units.nth(0, 0)] if asked else [], dtype=np.int64)
-    taken = np.bincount(units.unit_of(rows), minlength=2)
+    taken = np.bincount(units.of(rows), minlength=2)
     table = Table("wr", chance=np.array([0.35, 0.05]), asked=np.array([0.5]) if asked else None)
     return table, units, History(taken, np.empty(0, bool), rows)
 

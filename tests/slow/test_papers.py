@@ -161,7 +161,7 @@ def test_every_choice_of_a_study_is_that_of_the_arrays(name: str) -> None:
     frozen: Any = None
     for step in range(n):
         item = study.ask(1)[0]
-        stratum = int(study.units.unit_of(np.array([study.pool.row_of(item.id)]))[0])
+        stratum = int(study.units.of(np.array([study.pool.row_of(item.id)]))[0])
         if step < least * 10:
             assert count[stratum] < least
         else:

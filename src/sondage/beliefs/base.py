@@ -12,13 +12,14 @@ from scipy.special import gammaincinv
 
 from sondage.beliefs import likelihood
 from sondage.limits import check_entries
+from sondage.pool.division import Kinds
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import Units
 from sondage.registry import Named
 from sondage.streams import Stream
-from sondage.types import Array, Floats, Ints
+from sondage.types import Floats, Ints
 
 if TYPE_CHECKING:
     from sondage.beliefs.error_rates import ErrorState
@@ -114,33 +115,27 @@ class Belief(Named, family="sondage.beliefs"):
             rows, _ = units.representatives()
             nodes = self.items(pool.rows(rows))
             return State(nodes, start=nodes)
-        mass = self.mass(pool, units.codes, units.count)
+        mass = self.mass(pool, units)
         labels = np.arange(pool.labels.size, dtype=np.float64)
         nodes = Nodes(labels, mass / units.size[:, None])
         return State(nodes, start=nodes)
 
-    def mass(
-        self, pool: Pool, code: Array, count: int, factor: Floats | None = None, of: Rows | None = None
-    ) -> Floats:
-        """(K, S) expected number of items of each class in each of ``count`` cells, before any label.
-
-        ``factor`` weights the items; ``of`` are those that count, and that ``code`` is of (default: all).
-        """
+    def mass(self, pool: Pool, kinds: Kinds, of: Rows | None = None) -> Floats:
+        """(K, S) expected number of items of each class in each kind, before any label (``of`` some)."""
+        count = kinds.count
         check_entries(
             float(count) * pool.labels.size,
             f"what is believed of {count:,} cells and {pool.labels.size:,} classes",
             "use a design with fewer or no strata (design='uniform', 'importance'), or merge rare classes",
         )
         total = np.zeros((count, pool.labels.size))
-        for piece, rows in pool.chunks(of):
-            weights = self.items(rows).weights
-            if factor is not None:
-                weights = weights * factor[piece, None]
+        for _, rows in pool.chunks(of):
+            weights, code = self.items(rows).weights, kinds.of(rows.index)
             if total.shape[1] <= _FEW_CLASSES:
                 for label in range(total.shape[1]):
-                    total[:, label] += np.bincount(code[piece], weights=weights[:, label], minlength=count)
+                    total[:, label] += np.bincount(code, weights=weights[:, label], minlength=count)
             else:
-                total += _membership(code[piece], count) @ weights
+                total += _membership(code, count) @ weights
         return total
 
     def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
@@ -187,12 +182,12 @@ class StaticBelief(Belief):
         return state
 
 
-def _membership(code: Array, count: int) -> Any:
+def _membership(code: Ints, count: int) -> Any:
     """(K, n) which row is in which cell, as a sparse matrix."""
     from scipy.sparse import csr_array
 
     n = len(code)
-    return csr_array((np.ones(n), (code.astype(np.int64), np.arange(n))), shape=(count, n))
+    return csr_array((np.ones(n), (code, np.arange(n))), shape=(count, n))
 
 
 def dirichlets(shape: Floats, stream: Stream, count: int) -> Iterator[Floats]:

@@ -72,7 +72,7 @@ class BetaGroups(ErrorBelief):
         places = Places.without_order(pool, self.systems, self.cells(units))
         right = np.full(units.count, 0.5)
         if self.from_scores:
-            mass = self.mass(pool, units.codes, units.count)
+            mass = self.mass(pool, units)
             right = np.clip(mass[np.arange(units.count), places.expects] / units.size, _SURE, 1.0 - _SURE)
         nothing, split = np.zeros(units.count), self.split_by_scores(pool, units, places.expects)
         pseudo = self.strength * np.stack([right, 1.0 - right])

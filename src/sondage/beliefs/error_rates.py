@@ -18,8 +18,7 @@ from sondage.beliefs.base import POSSIBLE, Nodes, Seen, State, at_least
 from sondage.beliefs.of_cells import CellBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
-from sondage.pool.units import CellUnits, Units, common
-from sondage.strata.base import predicted_pattern
+from sondage.pool.units import CellUnits, Units
 from sondage.streams import Stream
 from sondage.types import Bools, Floats, Ints
 
@@ -50,13 +49,12 @@ class Places:
     @classmethod
     def without_order(cls, pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Places:
         """Cells of which nothing counts but what is predicted, one after the other in each pattern of it."""
-        predicted = pool.system(systems[0]).prediction
-        assert predicted is not None
-        expects = common(units.codes, predicted)
-        if expects is None:
+        said = [pool.division(*(("prediction", name) for name in some)) for some in (systems[:1], systems)]
+        family, pattern = (one.shared_in(units) for one in said)
+        if family is None:
             raise InvalidInput("cells must keep the predicted classes apart for a belief about their errors")
-        pattern = common(units.codes, predicted_pattern(pool, systems))
-        family = np.unique(expects if pattern is None else pattern, return_inverse=True)[1]
+        family = family if pattern is None else pattern
+        expects = pool.rows(units.first).prediction(systems[0]).astype(np.int64)
         last = np.empty(units.count, dtype=np.int64)
         for one in range(int(family.max()) + 1):
             last[family == one] = np.cumsum(units.size[family == one])
@@ -171,7 +169,7 @@ class ErrorBelief(CellBelief):
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
         """Fit to a pool with predictions."""
         bound = super().bind(pool, systems)
-        if any(pool.system(name).prediction is None for name in systems):
+        if not all(pool.has("prediction", name) for name in systems):
             raise InvalidInput(
                 f"belief {self.alias!r} is about wrong predictions, and the pool has none: "
                 "pass prediction= or threshold= when making the pool"
@@ -189,7 +187,7 @@ class ErrorBelief(CellBelief):
         others = np.arange(pool.labels.size) != expects[:, None]
         split = others / max(pool.labels.size - 1, 1)
         if pool.labels.size > 2:  # of two, it is the other one
-            mass = self.prior.mass(pool, units.codes, units.count) * others
+            mass = self.prior.mass(pool, units) * others
             total = mass.sum(axis=1, keepdims=True)
             split = np.where(total > 0, mass / np.where(total > 0, total, 1.0), split)
         return np.asarray(split)

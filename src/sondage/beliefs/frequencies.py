@@ -111,9 +111,9 @@ class FrequencyBelief(StaticBelief):
             return [(total / len(pool))[None]]
         tables = []
         for name in systems:
-            predicted = pool.system(name).prediction
-            assert predicted is not None
-            mass = ScoreBelief().bind(pool, (name,)).mass(pool, predicted, space.size)
+            predicted, mass = pool.division(("prediction", name)), np.zeros((space.size, space.size))
+            code = pool.rows(predicted.first).prediction(name).astype(np.int64)
+            mass[code] = ScoreBelief().bind(pool, (name,)).mass(pool, predicted)
             total = mass.sum(axis=1, keepdims=True)
             # A class that is never predicted: never looked up, but a distribution all the same.
             tables.append(np.where(total > 0, mass / np.maximum(total, 1e-300), 1.0 / space.size))

@@ -81,5 +81,5 @@ class ByStratum(CellBelief):
         stratum = self.cells(units).stratum
         size = np.bincount(stratum, weights=units.size).astype(np.int64)
         mass = np.zeros((len(size), pool.labels.size))
-        np.add.at(mass, stratum, self.mass(pool, units.codes, units.count))
+        np.add.at(mass, stratum, self.mass(pool, units))
         return StrataOf(stratum, size, mass / size[:, None])

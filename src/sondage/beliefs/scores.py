@@ -12,9 +12,10 @@ from scipy.special import expit, logsumexp
 from sondage.beliefs.base import POSSIBLE, Nodes, StaticBelief, at_least, component_nodes
 from sondage.beliefs.likelihood import normal_below, normal_log_density
 from sondage.errors import InvalidInput
+from sondage.pool.arrays import System
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
-from sondage.pool.rows import Rows, System
+from sondage.pool.rows import Rows
 from sondage.types import Floats
 
 _QUADRATURE = 9

@@ -13,9 +13,9 @@ from sondage.designs.base import PROBABILITY_FLOOR, Design, Oracle, Problem
 from sondage.designs.influence.of_units import unit_spread
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
-from sondage.pool.units import CellUnits, common
+from sondage.pool.units import CellUnits
 from sondage.sampling import OneByOne, SamplingKind, Table
-from sondage.strata.base import LogRank, Strata, predicted_pattern
+from sondage.strata.base import LogRank, Strata
 from sondage.types import Floats
 
 
@@ -88,12 +88,12 @@ def log_ranks(problem: Problem) -> Floats:
     units, pool = problem.units, problem.pool
     if not isinstance(units, CellUnits) or not pool.labels.finite:
         return np.ones(units.count)
-    pattern = common(units.codes, predicted_pattern(pool, problem.measure.systems(pool)))
-    if pattern is None:
+    said = pool.division(*(("prediction", name) for name in problem.measure.systems(pool))).shared_in(units)
+    if said is None:
         return np.ones(units.count)
     length = np.empty(units.count)
-    for one in np.unique(pattern):
-        mine = np.flatnonzero(pattern == one)
+    for one in range(int(said.max()) + 1):
+        mine = np.flatnonzero(said == one)
         _, band = np.unique(units.stratum[mine], return_inverse=True)
         held = np.bincount(band, weights=units.size[mine])
         end = np.cumsum(held)

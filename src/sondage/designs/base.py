@@ -21,7 +21,6 @@ from sondage.registry import Named
 from sondage.sampling.base import SamplingKind, Table, kind_of
 from sondage.strata.base import Strata
 from sondage.strata.in_words import place_words
-from sondage.strata.score_column import score_column
 from sondage.streams import Stream, stream
 from sondage.types import Floats, Ints
 
@@ -156,13 +155,7 @@ class Design(Named, family="sondage.designs"):
     def reason(self, problem: Problem, unit: int) -> str:
         """Why an item of a unit is asked, in plain words; unless a design knows better, where it lies."""
         pool, units, systems = problem.pool, problem.units, problem.measure.systems(problem.pool)
-
-        def make() -> str:
-            rows = units.members(unit) if isinstance(units, CellUnits) else np.array([unit])
-            score = problem.once("score column", lambda: score_column(pool, systems))
-            return place_words(pool, systems, rows, score)
-
-        return problem.once(("place", unit), make)
+        return problem.once(("place", unit), lambda: place_words(pool, systems, units.members(unit)))
 
     def tells_of(self, problem: Problem) -> Sequence[str | None]:
         """(U,) the measure that a label of each unit is for; None where nothing is known of that."""

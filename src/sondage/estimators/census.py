@@ -73,7 +73,7 @@ def _that_matter(case: Case, found: Signatures | None) -> Sample:
     """Every item asked whose label could matter, once."""
     items = case.sample.items()
     if found is not None:
-        return items.where(~found.determined[found.code[items.row]])
+        return items.where(~found.determined[found.kinds.of(items.row)])
     if case.measure.tangent or case.measure.wide:
         return items.where(~_settled(case, case.pool.rows(items.row)))
     return items

@@ -107,7 +107,7 @@ def _possible(case: Case, totals: Totals) -> Totals:
     if means or totals.why is not None or unbounded or (found is None and case.measure.wide):
         return totals
     N = len(case.pool)
-    weight = 1.0 if case.pool.weight is None else float(case.pool.weight.mean())
+    weight = case.pool.mean("weight")
     scaled = abs(totals.R[0] - weight) <= 1e-9 * weight
     low, high = case.measure.range
     with np.errstate(all="ignore"):
@@ -121,7 +121,7 @@ def _possible(case: Case, totals: Totals) -> Totals:
     seen = case.sample.distinct()
     told = case.losses(seen).sum(axis=0)
     if found is not None:
-        left = found.size - np.bincount(found.code[seen.row].astype(np.int64), minlength=len(found.size))
+        left = found.size - np.bincount(found.kinds.of(seen.row), minlength=len(found.size))
         least, most = left @ found.loss.min(axis=1), left @ found.loss.max(axis=1)
     else:
         least, most = _extremes_of_the_rest(case, seen)

@@ -13,8 +13,8 @@ from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
 from sondage.estimators.post_strata import PostStrata, collapse, post_strata, touched
 from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import unseen_draw
+from sondage.pool.division import compressed, crossed
 from sondage.pool.rows import Rows
-from sondage.pool.units import compressed, crossed, representatives_of
 from sondage.sampling import Quotas, SamplingKind
 from sondage.types import Bools, Floats, Ints
 
@@ -59,7 +59,7 @@ class Counts(Estimator):
         if len(seen) < _LEAST:
             return Totals.undefined(case.measure.d, f"fewer than {_LEAST} items have a label")
         strata = post_strata(case)
-        cell = strata.code[seen.row].astype(np.int64)
+        cell = strata.cells.of(seen.row)
         group, dark = collapse(strata, np.bincount(cell, minlength=len(strata.size)), _LEAST)
         return self._combine(case, seen, strata, cell, group, dark)
 
@@ -67,7 +67,7 @@ class Counts(Estimator):
         """Items of the post-stratum over its labels; of joined ones, those without labels shared out."""
         sample, strata = case.sample, post_strata(case)
         answered = sample.answered
-        cell = strata.code[sample.row].astype(np.int64)
+        cell = strata.cells.of(sample.row)
         count = np.bincount(cell[answered], minlength=len(strata.size))
         group, _ = collapse(strata, count, _LEAST)
         size = np.bincount(group, weights=strata.size)
@@ -285,9 +285,9 @@ def _believed(
     else:
         each = np.zeros(len(silent))
         each[silent] = weight / strata.size[silent]
-        rows, code = case.once_for_all("some of each", lambda _: representatives_of(strata.code, strata.size))
+        rows, code = case.once_for_all("some of each", lambda _: strata.cells.some())
         rows, code = rows[silent[code]], (np.cumsum(silent) - 1)[code[silent[code]]]
-        mine = np.flatnonzero(silent[strata.code])
+        mine = strata.cells.rows_in(silent)
         second = np.zeros((case.measure.d, case.measure.d))
 
         def nodes(some: Rows, cells: Ints) -> Nodes:
@@ -297,8 +297,8 @@ def _believed(
             mended = fitted.apply(chance, strata.signature[cells])
             return Nodes(labels, at_least(mended, 1.0 / float(strata.size.sum())))
 
-        for piece, some in case.pool.chunks(case.pool.rows(mine)):
-            cells = strata.code[mine[piece]].astype(np.int64)
+        for _, some in case.pool.chunks(case.pool.rows(mine)):
+            cells = strata.cells.of(some.index)
             second += case.measure.second_moment(some, *nodes(some, cells), each[cells])
         some = case.pool.rows(rows)
         expected = case.measure.expected(some, *nodes(some, np.flatnonzero(silent)[code]))
@@ -345,7 +345,7 @@ def by_group(values: Floats, group: Ints, count: int) -> Floats:
 def _plain_counts(case: Case, strata: PostStrata, loss: Floats) -> tuple[int, int] | None:
     """Successes and trials, where the sample is one plain random sample and the measure a share."""
     ratio = case.measure.ratio
-    if case.units.count > 1 or ratio is None or strata.alike is None or case.pool.weight is not None:
+    if case.units.count > 1 or ratio is None or strata.alike is None or case.pool.has("weight"):
         return None
     success, trial = (strata.alike.loss @ one for one in ratio)
     if not (np.isin(success, (0, 1)).all() and np.isin(trial, (0, 1)).all()):

@@ -21,7 +21,6 @@ import numpy as np
 from sondage.estimators.base import Case
 from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.estimators.sample import REFUSED, Sample
-from sondage.pool.units import representatives_of
 from sondage.types import Array, Bools, Floats, Ints
 
 STRENGTH = 2.0
@@ -75,7 +74,7 @@ class Increments:
     @cached_property
     def cell(self) -> Ints:
         """(T,) cell of each draw."""
-        return self._strata.code[self._sample.row].astype(np.int64)
+        return self._strata.cells.of(self._sample.row)
 
     @cached_property
     def refused(self) -> Bools:
@@ -146,8 +145,8 @@ class Increments:
             high = np.full((len(strata.size), len(alpha)), -np.inf)
             for piece, rows in case.pool.chunks():
                 least, most = case.measure.extremes(rows, alpha)
-                np.minimum.at(low, strata.code[piece].astype(np.int64), least)
-                np.maximum.at(high, strata.code[piece].astype(np.int64), most)
+                np.minimum.at(low, strata.cells.of(piece), least)
+                np.maximum.at(high, strata.cells.of(piece), most)
             return low, high
 
         return case.once(f"bounds:{alpha.tobytes().hex()}", make) if keep else make()
@@ -251,7 +250,7 @@ def _prior(case: Case, strata: PostStrata) -> Prior:
             np.einsum("ks,ksd->kd", strata.share, strata.loss),
             np.einsum("ks,ksd,kse->kde", strata.share, strata.loss, strata.loss),
         )
-    rows, cell = representatives_of(strata.code, strata.size)
+    rows, cell = strata.cells.some()
     shown = case.pool.rows(rows)
     labels, weights = case.belief.items(shown)
     loss = case.measure.loss(shown, labels)

@@ -31,7 +31,7 @@ def use_known(
     found = signatures(case)
     if found is None:
         return R, parts
-    kind = found.code[seen.row].astype(np.int64)
+    kind = found.kinds.of(seen.row)
     usable = np.flatnonzero(np.bincount(kind[by_chance], minlength=len(found.size)) >= _ENOUGH)
     if not len(usable):
         return R, parts

@@ -8,7 +8,7 @@ import numpy as np
 
 from sondage.estimators.base import Case
 from sondage.estimators.guard import believed_parts
-from sondage.estimators.post_strata import join_neighbours
+from sondage.estimators.post_strata import join_neighbours, patterns
 from sondage.estimators.sample import OPEN, Sample
 from sondage.types import Bools, Floats, Ints
 
@@ -142,7 +142,7 @@ class Response:
         """(items,) class of each item."""
         case, sample = self._case, self._sample
         row, first = sample.row[self._first], self._first
-        kind = case.once("pattern", lambda: case.measure.pattern(case.pool))[row].astype(np.int64)
+        kind = patterns(case).of(row)
         place = np.zeros(len(row), dtype=np.int64)
         if not case.units.itemwise:
             place = sample.unit[first]

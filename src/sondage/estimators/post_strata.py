@@ -15,8 +15,9 @@ import numpy as np
 
 from sondage.estimators.base import Case
 from sondage.measures.base import Measure
+from sondage.pool.division import Division
 from sondage.pool.pool import Pool
-from sondage.pool.units import common, compressed, crossed, first_and_size, representatives_of
+from sondage.pool.units import compressed, crossed
 from sondage.strata.coarser import EACH, too_many
 from sondage.types import Array, Bools, Floats, Ints
 
@@ -28,12 +29,20 @@ _PASSED_OVER = 3.0
 class Signatures:
     """The measure's signatures: size, a row that stands for each, and which need no label."""
 
-    code: Array
-    size: Ints
-    row: Ints
+    kinds: Division
     determined: Bools
     pool: Pool
     measure: Measure
+
+    @property
+    def size(self) -> Ints:
+        """(K,) items of each signature."""
+        return self.kinds.size
+
+    @property
+    def row(self) -> Ints:
+        """(K,) a row of each signature."""
+        return self.kinds.first
 
     @cached_property
     def loss(self) -> Floats:
@@ -65,11 +74,39 @@ def _signatures(pool: Pool, measure: Measure, tellable: bool) -> Signatures | No
     code = measure.signature(pool) if pool.labels.finite else None
     if code is None:
         return None
-    row, size = first_and_size(code)
+    kinds = Division(code)
     # Nothing is known without a label where the item may turn out not to be in the target.
     nothing = tellable or measure.tangent
-    determined = np.zeros(len(row), dtype=bool) if nothing else measure.settled(pool.rows(row))
-    return Signatures(code, size, row, determined, pool, measure)
+    determined = np.zeros(kinds.count, dtype=bool) if nothing else measure.settled(pool.rows(kinds.first))
+    return Signatures(kinds, determined, pool, measure)
+
+
+def kinds_of(case: Case) -> Division:
+    """Items that the measure tells apart: by signature, or by pattern where losses differ inside."""
+    found = signatures(case)
+    return patterns(case) if found is None else found.kinds
+
+
+def patterns(case: Case) -> Division:
+    """Items with different predictions and groups, as far as the measure looks at these."""
+    return case.once("pattern", lambda: Division(case.measure.pattern(case.pool)))
+
+
+@dataclass(frozen=True)
+class _Some:
+    """Some kinds of a division, numbered anew."""
+
+    kinds: Division
+    chosen: Ints
+
+    @property
+    def count(self) -> int:
+        return len(self.chosen)
+
+    def of(self, rows: Ints | slice) -> Ints:
+        place = np.full(self.kinds.count, -1)
+        place[self.chosen] = np.arange(self.count)
+        return place[self.kinds.of(rows)]
 
 
 @dataclass(frozen=True)
@@ -80,8 +117,7 @@ class PostStrata:
     signature: what it decides without a label, it decides there too.
     """
 
-    code: Array
-    size: Ints
+    cells: Division
     unit: Ints
     signature: Ints
     family: Ints
@@ -99,20 +135,24 @@ class PostStrata:
     for_all: dict[str, Ints] = field(default_factory=dict, repr=False, compare=False)
     """What is the same for every block of the coordinates, worked out once."""
 
+    @property
+    def size(self) -> Ints:
+        """(K,) items of each cell."""
+        return self.cells.size
+
     @cached_property
     def share(self) -> Floats | None:
         """(K, S) chance of each class by the belief before any label; None for real labels."""
-        return None if self.mass is None else self.mass(self.code, len(self.size)) / self.size[:, None]
+        return None if self.mass is None else self.mass(self.cells) / self.size[:, None]
 
     def share_of(self, cells: Ints) -> Floats | None:
         """(some, S) the same of some cells: no other items are looked at."""
         if self.mass is None or len(cells) == len(self.size):
             return self.share
-        place = np.full(len(self.size), -1)
-        place[cells] = np.arange(len(cells))
-        code = place[self.code]
-        mine = np.flatnonzero(code >= 0)
-        return self.mass(code[mine], len(cells), of=self.pool.rows(mine)) / self.size[cells, None]
+        wanted = np.zeros(len(self.size), dtype=bool)
+        wanted[cells] = True
+        mine = self.pool.rows(self.cells.rows_in(wanted))
+        return self.mass(_Some(self.cells, cells), of=mine) / self.size[cells, None]
 
     @cached_property
     def loss(self) -> Floats | None:
@@ -190,25 +230,20 @@ def post_strata(case: Case) -> PostStrata:
 
 
 def _post_strata(case: Case) -> PostStrata:
-    pool, units = case.pool, case.units
-    unit = units.codes
-    found = signatures(case)
-    kinds = case.measure.pattern(pool) if found is None else found.code
-    code = compressed(crossed([kinds, unit]))
-    first, size = first_and_size(code)
-    kind = kinds[first].astype(np.int64)
+    pool, units, found, kinds = case.pool, case.units, signatures(case), kinds_of(case)
+    cells = kinds.by(units)
+    kind, unit = kinds.of(cells.first), units.of(cells.first)
     if found is None:
-        determined, fixed = _fixed_by_pattern(case, kinds, code, size)
+        determined, fixed = _fixed_by_pattern(case, kinds, cells)
         determined = determined[kind]
     else:
         determined, fixed = found.determined[kind], None
     return PostStrata(
-        code,
-        size,
-        unit[first],
+        cells,
+        unit,
         kind,
-        families(case, pool.systems)[unit[first].astype(np.int64)],
-        (kinds if pool.weight is None else case.measure.pattern(pool))[first].astype(np.int64),
+        families(case, pool.systems)[unit],
+        (patterns(case) if pool.has("weight") else kinds).of(cells.first),
         determined,
         fixed if determined.any() else None,
         found,
@@ -224,23 +259,23 @@ def _membership(group: Ints, kind: Ints, size: Floats, shape: tuple[int, int]) -
     return csr_array((size, (group, kind)), shape=shape)
 
 
-def _fixed_by_pattern(case: Case, pattern: Array, code: Array, size: Ints) -> tuple[Bools, Floats | None]:
+def _fixed_by_pattern(case: Case, pattern: Division, cells: Division) -> tuple[Bools, Floats | None]:
     """Patterns whose items need no label although their losses differ (by weight), and those losses."""
     pool, measure = case.pool, case.measure
-    kinds = int(pattern.max()) + 1
-    nothing = np.zeros(kinds, dtype=bool)
+    nothing = np.zeros(pattern.count, dtype=bool)
     if not pool.labels.finite or measure.wide or measure.tangent or case.tellable:
         return nothing, None
-    rows, kind = representatives_of(pattern, np.bincount(pattern, minlength=kinds))
-    moves = np.bincount(kind, weights=~measure.layout.settled(pool.rows(rows)), minlength=kinds) > 0
+    rows, kind = pattern.some()
+    moves = np.bincount(kind, weights=~measure.layout.settled(pool.rows(rows)), minlength=pattern.count) > 0
     if moves.all():
         return nothing, None
-    total = np.zeros((len(size), measure.d))
+    total = np.zeros((cells.count, measure.d))
     for piece, some in pool.chunks():
-        each = measure.loss(some, np.zeros(1))[:, 0, :] * ~moves[pattern[piece]][:, None]
+        each = measure.loss(some, np.zeros(1))[:, 0, :] * ~moves[pattern.of(piece)][:, None]
+        cell = cells.of(piece)
         for j in range(measure.d):
-            total[:, j] += np.bincount(code[piece], weights=each[:, j], minlength=len(size))
-    return ~moves, total / size[:, None]
+            total[:, j] += np.bincount(cell, weights=each[:, j], minlength=cells.count)
+    return ~moves, total / cells.size[:, None]
 
 
 def families(case: Case, names: Iterable[str]) -> Ints:
@@ -249,11 +284,11 @@ def families(case: Case, names: Iterable[str]) -> Ints:
     if units.itemwise or not pool.labels.finite:
         return np.zeros(units.count, dtype=np.int64)
     levels = [np.zeros(units.count, dtype=np.int64)]
-    for system in map(pool.system, names):
-        if system.prediction is not None and system.prediction.ndim == 1:
-            level = common(units.codes, system.prediction)
-            if level is not None:  # the design kept its classes apart
-                levels.append(level)
+    for name in names:
+        if pool.has("prediction", name):
+            said = pool.division(("prediction", name)).shared_in(units)
+            if said is not None:  # the design kept its classes apart
+                levels.append(said)
     return compressed(crossed(levels)).astype(np.int64)
 
 
@@ -263,7 +298,7 @@ def touched(strata: PostStrata, case: Case) -> Bools:
         return strata.alike.touched[strata.signature]
     if case.measure.layout is case.measure:
         return np.ones(len(strata.size), dtype=bool)
-    return case.measure.touches(case.pool.rows(first_and_size(strata.code)[0]))
+    return case.measure.touches(case.pool.rows(strata.cells.first))
 
 
 def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:

@@ -146,7 +146,7 @@ class Posterior(Estimator):
 def _nothing_seen(case: Case, strata: PostStrata, dark: Bools) -> str:
     size = int(strata.size[dark].sum())
     places = np.flatnonzero(dark)[:_SHOWN]
-    rows = [np.flatnonzero(strata.code == k)[:1] for k in places.tolist()]
+    rows = strata.cells.first[places][:, None]
     names = [predicted_words(case.pool, case.measure.systems(case.pool), row) for row in rows]
     which = " or ".join(dict.fromkeys(name for name in names if name))
     return (

@@ -113,7 +113,7 @@ class Staged(Estimator):
         chance = np.minimum(1.0, table.chance * (asked / made))
         factor = np.where(chance > 0, 1.0 / np.maximum(chance, 1e-300) - 1.0, 0.0)
         if predicted is None:
-            return expected_second_moment(case, factor[case.units.codes])
+            return expected_second_moment(case, factor)
         so_far = np.bincount(mine.unit[mine.new], minlength=case.units.count)
         return expected_square(case, predicted[number], factor * np.maximum(case.units.size - so_far, 0))
 

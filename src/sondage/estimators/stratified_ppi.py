@@ -88,5 +88,5 @@ def _predicted_totals(case: Case, strata: PostStrata) -> Floats:
     total = np.zeros((len(strata.size), case.measure.d))
     for piece, rows in case.pool.chunks():
         expected = case.measure.expected(rows, *case.belief.items(rows))
-        np.add.at(total, strata.code[piece].astype(np.int64), expected)
+        np.add.at(total, strata.cells.of(piece), expected)
     return total

@@ -73,9 +73,9 @@ def _unreached(case: Case) -> Ints:
         reached |= table.chance > 0
         if reached.all():
             return np.empty(0, dtype=np.int64)
-    unreached = np.flatnonzero(~reached[case.units.codes])
+    unreached = case.units.rows_in(~reached)
     if case.units.itemwise:
         return unreached
     # A cell all of whose items were asked has chance 0 because it is finished.
     asked = np.bincount(case.sample.unit[case.sample.new], minlength=case.units.count)
-    return unreached[~(asked >= case.units.size)[case.units.unit_of(unreached)]]
+    return unreached[~(asked >= case.units.size)[case.units.of(unreached)]]

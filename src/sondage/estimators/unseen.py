@@ -15,12 +15,10 @@ from sondage.beliefs import at_least
 from sondage.estimators.base import Case
 from sondage.estimators.guard import recalibration
 from sondage.estimators.linear import through
-from sondage.estimators.post_strata import signatures
+from sondage.estimators.post_strata import kinds_of
 from sondage.estimators.sample import Sample
 from sondage.measures.base import Measure
 from sondage.pool.rows import Rows
-from sondage.pool.units import compressed, representatives_of
-from sondage.strata.base import predicted_pattern
 from sondage.types import Bools, Floats, Ints
 
 _AT_ONCE = 1_000_000
@@ -132,16 +130,16 @@ def _hardly_labelled(case: Case, seen: Sample, J: Floats) -> Floats:
     out = np.zeros((2, len(J)))
     if not pool.labels.finite or measure.tangent:
         return out
-    pattern = case.once("predicted", lambda: compressed(predicted_pattern(pool, measure.systems(pool))))
-    size = np.bincount(pattern)
-    of = pattern[seen.row]
+    said_of_it = [("prediction", name) for name in measure.systems(pool)]
+    predicted = case.once("predicted", lambda: pool.division(*said_of_it))
+    size, of = predicted.size, predicted.of(seen.row)
     k = np.bincount(of, minlength=len(size))
     said = case.belief.items(pool.rows(seen.row)).weights.argmax(axis=1)
     wrong = np.bincount(of[(said != seen.y) & np.isfinite(seen.y)], minlength=len(size))
     dark = (k < np.where(wrong > 0, _HARDLY_ANY, _FEW)) & (k < size) & (size >= _CLASS * len(pool))
     if not dark.any():
         return out
-    rows, code = representatives_of(pattern, size)
+    rows, code = predicted.some()
     rows, code = rows[dark[code]], code[dark[code]]
     labels = np.arange(pool.labels.size, dtype=np.float64)
     loss = measure.loss(pool.rows(rows), labels)
@@ -214,13 +212,12 @@ def _nodes(case: Case) -> Callable[[Ints], tuple[Floats, Floats, Floats]]:
             return labels, chance, chance
 
         return as_believed
-    found = signatures(case)
-    kinds = case.measure.pattern(pool) if found is None else found.code
+    kinds = kinds_of(case)
     fitted = recalibration(case, kinds)
 
     def nodes(row: Ints) -> tuple[Floats, Floats, Floats]:
         labels, chance = case.belief.items(pool.rows(row))
-        after = fitted.apply(chance, kinds[row].astype(np.int64))
+        after = fitted.apply(chance, kinds.of(row))
         # At least one dissenting label is always thought to hide somewhere in the pool.
         return labels, at_least(chance, 1.0 / len(pool)), at_least(after, 1.0 / len(pool))
 

@@ -13,8 +13,8 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.ingest.calibrate import METHODS, Calibration
 from sondage.ingest.tables import columns_of, names_of
+from sondage.pool.arrays import System
 from sondage.pool.labels import LabelSpace, shown
-from sondage.pool.rows import System
 from sondage.pool.text import is_text
 from sondage.types import Array
 

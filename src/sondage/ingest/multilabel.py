@@ -9,8 +9,8 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.ingest.columns import Columns
+from sondage.pool.arrays import System
 from sondage.pool.labels import LabelSpace
-from sondage.pool.rows import System
 from sondage.types import Array
 
 

@@ -15,9 +15,9 @@ from sondage.ingest.calibrated_systems import check_calibration
 from sondage.ingest.columns import Columns
 from sondage.ingest.multilabel import read_vector_systems
 from sondage.ingest.tables import NO_COLUMNS
+from sondage.pool.arrays import PARTS, Group, System
 from sondage.pool.labels import TOO_LARGE, LabelSpace, shown
 from sondage.pool.plain_values import is_gap, plain
-from sondage.pool.rows import PARTS, Group, System
 from sondage.pool.text import is_text
 from sondage.types import Array, is_number
 

@@ -11,10 +11,10 @@ import numpy as np
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.spelling import advice_on, other_spelling
 from sondage.measures.trials import trial_labels
+from sondage.pool.division import compressed, crossed
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.pool.units import compressed, crossed
 from sondage.registry import Named
 from sondage.types import Array, Bools, Floats, Ints
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from sondage.measures.base import ALL, Input, Measure, complex_step, weighted_moments
 from sondage.measures.compose import made
+from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.pool.units import compressed, crossed
 from sondage.types import Array, Bools, Floats, Ints
 
 By = str | tuple[str, ...]

@@ -10,9 +10,9 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import Input, with_weights
 from sondage.measures.one_class import OneClass
+from sondage.pool.division import compressed
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.pool.units import compressed
 from sondage.types import Array, Floats
 
 _FEW_WEIGHTS = 4

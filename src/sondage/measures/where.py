@@ -10,9 +10,9 @@ import numpy as np
 from sondage.measures import events
 from sondage.measures.base import ALL, Input, Measure
 from sondage.measures.compose import Stack, made
+from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.pool.units import compressed, crossed
 from sondage.types import Array, Bools, Floats
 
 _FEW_LABELS = 16

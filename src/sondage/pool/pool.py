@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import copy
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
-from sondage.errors import InvalidInput, UnknownItem
-from sondage.ingest.added_system import added_system
-from sondage.ingest.arrays import columns_and_roles
-from sondage.ingest.calibrated_systems import calibrated
-from sondage.ingest.columns import Columns
-from sondage.ingest.roles import Roles, read_group, read_positive, read_systems
-from sondage.ingest.scikit_learn import estimator_arrays
-from sondage.ingest.tables import sorted_ids
-from sondage.pool.html import pool_table
-from sondage.pool.plain_values import is_gap, plain
-from sondage.pool.rows import PARTS, Group, Rows, System, crossed_group
-from sondage.pool.text import is_text, lengths_of
-from sondage.types import Array, Id, Ints
+from sondage.errors import InvalidInput, NotSupported, UnknownItem
+from sondage.pool.arrays import Arrays, Group, System
+from sondage.pool.division import Division
+from sondage.pool.labels import LabelSpace
+from sondage.pool.plain_values import plain
+from sondage.pool.rows import Rows
+from sondage.pool.source import Column, Source
+from sondage.pool.text import is_text
+from sondage.types import Array, Floats, Id, Ints
+
+if TYPE_CHECKING:
+    from sondage.ingest.roles import Roles
 
 CHUNK = 1 << 16
 """Rows looked at together in a pass over the pool."""
@@ -35,38 +31,34 @@ class Pool:
     """Items in the order of their ids, with scores and predictions per system.
 
     Sorting by id on entry is what makes everything downstream independent of the row order of the
-    source. Make one with ``from_frame``, ``from_parquet`` or ``from_arrays``.
+    source. Make one with ``from_frame``, ``from_parquet`` or ``from_arrays``. What other parts may ask of a
+    pool is listed in ``source.py``; ``ids``, ``weight``, ``cost``, ``system()``, ``group()`` and ``features``
+    are whole columns, for users and for the rooms that cut a pool.
 
     >>> pool = Pool.from_arrays(id=["b", "a"], score=[.9, .2], threshold=.5)
     >>> pool.ids.tolist(), pool.system().prediction.tolist()
     (['a', 'b'], [0, 1])
     """
 
-    def __init__(self, columns: Columns, roles: Roles, source: Mapping[str, Any] | None = None):
-        if columns.length == 0:
-            raise InvalidInput("the pool is empty: there is nothing to evaluate")
+    def __init__(
+        self,
+        source: Source,
+        labels: LabelSpace,
+        roles: Roles,
+        *,
+        origin: Mapping[str, Any] | None = None,
+        marks: Mapping[str, bytes] | None = None,
+        base: Pool | None = None,
+    ) -> None:
         self.source = source
-        self.base: Pool | None = None
+        self.labels = labels
+        self.roles = roles
+        self.origin = origin
+        """The file that the pool can be read from again, if any."""
+        self.calibration_marks = dict(marks or {})
+        """What identifies the probabilities that a calibration made."""
+        self.base = base
         """The pool that this one adds a system to; None for a pool of its own."""
-        self.ids, columns.order = sorted_ids(columns, roles.id)
-        self.row_in_source = columns.order
-        """Where each item was in the table it came from; None: in the same place."""
-        systems, self.labels = read_systems(columns, roles)
-        self.roles, self.systems, self.calibration_marks = calibrated(roles, self.ids, systems, self.labels)
-        self.groups = {name: read_group(columns, name) for name in roles.groups}
-        self._crossed: dict[tuple[str, ...], Group] = {}
-        self.weight = read_positive(columns, roles.weight, "weight")
-        self.cost = read_positive(columns, roles.cost, "cost")
-        self.opinions = {name: columns.numbers(name) for name in roles.opinions}
-        numbers = [columns.numbers(name) for name in roles.features]
-        self.features = np.stack(numbers, axis=1) if numbers else None
-        self._payload = columns.keep(roles.payload)
-
-    @property
-    def numbered(self) -> bool:
-        """Whether ids are the row numbers of the source, and nothing else."""
-        last = len(self) - 1
-        return bool(self.row_in_source is None and self.ids[0] == 0 and self.ids[last] == last)
 
     @classmethod
     def from_frame(cls, frame: Any, **roles: Any) -> Pool:
@@ -81,15 +73,16 @@ class Pool:
         ``calibrate``, ``calibration``, ``std``. Without ``id``, the index of a pandas frame is the id
         wherever it is more than row numbers, and the row number otherwise.
         """
-        named = Roles.from_arguments("Pool.from_frame", roles)
-        return cls(Columns.from_frame(frame, named.columns()), named)
+        from sondage.ingest.pools import pool_from_frame
+
+        return pool_from_frame(frame, roles)
 
     @classmethod
     def from_parquet(cls, path: str | Path, **roles: Any) -> Pool:
         """A pool from a parquet file or a glob of files; only the columns with a role are read."""
-        named = Roles.from_arguments("Pool.from_parquet", roles)
-        columns = Columns.from_parquet(path, named.columns())
-        return cls(columns, named, source={"parquet": str(path)})
+        from sondage.ingest.pools import pool_from_parquet
+
+        return pool_from_parquet(path, roles)
 
     @classmethod
     def from_arrays(
@@ -113,7 +106,9 @@ class Pool:
         """
         named = {"groups": groups, "payload": payload, "features": features, "opinions": opinions}
         named |= {"systems": systems, "labels": labels, "multilabel": multilabel}
-        return cls(*columns_and_roles({**named, **parts}))
+        from sondage.ingest.pools import pool_from_arrays
+
+        return pool_from_arrays({**named, **parts})
 
     @classmethod
     def from_estimator(
@@ -156,9 +151,9 @@ class Pool:
         """
         roles = {"id": id, "groups": groups, "payload": payload, "weight": weight, "cost": cost}
         roles |= {"std": std, "features": features, "opinions": opinions}
-        columns, named = columns_and_roles(estimator_arrays(model, X, roles, **options))
-        columns.told_by_index_of(X)
-        return cls(columns, named)
+        from sondage.ingest.pools import pool_from_estimator
+
+        return pool_from_estimator(model, X, roles, options)
 
     def with_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> Pool:
         """A pool with one more system, which shares everything else with this one.
@@ -172,50 +167,149 @@ class Pool:
         >>> newer.system("newer").prediction.tolist(), list(pool.systems)
         ([0, 0], ['model'])
         """
-        larger = copy.copy(self)
-        vars(larger).pop("fingerprint", None)
-        larger.roles, system, marks = added_system(self, name, source, id, parts)
-        larger.systems = {**self.systems, name: system}
-        larger.calibration_marks = {**self.calibration_marks, **marks}
-        larger.source, larger.base = None, self  # no file holds both
-        return larger
+        from sondage.ingest.further_system import pool_with_system
+
+        return pool_with_system(self, name, source, id, parts)
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.source)
 
     def __repr__(self) -> str:
-        groups = f", groups {list(self.groups)}" if self.groups else ""
+        groups = f", groups {list(self.roles.groups)}" if self.roles.groups else ""
         return (
             f"Pool({len(self):,} items, systems {list(self.systems)}, labels {self.labels.words(6)}{groups})"
         )
 
     def _repr_html_(self) -> str:
+        from sondage.report.pool_table import pool_table
+
         return pool_table(self)
 
-    def system_name(self, name: str | None = None) -> str:
-        """The name of a system: the one asked for, or the first."""
-        return next(iter(self.systems)) if name is None else name
+    # ---- whole columns: for users, and for what reads and cuts a pool
+
+    @property
+    def arrays(self) -> Arrays:
+        """The columns, where they are in memory."""
+        if not isinstance(self.source, Arrays):
+            raise NotSupported("the columns of this pool are not in memory: ask for rows or divisions of it")
+        return self.source
+
+    @property
+    def ids(self) -> Array:
+        """(N,) ids in order."""
+        return self.arrays.all_ids
+
+    @property
+    def weight(self) -> Array | None:
+        """(N,) population weights, if any."""
+        return self.arrays.weight
+
+    @property
+    def cost(self) -> Array | None:
+        """(N,) costs of a label, if any."""
+        return self.arrays.cost
+
+    @property
+    def features(self) -> Array | None:
+        """(N, k) features, if any."""
+        return self.arrays.features
+
+    @property
+    def opinions(self) -> Mapping[str, Array]:
+        """(N,) other opinions on the label, by name."""
+        return self.arrays.opinions
+
+    @property
+    def systems(self) -> Mapping[str, System]:
+        """What each system says of every item."""
+        return self.arrays.systems
+
+    @property
+    def groups(self) -> Mapping[str, Group]:
+        """The grouping columns."""
+        return self.arrays.groups
+
+    @property
+    def row_in_source(self) -> Ints | None:
+        """Where each item was in the table it came from; None: in the same place."""
+        return self.arrays.came_from
+
+    @property
+    def numbered(self) -> bool:
+        """Whether ids are the row numbers of the source, and nothing else."""
+        last = len(self) - 1
+        return bool(self.row_in_source is None and self.ids[0] == 0 and self.ids[last] == last)
 
     def system(self, name: str | None = None) -> System:
         """Arrays of a system; the first where none is named."""
-        name = self.system_name(name)
-        if not isinstance(name, str) or name not in self.systems:
-            raise InvalidInput(f"system {name!r} is not in the pool, which has {list(self.systems)}")
-        return self.systems[name]
+        return self.systems[self.system_name(name)]
 
     def group(self, name: str | Sequence[str]) -> Group:
         """A grouping column; several names are their crossing."""
+        return self.arrays.group(self.group_name(name))
+
+    def ordered(self, values: Array) -> Array:
+        """A column given in the row order of the source, in the order of this pool."""
+        return values if self.row_in_source is None else values[self.row_in_source]
+
+    # ---- what is there
+
+    def system_name(self, name: str | None = None) -> str:
+        """The name of a system: the one asked for, or the first."""
+        if name is None:
+            return next(iter(self.systems))
+        if not isinstance(name, str) or name not in self.systems:
+            raise InvalidInput(f"system {name!r} is not in the pool, which has {list(self.systems)}")
+        return name
+
+    def group_name(self, name: str | Sequence[str]) -> str | tuple[str, ...]:
+        """The name of a grouping column, or of several that are crossed."""
         if isinstance(name, (list, tuple)):
-            crossing = tuple(name)
-            if crossing not in self._crossed:
-                self._crossed[crossing] = crossed_group([self.group(one) for one in crossing])
-            return self._crossed[crossing]
+            return tuple(str(self.group_name(one)) for one in name)
         if not isinstance(name, str) or name not in self.groups:
             raise InvalidInput(
                 f"group {name!r} is not in the pool, which has {list(self.groups)}: "
                 "pass groups=[...] when making it"
             )
-        return self.groups[name]
+        return name
+
+    def levels(self, name: str | Sequence[str]) -> tuple[str, ...]:
+        """The names of a group's levels (or of the crossing of several)."""
+        return self.group(name).levels
+
+    def has(self, part: str, system: str | None = None) -> bool:
+        """Whether the pool carries this part for the system (``weight`` and ``cost`` have none)."""
+        name = None if part in ("weight", "cost") else self.system_name(system)
+        return self.source.has((part, name))
+
+    # ---- what of it may be seen downstream
+
+    def division(self, *columns: Column) -> Division:
+        """Items told apart by some columns of classes or levels: their number, and what stands for them.
+
+        >>> pool = Pool.from_arrays(prediction=[0, 1, 1], groups={"shop": ["a", "a", "b"]})
+        >>> found = pool.division(("prediction", "model"), ("group", "shop"))
+        >>> found.size.tolist(), found.of(slice(0, 3)).tolist()
+        ([1, 1, 1], [0, 1, 2])
+        """
+        return self.source.division(columns)
+
+    def mean(self, part: str) -> float:
+        """Mean ``weight`` or ``cost``; 1 where the pool has none."""
+        return self.source.mean((part, None)) if self.has(part) else 1.0
+
+    def weights(self, rows: Array | slice) -> Floats:
+        """Population weights of some rows; one each where the pool has none."""
+        return self._or_ones("weight", rows)
+
+    def costs(self, rows: Array | slice) -> Floats:
+        """Label costs of some rows; one each where the pool has none."""
+        return self._or_ones("cost", rows)
+
+    def _or_ones(self, part: str, rows: Array | slice) -> Floats:
+        if not self.has(part):
+            return np.ones(len(Rows(self, rows)))
+        return np.asarray(self.source.read((part, None), rows), dtype=np.float64)
 
     def rows(self, index: Array | slice) -> Rows:
         """What may be seen of some items."""
@@ -232,78 +326,39 @@ class Pool:
 
     def row_of(self, id: Id) -> int:
         """The row of an id."""
-        row = (
-            int(np.searchsorted(self.ids, np.asarray(id, dtype=self.ids.dtype)))
-            if _same_kind(id, self.ids)
-            else len(self)
-        )
-        if row == len(self) or self.ids[row] != id:
+        first = self.source.ids(slice(0, 1))
+        row = int(self.source.rows_of([id])[0]) if _same_kind(id, first) else len(self)
+        if row == len(self) or self.source.ids(slice(row, row + 1))[0] != id:
             raise UnknownItem(
-                f"id {plain(id)!r} is not in the pool of {len(self):,} items{_another_kind(id, self.ids)}"
+                f"id {plain(id)!r} is not in the pool of {len(self):,} items{_another_kind(id, first)}"
             )
         return row
 
     def rows_of(self, ids: Sequence[Id]) -> Ints:
         """The rows of many ids that are known to be in the pool."""
-        if not len(ids):
-            return np.empty(0, dtype=np.int64)
-        return np.searchsorted(self.ids, np.asarray(ids, dtype=self.ids.dtype)).astype(np.int64)
-
-    def ordered(self, values: Array) -> Array:
-        """A column given in the row order of the source, in the order of this pool."""
-        return values if self.row_in_source is None else values[self.row_in_source]
+        return self.source.rows_of(ids) if len(ids) else np.empty(0, dtype=np.int64)
 
     def id_of(self, row: int) -> Id:
         """The id of a row, as a plain int or str."""
-        id: Id = plain(self.ids[row])
-        return id
+        return self.ids_of(np.array([row]))[0]
 
-    def ids_of(self, rows: Ints) -> list[Id]:
+    def ids_of(self, rows: Ints | slice) -> list[Id]:
         """The ids of many rows."""
-        ids: list[Id] = self.ids[rows].tolist()
+        ids: list[Id] = self.source.ids(rows).tolist()
         return ids
 
     def payload_of(self, row: int) -> dict[str, Any]:
         """What to show of an item: its payload columns."""
-        at = row if self.row_in_source is None else int(self.row_in_source[row])
-        return {name: _cell(self._payload[name], at) for name in self.roles.payload}
+        return self.source.payload(row)
 
     def cost_of(self, row: int) -> float:
         """What a label of the item costs."""
-        return 1.0 if self.cost is None else float(self.cost[row])
+        return float(self.costs(np.array([row]))[0])
 
     @cached_property
     def fingerprint(self) -> str:
         """Digest of ids and all that a design or measure may look at; equal for any row order."""
-        digest = hashlib.blake2b(digest_size=16)
-
-        def feed(name: str, array: Array | None) -> None:
-            if array is None:
-                return
-            digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
-            if array.dtype.kind != "O":
-                digest.update(np.ascontiguousarray(array).data.cast("B"))
-                return
-            digest.update(lengths_of(array).tobytes())
-            for text in array:
-                digest.update(text.encode("utf-8", "surrogatepass"))
-
-        digest.update(repr(self.labels).encode())
-        feed("id", self.ids)
-        for name, system in self.systems.items():
-            digest.update(self.calibration_marks.get(name, b""))
-            for part in PARTS:
-                if part != "probability" or name not in self.calibration_marks:
-                    feed(f"{name}.{part}", getattr(system, part))
-        for name, group in self.groups.items():
-            digest.update(repr(group.levels).encode())
-            feed(name, group.codes)
-        feed("weight", self.weight)
-        feed("cost", self.cost)
-        feed(f"features{list(self.roles.features)}", self.features)
-        for name, values in self.opinions.items():
-            feed(f"opinion.{name}", values)
-        return digest.hexdigest()
+        return self.source.fingerprint(self.labels, self.calibration_marks, self.roles.features)
 
 
 def _same_kind(id: Id, ids: Array) -> bool:
@@ -323,9 +378,3 @@ def _another_kind(id: Any, ids: Array) -> str:
     return (
         f", whose ids are {'text' if text else 'numbers'}, such as {plain(ids[0])!r}, not {type(id).__name__}"
     )
-
-
-def _cell(column: Any, row: int) -> Any:
-    """One entry as a plain value, None where it is missing."""
-    value = plain(column.item(row) if isinstance(column, nw.Series) else column[row])
-    return None if is_gap(value) else value

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,59 +13,6 @@ from sondage.types import Array, Floats
 
 if TYPE_CHECKING:
     from sondage.pool.pool import Pool
-
-
-PARTS = ("score", "probability", "prediction", "std")
-"""What a system may say of an item."""
-
-
-@dataclass(frozen=True)
-class System:
-    """What one model says of every item; a part that was not given is None."""
-
-    score: Array | None = None
-    probability: Array | None = None
-    prediction: Array | None = None
-    std: Array | None = None
-
-    @cached_property
-    def upside_down(self) -> bool:
-        """Whether scores are clearly higher where the first of two classes is predicted.
-
-        Three quarters of them are above three quarters of those where the second is.
-        """
-        if self.score is None or self.prediction is None:
-            return False
-        second = self.prediction > 0
-        if second.all() or not second.any():
-            return False
-        return bool(np.quantile(self.score[~second], 0.25) > np.quantile(self.score[second], 0.75))
-
-
-@dataclass(frozen=True)
-class Group:
-    """A column that splits the pool: the level of each item, and the levels' names."""
-
-    codes: Array
-    levels: tuple[str, ...]
-
-
-def crossed_group(groups: Sequence[Group]) -> Group:
-    """The levels that occur together.
-
-    >>> age, job = Group(np.array([0, 1, 1]), ("old", "young")), Group(np.array([1, 0, 0]), ("cook", "smith"))
-    >>> crossed_group([age, job])
-    Group(codes=array([0, 1, 1]), levels=('old × smith', 'young × cook'))
-    """
-    if not groups:
-        raise InvalidInput("by= names no group: give one, or several to cross")
-    codes = np.zeros(len(groups[0].codes), dtype=np.int64)
-    for one in groups:
-        codes = codes * len(one.levels) + one.codes
-    present, codes = np.unique(codes, return_inverse=True)
-    positions = np.unravel_index(present, [len(one.levels) for one in groups])
-    names = [[one.levels[k] for k in at] for one, at in zip(groups, positions, strict=True)]
-    return Group(codes, tuple(" × ".join(each) for each in zip(*names, strict=True)))
 
 
 class Rows:
@@ -106,45 +51,49 @@ class Rows:
         return tuple(self._pool.systems)
 
     @property
+    def cost(self) -> Floats:
+        """What the label of each item costs (one where the pool has no costs)."""
+        return self._pool.costs(self._index)
+
+    @property
     def weight(self) -> Floats:
         """Population weight of each item (one where the pool has none)."""
-        if self._pool.weight is None:
-            return np.ones(len(self))
-        return np.asarray(self._pool.weight[self._index], dtype=np.float64)
+        return self._pool.weights(self._index)
 
     def prediction(self, system: str | None = None) -> Floats:
         """Predicted class position, or predicted number."""
-        return self._column("prediction", system)
+        return self.column("prediction", system)
 
     def score(self, system: str | None = None) -> Floats:
         """Raw score."""
-        return self._column("score", system)
+        return self.column("score", system)
 
     def probability(self, system: str | None = None) -> Floats:
         """Probability of every class, one column each."""
-        columns = self._column("probability", system)
+        columns = self.column("probability", system)
         if columns.ndim == 1:
             columns = np.stack([1.0 - columns, columns], axis=1)
         return columns
 
     def std(self, system: str | None = None) -> Floats:
         """Predictive standard deviation."""
-        return self._column("std", system)
+        return self.column("std", system)
 
     def group(self, name: str | Sequence[str]) -> Array:
         """Level of a grouping column (or of the crossing of several), as a position."""
-        return np.asarray(self._pool.group(name).codes[self._index])
+        return self._pool.source.read(("group", self._pool.group_name(name)), self._index)
 
     def has(self, part: str, system: str | None = None) -> bool:
         """Whether the pool carries this part for the system."""
-        return getattr(self._pool.system(system), part) is not None
+        return self._pool.has(part, system)
 
-    def _column(self, part: str, system: str | None) -> Floats:
-        column = getattr(self._pool.system(system), part)
-        if column is None:
+    def column(self, part: str, system: str | None = None) -> Floats:
+        """A part of what a system says, as it was given."""
+        name = self._pool.system_name(system)
+        if not self._pool.has(part, name):
             raise InvalidInput(
-                f"the pool has no {part} for system {self._pool.system_name(system)!r}: "
+                f"the pool has no {part} for system {name!r}: "
                 f"pass {part}= when making the pool"
                 + (" (or threshold= to cut the scores)" if part == "prediction" else "")
             )
-        return np.asarray(column[self._index], dtype=np.float64)
+        return np.asarray(self._pool.source.read((part, name), self._index), dtype=np.float64)

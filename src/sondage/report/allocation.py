@@ -134,7 +134,7 @@ def count_by_stratum(
     """
     if len(rows) != len(labels):
         raise InvalidInput(f"labels= has {len(labels)} entries and rows= has {len(rows)}: give one per row")
-    stratum = np.asarray(strata.codes)[np.asarray(rows, dtype=np.int64)].astype(np.int64)
+    stratum = strata.of(np.asarray(rows, dtype=np.int64))
     count = strata.actual
 
     def counted(mine: list[bool]) -> Ints:
@@ -198,9 +198,6 @@ def labels_by_stratum(study: StudyView, *, bands: int = _BANDS) -> LabelsByStrat
 
 def _predicted(study: StudyView, strata: Stratification) -> tuple[str, ...]:
     """What is predicted of the items of each stratum; nothing where that differs, or is the same in all."""
-    pool, codes = study.parts.pool, np.asarray(strata.codes)
-    systems = study.measure.systems(pool)
-    ends = np.cumsum(strata.size)
-    rows = np.argsort(codes, kind="stable")
-    found = tuple(predicted_words(pool, systems, mine) for mine in np.split(rows, ends[:-1]))
+    pool, systems = study.parts.pool, study.measure.systems(study.parts.pool)
+    found = tuple(predicted_words(pool, systems, strata.division.members(k)) for k in range(strata.actual))
     return found if all(found) and len(set(found)) > 1 else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,9 @@ from sondage.designs.allocations.shares import shares
 from sondage.designs.base import Problem
 from sondage.errors import InvalidInput
 from sondage.sampling import Table
-from sondage.strata.score_column import score_column
+from sondage.strata.score_column import score_at
 from sondage.study.view import StudyView
-from sondage.types import Array, Floats, is_whole
+from sondage.types import Floats, is_whole
 
 _BINS = 120
 _USUAL = 1000
@@ -66,25 +67,32 @@ def coming_chance(problem: Problem, table: Table, n: int) -> Floats:
     return np.asarray(shares(chance * left, left, n) / np.maximum(left, 1))
 
 
-def by_score(score: Array, relative: Floats, bins: int = _BINS) -> ChanceByScore:
-    """Relative chances of items against their scores.
+def by_score(pieces: Callable[[], Iterable[tuple[Floats, Floats]]], bins: int = _BINS) -> ChanceByScore:
+    """Relative chances of items against their scores, both piece by piece.
 
-    >>> found = by_score(np.array([0.0, 0.2, 1.0, 2.0]), np.array([2.0, 0.5, 1.0, 0.0]), bins=2)
+    >>> pieces = [(np.array([0.0, 0.2]), np.array([2.0, 0.5])), (np.array([1.0, 2.0]), np.array([1.0, 0.0]))]
+    >>> found = by_score(lambda: pieces, bins=2)
     >>> found.score.tolist(), found.mean.tolist(), found.least.tolist(), found.dark
     ([0.1, 1.0], [1.25, 1.0], [0.5, 1.0], 0.25)
     """
-    bright = relative > 0
-    dark = 1.0 - float(bright.mean())
-    score, relative = np.asarray(score, dtype=np.float64)[bright], relative[bright]
-    low, high = (float(score.min()), float(score.max())) if len(score) else (0.0, 1.0)
-    place = np.minimum(((score - low) / ((high - low) or 1.0) * bins).astype(np.int64), bins - 1)
-    count = np.bincount(place, minlength=bins)
-    used = count > 0
+    low, high, dark, total = np.inf, -np.inf, 0, 0
+    for score, relative in pieces():
+        bright = relative > 0
+        low, high = min(low, score[bright].min(initial=low)), max(high, score[bright].max(initial=high))
+        dark, total = dark + int((~bright).sum()), total + len(bright)
+    count, mean, centre = np.zeros(bins), np.zeros(bins), np.zeros(bins)
     least, greatest = np.full(bins, np.inf), np.full(bins, -np.inf)
-    np.minimum.at(least, place, relative)
-    np.maximum.at(greatest, place, relative)
-    mean, centre = (np.bincount(place, weights=one, minlength=bins)[used] for one in (relative, score))
-    return ChanceByScore(centre / count[used], mean / count[used], least[used], greatest[used], dark)
+    for score, relative in pieces():
+        bright = relative > 0
+        score, relative = score[bright], relative[bright]
+        place = np.minimum(((score - low) / ((high - low) or 1.0) * bins).astype(np.int64), bins - 1)
+        for sums, one in ((count, None), (mean, relative), (centre, score)):
+            sums += np.bincount(place, weights=one, minlength=bins)
+        np.minimum.at(least, place, relative)
+        np.maximum.at(greatest, place, relative)
+    used = count > 0
+    mean, centre = mean[used], centre[used]
+    return ChanceByScore(centre / count[used], mean / count[used], least[used], greatest[used], dark / total)
 
 
 def chance_by_score(study: StudyView, *, n: int | None = None, bins: int = _BINS) -> ChanceByScore:
@@ -98,8 +106,8 @@ def chance_by_score(study: StudyView, *, n: int | None = None, bins: int = _BINS
     if n is not None and (not is_whole(n) or n < 1):
         raise InvalidInput(f"n= must be a whole number above 0, not {n!r}")
     pool = study.parts.pool
-    score = score_column(pool, study.measure.systems(pool))
-    if score is None:
+    systems = study.measure.systems(pool)
+    if score_at(pool.rows(slice(0, 1)), systems) is None:
         raise InvalidInput("the shape of a design is drawn over a score, and the pool has none: pass score=")
     problem = study.problem()
     left = len(pool) - len(problem.asked_rows)
@@ -110,4 +118,12 @@ def chance_by_score(study: StudyView, *, n: int | None = None, bins: int = _BINS
         table = Table(study.design.kind, quota=np.zeros(study.units.count, dtype=np.int64))
     else:
         table = study.design.table(problem, max(n, 1))
-    return by_score(score, relative_chance(problem, table, n)[study.units.codes], bins)
+    relative = relative_chance(problem, table, n)
+
+    def pieces() -> Iterator[tuple[Floats, Floats]]:
+        for piece, rows in pool.chunks():
+            score = score_at(rows, systems)
+            assert score is not None
+            yield score, relative[study.units.of(piece)]
+
+    return by_score(pieces, bins)

@@ -151,7 +151,7 @@ def _classes(
         total = float(thought.sum())
         fewest, most = np.quantile(unseen[:, mine].sum(axis=1), tail)
         yield ClassCurve(
-            name=predicted_words(pool, systems, units.members(int(one[0]))[:1]),
+            name=predicted_words(pool, systems, units.first[one[:1]]),
             first=ranks.first[one],
             last=ranks.last[one],
             rank=_middle(ranks.first[one], ranks.last[one]),

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from sondage.estimators.sample import ANSWERED
+from sondage.pool.division import Division
 from sondage.pool.pool import Pool
-from sondage.pool.units import common
 from sondage.report.error_curve import ClassCurve, error_curves
 from sondage.study.view import StudyView
-from sondage.types import Array, Floats, Ints
+from sondage.types import Floats, Ints
 
 _LEAST = 0.05
 """Expected errors beyond the outermost one seen that are worth a word."""
@@ -53,26 +53,27 @@ def expected_errors(study: StudyView) -> tuple[Expected, ...]:
         return tuple(_of_curve(one, found.ranked and not found.across) for one in found.classes)
     pool = study.parts.pool
     systems = study.measure.systems(pool)
-    prediction = pool.system(systems[0] if systems else None).prediction
-    if not pool.labels.finite or prediction is None or prediction.ndim != 1:
+    system = pool.system_name(systems[0] if systems else None)
+    if pool.labels.values is None or not pool.has("prediction", system):
         return ()
-    assert pool.labels.values is not None
-    code = np.asarray(prediction, dtype=np.int64)
-    items = np.bincount(code, minlength=pool.labels.size)
+    predicted = pool.division(("prediction", system))
+    names = [pool.labels.values[int(k)] for k in pool.rows(predicted.first).prediction(system)]
     rows, y = _told(study)
-    labels = np.bincount(code[rows], minlength=len(items))
-    wrong = np.bincount(code[rows[code[rows] != y]], minlength=len(items))
-    thought = _thought(study, pool, code, rows)
+    said = predicted.of(rows)
+    labels = np.bincount(said, minlength=predicted.count)
+    missed = pool.rows(rows).prediction(system) != y
+    wrong = np.bincount(said[missed], minlength=predicted.count)
+    thought = _thought(study, pool, system, predicted, rows)
     return tuple(
         Expected(
-            f"predicted {pool.labels.values[k]}",
-            int(items[k]),
+            f"predicted {name}",
+            int(predicted.size[k]),
             int(labels[k]),
             int(wrong[k]),
-            int(items[k] - labels[k]),
+            int(predicted.size[k] - labels[k]),
             float(thought[k]),
         )
-        for k in np.flatnonzero(items)
+        for k, name in enumerate(names)
     )
 
 
@@ -84,20 +85,22 @@ def _told(study: StudyView) -> tuple[Ints, Ints]:
     return rows, now.asked_labels[told][first].astype(np.int64)
 
 
-def _thought(study: StudyView, pool: Pool, code: Array, rows: Ints) -> Floats:
-    """(S,) wrong predictions of each class among the items without a label, as the belief has it now."""
-    size = pool.labels.size
-    state, units = study.problem().state, study.units
-    expects = None if units.itemwise else common(units.codes, code)
+def _thought(study: StudyView, pool: Pool, system: str, predicted: Division, rows: Ints) -> Floats:
+    """(K,) wrong ones of each predicted class among the items without a label, as the belief has it now."""
+    state, units, count = study.problem().state, study.units, predicted.count
+    expects = None if units.itemwise else predicted.shared_in(units)
     if state.nodes is not None and expects is not None:
-        left = units.size - np.bincount(units.codes[rows], minlength=units.count)
-        right = state.nodes.weights[np.arange(units.count), expects]
-        return np.asarray(np.bincount(expects, weights=left * (1.0 - right), minlength=size))
+        code = pool.rows(units.first).prediction(system).astype(np.int64)
+        left = units.size - np.bincount(units.of(rows), minlength=units.count)
+        right = state.nodes.weights[np.arange(units.count), code]
+        return np.asarray(np.bincount(expects, weights=left * (1.0 - right), minlength=count))
     # Item by item, as before any label: what is expected of all, less what was expected of those labelled.
-    mass = study.belief.mass(pool, code, size)
+    mass, of = study.belief.mass(pool, predicted), predicted.of(rows)
     known = study.belief.items(pool.rows(rows)).weights
-    missed = np.bincount(code[rows], weights=1.0 - known[np.arange(len(rows)), code[rows]], minlength=size)
-    return np.asarray(np.maximum(mass.sum(axis=1) - np.diag(mass) - missed, 0.0))
+    code = pool.rows(predicted.first).prediction(system).astype(np.int64)
+    missed = np.bincount(of, weights=1.0 - known[np.arange(len(rows)), code[of]], minlength=count)
+    right = mass[np.arange(count), code]
+    return np.asarray(np.maximum(mass.sum(axis=1) - right - missed, 0.0))
 
 
 def _of_curve(one: ClassCurve, ranked: bool) -> Expected:

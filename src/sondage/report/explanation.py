@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sondage.errors import InvalidInput, SondageError
-from sondage.pool.html import html_list, html_table
+from sondage.html import html_list, html_table
 from sondage.report.expected import Expected, expected_errors
 from sondage.report.next_labels import NextLabels, next_labels
 from sondage.report.text import about, table

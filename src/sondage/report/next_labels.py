@@ -15,8 +15,9 @@ from sondage.report.chances import coming_chance
 from sondage.sampling import Table
 from sondage.strata.base import EqualSize
 from sondage.strata.in_words import predicted_words
+from sondage.strata.stratification import Stratification
 from sondage.study.view import StudyView
-from sondage.types import Array, Floats, Ints
+from sondage.types import Ints
 
 _BANDS = 6
 _ROWS = 14
@@ -74,11 +75,14 @@ def _along_the_score(study: StudyView, problem: Problem, made: Table, n: int) ->
     """Bands of equal size along the score, with the number of labels that each can expect."""
     pool = study.parts.pool
     strata = EqualSize(_BANDS).describe(pool, study.measure.systems(pool), study.parts.seed)
-    codes, units = np.asarray(strata.codes, dtype=np.int64), study.units
-    chance = coming_chance(problem, made, n)[units.codes]
-    chance[problem.asked_rows] = 0.0
-    coming = np.bincount(codes, weights=chance, minlength=len(strata.size))
-    labels, wrong = _seen(study, codes, len(strata.size))
+    units, chance = study.units, coming_chance(problem, made, n)
+    coming = np.zeros(strata.actual)
+    for piece, _ in pool.chunks():
+        coming += np.bincount(strata.of(piece), weights=chance[units.of(piece)], minlength=strata.actual)
+    asked = problem.asked_rows
+    coming -= np.bincount(strata.of(asked), weights=chance[units.of(asked)], minlength=strata.actual)
+    coming = np.maximum(coming, 0.0)
+    labels, wrong = _seen(study, strata)
     share = coming / np.maximum(coming.sum(), 1e-300) / (strata.size / strata.size.sum())
     bands = tuple(
         Band(
@@ -105,7 +109,7 @@ def _along_ranks(study: StudyView, problem: Problem, state: ErrorState, quota: I
     found = []
     for family, step in np.unique(np.stack([ranks.family, stretch], axis=1), axis=0).tolist():
         mine = np.flatnonzero((ranks.family == family) & (stretch == step))
-        name = predicted_words(pool, problem.measure.systems(pool), units.members(int(mine[0]))[:1])
+        name = predicted_words(pool, problem.measure.systems(pool), units.first[mine[:1]])
         left = size[mine] - state.n[mine]
         rate = float((left * rates[mine]).sum() / max(left.sum(), 1))
         share = quota[mine].sum() / n / (size[mine].sum() / size.sum())
@@ -143,15 +147,16 @@ def _about(told: list[str | None]) -> str | None:
     return max(sorted(set(named)), key=named.count) if named else None
 
 
-def _seen(study: StudyView, codes: Ints, count: int) -> tuple[Ints, Ints | None]:
+def _seen(study: StudyView, strata: Stratification) -> tuple[Ints, Ints | None]:
     """Labels in every band, and how many of them showed a wrong prediction."""
     pool, now = study.parts.pool, study.snapshot()
     told = np.flatnonzero(now.status == ANSWERED)
     rows = now.asked_rows[told]
-    labels = np.bincount(codes[rows], minlength=count)
+    band, count = strata.of(rows), strata.actual
+    labels = np.bincount(band, minlength=count)
     systems = study.measure.systems(pool)
-    prediction: Array | None = pool.system(systems[0] if systems else None).prediction
-    if not pool.labels.finite or prediction is None or prediction.ndim != 1:
+    system = systems[0] if systems else None
+    if not pool.labels.finite or not pool.has("prediction", system):
         return labels, None
-    missed: Floats = prediction[rows] != now.asked_labels[told]
-    return labels, np.bincount(codes[rows[missed]], minlength=count)
+    missed = pool.rows(rows).prediction(system) != now.asked_labels[told]
+    return labels, np.bincount(band[missed], minlength=count)

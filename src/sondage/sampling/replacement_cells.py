@@ -74,7 +74,7 @@ def draw_from_cells(
     row[new] = row_of_fresh
     row[~new] = history.rows[hit[~new] - cells]
     unit = np.where(new, hit, 0)
-    unit[~new] = units.unit_of(row[~new])
+    unit[~new] = units.of(row[~new])
     room = np.where(new, left[unit], 1)
     return Draws(
         row,

@@ -73,7 +73,7 @@ def item_chances(problem: Problem, table: Table) -> Floats | None:
     """
     if table.chance is None:
         return None
-    chance = table.chance[problem.units.codes].astype(np.float64)
+    chance = table.chance[problem.units.of(slice(None))].astype(np.float64)
     if table.asked is not None:
         chance[problem.asked_rows] = table.asked
     elif not table.kind.comes_again and not problem.units.itemwise:
@@ -101,7 +101,7 @@ def regret(study: Study, influence: Floats) -> float:
         return float("nan")
     strata = post_strata(study.case())
     size, spread = _true_spread(strata, influence)
-    n = np.bincount(strata.code[study.sample.distinct().row], minlength=len(size)).astype(np.float64)
+    n = np.bincount(strata.cells.of(study.sample.distinct().row), minlength=len(size)).astype(np.float64)
     matters = (spread > 0) & (size > 1)
     if (n[matters] == 0).any():
         return float("inf")
@@ -113,9 +113,9 @@ def regret(study: Study, influence: Floats) -> float:
 
 
 def _true_spread(strata: PostStrata, influence: Floats) -> tuple[Floats, Floats]:
-    size = strata.size.astype(np.float64)
-    mean = np.bincount(strata.code, weights=influence, minlength=len(size)) / size
-    squares = np.bincount(strata.code, weights=np.square(influence - mean[strata.code]), minlength=len(size))
+    size, code = strata.size.astype(np.float64), strata.cells.of(slice(None))
+    mean = np.bincount(code, weights=influence, minlength=len(size)) / size
+    squares = np.bincount(code, weights=np.square(influence - mean[code]), minlength=len(size))
     return size, squares / np.maximum(size - 1, 1)
 
 

@@ -191,11 +191,11 @@ def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
 
 
 def encoded_labels(pool: Pool, labels: Mapping[Id, Any] | Sequence[Any]) -> Floats:
-    """Every item's label as a number, in the order of ``pool.ids``."""
+    """Every item's label as a number, in the order of ids."""
     by_id = labels_by_id(pool, labels)
     if by_id is not None:
         try:
-            ordered = [by_id[id] for id in pool.ids.tolist()]
+            ordered = [by_id[id] for id in pool.ids_of(slice(None))]
         except KeyError as error:
             raise InvalidInput(f"labels: id {error.args[0]!r} of the pool has no label") from None
     else:
@@ -210,7 +210,7 @@ def encoded_labels(pool: Pool, labels: Mapping[Id, Any] | Sequence[Any]) -> Floa
     try:
         return pool.labels.encode(ordered)
     except InvalidInput:
-        for id, label in zip(pool.ids.tolist(), ordered, strict=True):
+        for id, label in zip(pool.ids_of(slice(None)), ordered, strict=True):
             try:
                 pool.labels.code(label)
             except InvalidInput as error:

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.errors import InvalidInput
+from sondage.pool.division import crossed
 from sondage.pool.pool import CHUNK, Pool
-from sondage.pool.units import crossed
 from sondage.registry import Named
 from sondage.strata.score_column import score_column, score_ranges
 from sondage.strata.stratification import Stratification

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sondage.pool.division import compressed, cost_band, crossed
 from sondage.pool.pool import Pool
-from sondage.pool.units import CellUnits, compressed, cost_band, crossed
+from sondage.pool.units import CellUnits
 from sondage.strata.base import LogRank, Strata, predicted_pattern
 from sondage.strata.consensus import Consensus
 from sondage.types import Array, Ints

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sondage.errors import InvalidInput
+from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import CHUNK, Pool
-from sondage.pool.units import compressed, crossed
 from sondage.strata.base import Strata, check_count
 from sondage.strata.hierarchy import Tree
 from sondage.strata.stratification import Stratification, left_out

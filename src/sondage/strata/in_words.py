@@ -5,24 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from sondage.pool.pool import Pool
-from sondage.strata.score_column import score_name
+from sondage.strata.score_column import score_at, score_name
 from sondage.strata.stratification import short
-from sondage.types import Array, Ints
+from sondage.types import Ints
 
 
-def place_words(pool: Pool, systems: tuple[str, ...], rows: Ints, score: Array | None) -> str:
+def place_words(pool: Pool, systems: tuple[str, ...], rows: Ints) -> str:
     """What is known of some items before any label; nothing where nothing is.
-
-    ``score`` is that of ``score_column`` for all items.
 
     >>> import numpy as np
     >>> pool = Pool.from_arrays(score=[-2.0, -1.0, 1.0, 3.0], threshold=0.0)
-    >>> place_words(pool, ("model",), np.array([2, 3]), pool.system("model").score)
+    >>> place_words(pool, ("model",), np.array([2, 3]))
     'predicted 1, score 1 to 3'
     """
     words, name = [predicted_words(pool, systems, rows)], score_name(pool, systems)
+    score = score_at(pool.rows(rows), systems)
     if score is not None and not (words[0] and name == "prediction"):
-        low, high = (short(float(end)) for end in (score[rows].min(), score[rows].max()))
+        low, high = (short(float(end)) for end in (score.min(), score.max()))
         words.append(f"{name} {low}{f' to {high}' if high != low else ''}")
     return ", ".join(word for word in words if word)
 
@@ -33,12 +32,12 @@ def predicted_words(pool: Pool, systems: tuple[str, ...], rows: Ints) -> str:
         return ""
     columns: dict[str, Any] = {}
     for name in systems:
-        prediction = pool.system(name).prediction
-        if prediction is None or prediction.ndim != 1:
+        if not pool.has("prediction", name):
             continue
-        if (prediction[rows] != prediction[rows[0]]).any():
+        prediction = pool.rows(rows).prediction(name)
+        if (prediction != prediction[0]).any():
             return ""
-        columns[name] = pool.labels.values[int(prediction[rows[0]])]
+        columns[name] = pool.labels.values[int(prediction[0])]
     if len({str(value) for value in columns.values()}) == 1:
         return f"predicted {next(iter(columns.values()))}"
     return ", ".join(f"predicted {value} by {name}" for name, value in columns.items())

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import CHUNK, Pool
+from sondage.pool.rows import Rows
 from sondage.strata.stratification import short
 from sondage.types import Array, Floats
 
@@ -20,39 +24,51 @@ def score_column(pool: Pool, systems: tuple[str, ...]) -> Array | None:
     [0.8, 0.7]
     """
     system = pool.system(systems[0] if systems else None)
-    for column in (system.std if not pool.labels.finite else None, system.score):
-        if column is not None:
-            return column
-    table = system.probability if system.probability is not None else system.prediction
+    return _score(lambda part: getattr(system, part), pool.labels)
+
+
+def score_at(rows: Rows, systems: tuple[str, ...]) -> Floats | None:
+    """The same column at some rows."""
+    system = systems[0] if systems else None
+    found = _score(lambda part: rows.column(part, system) if rows.has(part, system) else None, rows.labels)
+    return None if found is None else np.asarray(found, dtype=np.float64)
+
+
+def _score(column: Callable[[str], Array | None], labels: LabelSpace) -> Array | None:
+    for part in ("score",) if labels.finite else ("std", "score"):
+        if (found := column(part)) is not None:
+            return found
+    probability = column("probability")
+    table = column("prediction") if probability is None else probability
     if table is None or table.ndim == 1:
         return table
-    if pool.labels.finite:
+    if labels.finite:
         return np.asarray(table.max(axis=1))
-    if system.probability is None:
+    if probability is None:
         return np.asarray(table.sum(axis=1, dtype=np.float64))
-    return _spread(pool, table)
+    return _spread(labels, table)
 
 
 def score_name(pool: Pool, systems: tuple[str, ...]) -> str:
     """What to call the column that ``score_column`` gives."""
-    system = pool.system(systems[0] if systems else None)
-    if not pool.labels.finite and system.std is not None:
+    one, system = pool.rows(slice(0, 1)), systems[0] if systems else None
+    if not pool.labels.finite and one.has("std", system):
         return "predicted standard deviation"
-    if system.score is not None:
+    if one.has("score", system):
         return "score"
-    if system.probability is None:
+    if not one.has("probability", system):
         return "prediction"
-    if system.probability.ndim == 1:
+    if one.column("probability", system).ndim == 1:
         return "probability"
     return "greatest probability" if pool.labels.finite else "spread of the label"
 
 
-def _spread(pool: Pool, probability: Array) -> Floats:
+def _spread(labels: LabelSpace, probability: Array) -> Floats:
     """Root of the variance of the numbers of a label together."""
     out = np.empty(len(probability))
     for start in range(0, len(out), CHUNK):
         piece = slice(start, start + CHUNK)
-        out[piece] = np.sqrt(pool.labels.component_variance(probability[piece]).sum(axis=1))
+        out[piece] = np.sqrt(labels.component_variance(probability[piece]).sum(axis=1))
     return out
 
 

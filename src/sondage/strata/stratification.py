@@ -9,6 +9,7 @@ from html import escape
 
 import numpy as np
 
+from sondage.pool.division import Division
 from sondage.strata.hierarchy import Tree, complete_tree
 from sondage.types import Array, Floats, Ints
 
@@ -52,6 +53,15 @@ class Stratification:
     """Why there are fewer strata than asked for, and other things worth knowing."""
     own_tree: Tree | None = None
     """The hierarchy that the rule built, if it did."""
+
+    @cached_property
+    def division(self) -> Division:
+        """The strata as kinds of items."""
+        return Division(self.codes)
+
+    def of(self, rows: Ints | slice) -> Ints:
+        """The stratum of some rows, or of a piece of the pool."""
+        return self.division.of(rows)
 
     @property
     def actual(self) -> int:

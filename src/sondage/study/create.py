@@ -114,7 +114,7 @@ def create_study(
         "pool": {
             "fingerprint": pool.fingerprint,
             "size": len(pool),
-            "source": pool.source,
+            "source": pool.origin,
             "roles": pool.roles.config(),
         },
         "versions": {

@@ -7,7 +7,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from sondage.errors import SondageError
-from sondage.pool.html import html_list, html_table
+from sondage.html import html_list, html_table
 from sondage.study.budget import Cost
 from sondage.study.estimates.result import INTERVAL_WORDS, Estimate, rounded
 

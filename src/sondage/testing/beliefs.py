@@ -12,6 +12,7 @@ import pytest
 
 from sondage.beliefs.base import Belief, Nodes, Seen, State
 from sondage.errors import InvalidInput
+from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import CellUnits, ItemUnits, Units
@@ -76,7 +77,7 @@ class BeliefSuite:
         rows = rng.permutation(len(pool))
         y = self.answers(pool, rng)
         ends = np.linspace(0, len(pool) // 2, count).astype(int)
-        return [Seen(units.unit_of(rows[:end]), rows[:end], y[rows[:end]]) for end in ends]
+        return [Seen(units.of(rows[:end]), rows[:end], y[rows[:end]]) for end in ends]
 
     def answers(self, pool: Pool, rng: np.random.Generator) -> Floats:
         """A label for every row."""
@@ -186,7 +187,7 @@ class BeliefSuite:
             elif pool.labels.finite:
                 self.assert_nodes(state.nodes, pool, units.count)
                 items = belief.items(pool.rows(slice(None))).weights
-                unit = units.unit_of(np.arange(len(pool)))
+                unit = units.of(np.arange(len(pool)))
                 means = [items[unit == u].mean(axis=0) for u in range(units.count)]
                 np.testing.assert_allclose(state.nodes.weights, means, rtol=1e-12)
             else:
@@ -208,18 +209,18 @@ class BeliefSuite:
             assert stepped.nodes is None
 
     def test_mass(self) -> None:
-        """``mass`` sums the belief of the items in each cell, times their factors."""
+        """``mass`` sums the belief of the items in each cell, of all or of some."""
         for pool, _, belief in self.cases():
             if not pool.labels.finite:
                 continue
             rng = np.random.default_rng(1)
-            code: Array = rng.integers(0, 4, len(pool))
-            factor: Floats = rng.uniform(size=len(pool))
+            code: Array = np.concatenate([np.arange(4), rng.integers(0, 4, len(pool) - 4)])
             items = belief.items(pool.rows(slice(None))).weights
-            for weights in (None, factor):
-                each = items if weights is None else items * weights[:, None]
-                expected = np.array([each[code == k].sum(axis=0) for k in range(6)])
-                found = belief.mass(pool, code, 6, weights)
+            some = np.flatnonzero(rng.uniform(size=len(pool)) < 0.5)
+            for rows in (None, some):
+                each, mine = (items, code) if rows is None else (items[rows], code[rows])
+                expected = np.array([each[mine == k].sum(axis=0) for k in range(4)])
+                found = belief.mass(pool, Division(code), None if rows is None else pool.rows(rows))
                 np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
     def test_likelihood(self) -> None:
@@ -274,7 +275,7 @@ class BeliefSuite:
                 continue
             rows = np.arange(len(pool))
             for label in range(pool.labels.size):
-                seen = Seen(units.unit_of(rows), rows, np.full(len(rows), float(label)))
+                seen = Seen(units.of(rows), rows, np.full(len(rows), float(label)))
                 state = belief.step(belief.start(pool, units), seen)
                 self.assert_nodes(state.nodes, pool, units.count)
 

@@ -342,7 +342,7 @@ def _check_round(study: Study, record: Round, asked: np.ndarray) -> np.ndarray:
     kind = SamplingKind.from_alias(record.kind)
     again = not kind.counts_down and not study.units.itemwise  # a cell stays as it is for the whole round
     rows = study.pool.rows_of(record.id)
-    np.testing.assert_array_equal(study.units.unit_of(rows), record.unit)
+    np.testing.assert_array_equal(study.units.of(rows), record.unit)
     columns: Sequence[list[Any]] = (
         record.unit,
         record.times,

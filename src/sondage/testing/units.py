@@ -81,28 +81,28 @@ class UnitsSuite:
         return [[units.nth(u, k) for k in range(int(units.size[u]))] for u in range(units.count)]
 
     def test_every_item_is_in_one_unit(self, columns: dict[str, Any]) -> None:
-        """``unit_of`` gives each row a unit in 0 .. count - 1, and leaves no unit empty."""
+        """``of`` gives each row a unit in 0 .. count - 1, and leaves no unit empty."""
         pool = Pool.from_arrays(**columns)
         units = self.make_units(pool, SEED)
-        unit = units.unit_of(np.arange(len(pool)))
+        unit = units.of(np.arange(len(pool)))
         assert unit.shape == (len(pool),)
         assert np.issubdtype(unit.dtype, np.integer)
         assert sorted(set(unit.tolist())) == list(range(units.count))
 
     def test_unit_of_some_rows(self, columns: dict[str, Any]) -> None:
-        """``unit_of`` of some rows, in any order and repeated, agrees with ``unit_of`` of all."""
+        """``of`` of some rows, in any order and repeated, agrees with ``of`` of all."""
         pool = Pool.from_arrays(**columns)
         units = self.make_units(pool, SEED)
         rows = np.random.default_rng(0).integers(0, len(pool), 40)
-        everything = units.unit_of(np.arange(len(pool)))
-        assert units.unit_of(rows).tolist() == everything[rows].tolist()
-        assert units.unit_of(np.array([], dtype=np.int64)).tolist() == []
+        everything = units.of(np.arange(len(pool)))
+        assert units.of(rows).tolist() == everything[rows].tolist()
+        assert units.of(np.array([], dtype=np.int64)).tolist() == []
 
     def test_sizes(self, columns: dict[str, Any]) -> None:
         """``size`` counts the items of each unit, and so sums to the pool's size."""
         pool = Pool.from_arrays(**columns)
         units = self.make_units(pool, SEED)
-        unit = units.unit_of(np.arange(len(pool)))
+        unit = units.of(np.arange(len(pool)))
         assert units.size.tolist() == np.bincount(unit, minlength=units.count).tolist()
         assert int(units.size.sum()) == len(pool)
 
@@ -112,7 +112,7 @@ class UnitsSuite:
         units = self.make_units(pool, SEED)
         for number, rows in enumerate(self.listed(units)):
             assert len(set(rows)) == len(rows) == units.size[number]
-            assert units.unit_of(np.array(rows)).tolist() == [number] * len(rows)
+            assert units.of(np.array(rows)).tolist() == [number] * len(rows)
 
     def test_nth_is_in_keyed_order(self, columns: dict[str, Any]) -> None:
         """``nth`` reads a unit in increasing order of the keyed hash of seed and id."""
@@ -184,7 +184,7 @@ class UnitsSuite:
         rows, of = units.representatives()
         assert rows.shape == of.shape
         assert len(set(rows.tolist())) == len(rows)
-        assert units.unit_of(rows).tolist() == of.tolist()
+        assert units.of(rows).tolist() == of.tolist()
         assert sorted(set(of.tolist())) == list(range(units.count))
 
     def test_row_order_of_the_source_is_nothing(self, columns: dict[str, Any]) -> None:
@@ -212,5 +212,5 @@ class UnitsSuite:
         units = self.make_units(pool, SEED)
         if units.itemwise:
             rows = np.arange(len(pool))
-            assert units.unit_of(rows).tolist() == rows.tolist()
+            assert units.of(rows).tolist() == rows.tolist()
             assert units.size.tolist() == [1] * len(pool)

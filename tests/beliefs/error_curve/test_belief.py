@@ -19,7 +19,8 @@ from sondage.beliefs.error_curve.ranks import ranks_of
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
-from sondage.pool.units import CellUnits, Units, crossed
+from sondage.pool.division import crossed
+from sondage.pool.units import CellUnits, Units
 from sondage.strata.base import LogRank
 from sondage.streams import stream
 from sondage.testing.beliefs import BeliefSuite
@@ -66,7 +67,7 @@ def started(pool: Pool, belief: ErrorCurve | None = None) -> tuple[CellUnits, Er
 
 def stepped(belief: ErrorCurve, state: CurveState, units: CellUnits, rows: Any, y: Any) -> CurveState:
     rows = np.asarray(rows, dtype=np.int64)
-    after = belief.step(state, Seen(units.unit_of(rows), rows, np.asarray(y, dtype=float)))
+    after = belief.step(state, Seen(units.of(rows), rows, np.asarray(y, dtype=float)))
     assert isinstance(after, CurveState)
     return after
 
@@ -115,7 +116,7 @@ def test_strata_of_several_classes_are_ranked_over_all_of_them() -> None:
     assert state.ranks.across
     rank = np.empty(120, dtype=int)
     rank[np.argsort(probability.max(axis=1))] = np.arange(1, 121)
-    unit = study.units.unit_of(np.arange(120))
+    unit = study.units.of(np.arange(120))
     assert (state.ranks.first[unit] <= rank).all()
     assert (rank <= state.ranks.last[unit]).all()
     assert len(state.curve.curves.priors) == 1  # one curve, and a level for each class
@@ -402,7 +403,7 @@ def test_without_an_order_labels_say_what_the_rate_of_a_class_is(classes: int) -
     units, belief, state = started(pool)
     rows = np.flatnonzero(np.asarray(pool.system().prediction) == 0)[:100]
     after = stepped(belief, state, units, rows, np.r_[np.ones(2), np.zeros(98)])
-    of_it = units.unit_of(rows)[0]
+    of_it = units.of(rows)[0]
     assert 0.01 < after.curve.rate[of_it] < 0.03  # two of a hundred, and not two of a hundred and one half
 
 
@@ -413,7 +414,7 @@ def test_the_fewer_errors_were_seen_the_looser_are_drawn_curves_beyond_them(erro
     rows = np.arange(160, 200)  # the negatives next to the boundary, all labelled
     after = stepped(belief, state, units, rows, np.arange(40) >= 40 - errors)
     assert after.ranks is not None
-    wrong = int(after.curve.curves.curve[units.unit_of(rows[-1:])[0]])
+    wrong = int(after.curve.curves.curve[units.of(rows[-1:])[0]])
     priors = belief.loosened(after).curves.priors
     assert priors[wrong].loose == pytest.approx((0.5, np.sqrt(0.09 + 0.16 / (1 + errors) ** 2)))
     assert priors[1 - wrong].loose == pytest.approx((0.5, 0.5))
@@ -447,7 +448,7 @@ def test_with_few_positives_one_item_may_still_be_anywhere() -> None:
     rows = np.flatnonzero(np.asarray(pool.system().prediction) == 1)
     after = stepped(belief, state, units, rows, np.zeros(len(rows)))  # no hit: few positives are thought of
     informative(after)
-    far = units.unit_of(np.array([0]))[0]
+    far = units.of(np.array([0]))[0]
     assert 0.03 * n * after.others[far] < 0.5
     drawn = belief.rates(after, stream(1, "interval"), 4000, Tail(fall=100.0, astray=0.03))
     assert n * drawn[:, far].mean() == pytest.approx(1.0, abs=0.15)

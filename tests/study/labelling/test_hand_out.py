@@ -77,7 +77,7 @@ def test_units_take_turns(source: Any) -> None:
     pool, _ = source
     study = sd.create_study(pool, "f1", design="stratified", rng=1)
     ids = [item.id for item in study.ask(100)]
-    unit = study.units.unit_of(pool.rows_of(ids))
+    unit = study.units.of(pool.rows_of(ids))
     every = np.bincount(unit, minlength=study.units.count)
     out = np.bincount(unit[:50], minlength=study.units.count)
     assert (np.abs(out - every / 2) <= 1).all()

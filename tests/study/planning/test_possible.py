@@ -9,6 +9,7 @@ from tests.study.planning.problems import labels_in, possible, scored
 import sondage as sd
 from sondage.errors import InvalidInput
 from sondage.measures import Difference, pool_value
+from sondage.pool.division import Division
 from sondage.streams import stream
 from sondage.study.planning.possible import InWorld, Possible, has_predicted_classes
 
@@ -68,7 +69,7 @@ def test_error_rates_lie_between_the_scores_and_the_curves() -> None:
     found = possible(study)
     rates = found._between_curves_and_scores(400, stream(3, "belief"))
     curves = found.belief.rates(found.now, stream(3, "belief"), 400)  # the first that is drawn
-    mass = found.belief.prior.mass(study.pool, study.units.codes, study.units.count)
+    mass = found.belief.prior.mass(study.pool, study.units)
     assert found.now.ranks is not None
     scores = 1 - mass[np.arange(study.units.count), found.now.ranks.expects] / study.units.size
     edge = 1e-11
@@ -114,7 +115,7 @@ def test_a_pool_without_error_curves_in_its_study_has_them_here() -> None:
 
 def test_a_world_as_a_belief_has_the_chances_of_the_cell() -> None:
     pool = scored(6)
-    belief = InWorld(np.array([0, 1, 1, 0, 1, 0]), np.array([[0.2, 0.8], [0.9, 0.1]]))
+    belief = InWorld(Division(np.array([0, 1, 1, 0, 1, 0])), np.array([[0.2, 0.8], [0.9, 0.1]]))
     np.testing.assert_array_equal(belief.items(pool.rows(np.array([3, 4]))).weights, [[0.2, 0.8], [0.9, 0.1]])
     with pytest.raises(InvalidInput, match="belongs to the pool"):
         belief.bind(pool, ("model",))

@@ -27,7 +27,7 @@ def test_as_many_are_asked_as_wanted_each_once_and_of_its_unit(world: World) -> 
         world.advance(n)
         assert world.asked == n
         assert len(np.unique(world.row)) == n
-        np.testing.assert_array_equal(world.worlds.study.units.unit_of(world.row), world.unit)
+        np.testing.assert_array_equal(world.worlds.study.units.of(world.row), world.unit)
 
 
 def test_labels_have_the_chances_of_the_world() -> None:

@@ -53,7 +53,7 @@ class ErrorCurve(ErrorBelief):
     >>> units = CellUnits(pool, LogRank().codes(pool, ("model",), 1), pool.system().prediction, seed=1)
     >>> belief = ErrorCurve().bind(pool, ("model",))
     >>> state = belief.start(pool, units)
-    >>> state.nodes.weights[units.unit_of(np.array([31, 0])), 1].round(3).tolist()
+    >>> state.nodes.weights[units.of(np.array([31, 0])), 1].round(3).tolist()
     [0.5, 0.008]
     """
 

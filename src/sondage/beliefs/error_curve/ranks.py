@@ -11,7 +11,7 @@ from sondage.beliefs.error_rates import Places
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
-from sondage.strata.base import from_boundary, predicted_pattern
+from sondage.strata.base import from_boundary
 from sondage.types import Floats
 
 _OUTER = 3.0
@@ -39,27 +39,24 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
 
     Over all if strata hold several patterns: then one rank of doubt serves them together.
     """
-    pattern = predicted_pattern(pool, systems)
-    found, first = np.unique(pattern, return_index=True)
-    predicted = np.array([pool.system(name).prediction[first] for name in systems])  # type: ignore[index]
-    family = np.full(units.count, -1, dtype=np.int64)
+    patterns = pool.division(*(("prediction", name) for name in systems))
+    family = patterns.shared_in(units)
+    if family is None:
+        raise InvalidInput(
+            "belief 'error-curve' needs cells that keep the predicted classes apart: use 'log-rank'"
+        )
+    some_of_each = pool.rows(patterns.first)
+    predicted = np.array([some_of_each.prediction(name) for name in systems])
     far = np.zeros(int(units.stratum.max()) + 1)
-    ordered = np.zeros(len(found), dtype=bool)
-    for f, one in enumerate(found):
-        members = np.flatnonzero(pattern == one)
-        code = units.codes[members].astype(np.int64)
-        mine = np.unique(code)
-        if (family[mine] >= 0).any():
-            raise InvalidInput(
-                "belief 'error-curve' needs cells that keep the predicted classes apart: use 'log-rank'"
-            )
-        family[mine] = f
+    ordered = np.zeros(patterns.count, dtype=bool)
+    for f in range(patterns.count):
+        members = patterns.members(f)
         each = from_boundary(pool, systems, members)
         if each is not None:
             ordered[f] = each.min() < each.max()
-            far += np.bincount(units.stratum[code], weights=each, minlength=len(far))
+            far += np.bincount(units.stratum[units.of(members)], weights=each, minlength=len(far))
     size = np.bincount(units.stratum, weights=units.size)
-    held = np.zeros((len(size), len(found)), dtype=bool)
+    held = np.zeros((len(size), patterns.count), dtype=bool)
     held[units.stratum, family] = True
     across = bool((held.sum(axis=1) > 1).any())
     together = np.zeros(len(size), dtype=np.int64) if across else held.argmax(axis=1)

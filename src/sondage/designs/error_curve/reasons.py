@@ -80,7 +80,7 @@ def thought_of(problem: Problem, unit: int) -> str:
     assert isinstance(belief, ErrorCurve)
     systems = belief.systems
     assert isinstance(problem.units, CellUnits)
-    place = [predicted_words(pool, systems, problem.units.members(unit)[:1])]
+    place = [predicted_words(pool, systems, problem.units.first[[unit]])]
     if state.ranks.ordered[unit]:
         place.append(rank_words(state.ranks, unit))
     whose = "" if state.ranks.agreed[int(state.ranks.family[unit])] else f" of {systems[0]}"

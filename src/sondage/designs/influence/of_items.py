@@ -17,6 +17,7 @@ from sondage.designs.influence.slope import (
     uninformed,
 )
 from sondage.measures.base import Measure
+from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.types import Bools, Floats, Ints
 
@@ -39,13 +40,13 @@ def item_spread(
             out[piece] = measure.spread(rows, y, weights, slope, power=power)
         return out
     # Equal signature means equal loss, so the norm of every (signature, label) is worked out once.
-    _, first = np.unique(signature, return_index=True)
+    kinds = Division(signature)
     labels = np.arange(pool.labels.size, dtype=np.float64)
-    squared = np.square(measure.folded.influence(pool.rows(first), labels, slope)).sum(axis=-1)
+    squared = np.square(measure.folded.influence(pool.rows(kinds.first), labels, slope)).sum(axis=-1)
     norm = squared if power == 2 else np.sqrt(squared)
     for piece, rows in pool.chunks():
         weights = at_least(belief.items(rows).weights, floor)
-        out[piece] = (weights * norm[signature[piece]]).sum(axis=1)
+        out[piece] = (weights * norm[kinds.of(piece)]).sum(axis=1)
     return out
 
 
@@ -64,7 +65,7 @@ def rectifier_spread(problem: Problem, floor: float = 0.0) -> Floats:
             y, weights = belief.items(rows)
             centre, _ = measure.moments(rows, y, weights, slope)
             left = measure.spread(rows, y, floored(pool, weights, floor), slope, centre=centre)
-            total += np.bincount(units.codes[piece], weights=left, minlength=units.count)
+            total += np.bincount(units.of(piece), weights=left, minlength=units.count)
         return np.asarray(total / units.size)
 
     return problem.once("rectifier spread", make)

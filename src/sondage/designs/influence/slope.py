@@ -10,6 +10,7 @@ import numpy as np
 from sondage.beliefs.base import Belief, Nodes, at_least
 from sondage.designs.base import Problem
 from sondage.measures.base import Measure, distinct_rows
+from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats
@@ -117,10 +118,9 @@ def item_expectation(pool: Pool, measure: Measure, belief: Belief) -> Floats:
         for _, rows in pool.chunks():
             total += measure.expected_total(rows, *belief.items(rows), np.ones(len(rows)))
         return total / len(pool)
-    _, first = np.unique(signature, return_index=True)
+    kinds = Division(signature)
     labels = np.arange(pool.labels.size, dtype=np.float64)
-    mass = belief.mass(pool, signature, len(first))
-    return measure.total(pool.rows(first), labels, mass) / len(pool)
+    return measure.total(pool.rows(kinds.first), labels, belief.mass(pool, kinds)) / len(pool)
 
 
 def floored(pool: Pool, weights: Floats, floor: float) -> Floats:

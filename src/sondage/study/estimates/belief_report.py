@@ -22,7 +22,7 @@ from sondage.beliefs.recalibration import Recalibrated
 from sondage.designs.influence.labels_saved import best_saving, expected_saving
 from sondage.estimators import estimator_for
 from sondage.estimators.sample import ANSWERED
-from sondage.pool.html import html_list, html_table
+from sondage.html import html_list, html_table
 from sondage.pool.labels import LabelSpace
 from sondage.pool.plain_values import plain_dict
 from sondage.study.estimates.questions import level_of

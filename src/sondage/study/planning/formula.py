@@ -76,7 +76,7 @@ class Formula:
             return cls(study, sampling, scenarios(study), _ENDS)
         possible = Possible.of_pool(pool, measure, seen, seed)
         worlds = possible.weights(affordable(pool, draws), stream(seed, "belief"))
-        truths = [InWorld(possible.units.codes, weights) for weights in worlds]
+        truths = [InWorld(possible.units, weights) for weights in worlds]
         return cls(study, sampling, truths, QUANTILES)
 
     def at(self, n: int) -> tuple[Floats, float]:

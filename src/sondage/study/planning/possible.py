@@ -19,12 +19,13 @@ from sondage.beliefs.error_rates import ErrorState
 from sondage.designs.influence.of_items import is_mean_over_pool
 from sondage.errors import InvalidInput
 from sondage.measures import Difference, Measure
+from sondage.pool.division import Kinds
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import CellUnits, Units
 from sondage.strata.base import LogRank
 from sondage.streams import Stream
-from sondage.types import Array, Floats
+from sondage.types import Floats
 
 DOUBT = float(np.log(2.0))
 """Log-odds by which scores may be off as a whole (one standard deviation): odds of half and of twice."""
@@ -53,7 +54,7 @@ class Possible:
         systems = measure.systems(pool)
         units = CellUnits(pool, LogRank().codes(pool, systems, seed), measure.pattern(pool), seed=seed)
         belief = ErrorCurve().bind(pool, systems)
-        mine = Seen(units.unit_of(seen.row), seen.row, seen.y)
+        mine = Seen(units.of(seen.row), seen.row, seen.y)
         now = belief.step(belief.start(pool, units), mine).errors
         assert now is not None
         return cls(pool, measure, units, belief, now)
@@ -85,7 +86,7 @@ class Possible:
         """
         ranks, units = self.now.places, self.units
         curves = self.belief.rates(self.belief.start(self.pool, units), stream, count)
-        mass = self.belief.mass(self.pool, units.codes, units.count)
+        mass = self.belief.mass(self.pool, units)
         right = mass[np.arange(units.count), ranks.expects] / units.size
         scores = logit(np.clip(1.0 - right, _EDGE, 1.0 - _EDGE))
         families = int(ranks.family.max()) + 1
@@ -125,7 +126,7 @@ def has_predicted_classes(pool: Pool, measure: Measure) -> bool:
 class InWorld(StaticBelief):
     """The label chances of a world, as a belief about single items."""
 
-    codes: Array
+    units: Kinds
     weights: Floats
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> InWorld:
@@ -135,4 +136,4 @@ class InWorld(StaticBelief):
     def items(self, rows: Rows) -> Nodes:
         """The chances in the cell of each item."""
         labels = np.arange(self.weights.shape[1], dtype=np.float64)
-        return Nodes(labels, self.weights[self.codes[rows.index]])
+        return Nodes(labels, self.weights[self.units.of(rows.index)])

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from sondage.frames import frame_of
-from sondage.pool.html import html_list, html_table
+from sondage.html import html_list, html_table
 from sondage.study.estimates.result import rounded
 from sondage.study.planning.forecast import Labels, Three
 from sondage.types import Floats, Ints
@@ -156,6 +156,7 @@ class Plan:
         }
 
     def _repr_html_(self) -> str:
+
         head, rows = self._table()
         return html_table(f"Plan of {self._title()}", rows, head) + html_list(
             [*self._sentences(), *(f"! {note}" for note in self.notes)]

@@ -72,7 +72,7 @@ class Worlds:
         alike = len(rows) == self.cells.count and self.cells is self.study.units
         for weights in self.weights:
             if not alike:  # items of a cell differ in what they count: one by one
-                found.append(item_spreads(self.problem, measure, InWorld(self.cells.codes, weights)))
+                found.append(item_spreads(self.problem, measure, InWorld(self.cells, weights)))
                 continue
             with np.errstate(all="ignore"):
                 R = measure.expected_total(shown, labels, weights, share)
@@ -162,7 +162,7 @@ class World:
 
     def _labels(self, rows: Ints) -> Floats:
         """Labels of items, as this world has them."""
-        drawn = self.draws.uniform(len(rows))[:, None] >= self.cumulative[self.worlds.cells.unit_of(rows)]
+        drawn = self.draws.uniform(len(rows))[:, None] >= self.cumulative[self.worlds.cells.of(rows)]
         return np.asarray(drawn.sum(axis=1), dtype=np.float64)
 
     def _learn(self) -> None:
@@ -229,6 +229,6 @@ def _spare(study: Snapshot, most: int) -> list[Ints]:
     units, asked = study.units, study.asked_rows
     spare = []
     for unit in range(units.count):
-        rows = units.members(unit)[: most + len(asked)]  # type: ignore[attr-defined]
+        rows = units.members(unit)[: most + len(asked)]
         spare.append(np.setdiff1d(rows, asked)[:most] if len(asked) else np.asarray(rows[:most]))
     return spare

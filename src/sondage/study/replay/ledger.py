@@ -218,7 +218,7 @@ class Ledger:
             if new and known and self.oracle == "deterministic":
                 raise ValueError(f"id {id!r} was asked before")
             here.add(row)
-        if not np.array_equal(self.units.unit_of(rows), record.unit):
+        if not np.array_equal(self.units.of(rows), record.unit):
             raise VersionMismatch(
                 f"round {record.number} was drawn from other cells than sondage {__version__} cuts the pool "
                 "into, so its labels cannot be counted: take the version that the study was made with"

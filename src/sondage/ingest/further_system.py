@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +13,22 @@ from sondage.ingest.calibrated_systems import calibrated
 from sondage.ingest.columns import Columns
 from sondage.ingest.roles import SYSTEM_PARTS, Roles, read_systems
 from sondage.ingest.tables import NO_COLUMNS, columns_of, flattened, names_of, sorted_ids
+from sondage.pool.arrays import PARTS, System
 from sondage.pool.labels import shown
-from sondage.pool.rows import PARTS, System
+from sondage.pool.pool import Pool
 from sondage.pool.text import is_text
 from sondage.types import Array, Ints
 
-if TYPE_CHECKING:
-    from sondage.pool.pool import Pool
+
+def pool_with_system(pool: Pool, name: str, source: Any, id: str | None, parts: Mapping[str, Any]) -> Pool:
+    """What ``Pool.with_system`` makes of its arguments."""
+    roles, system, marks = _read(pool, name, source, id, parts)
+    arrays = replace(pool.arrays, systems={**pool.systems, name: system})
+    # No file holds both.
+    return Pool(arrays, pool.labels, roles, marks={**pool.calibration_marks, **marks}, base=pool)
 
 
-def added_system(
+def _read(
     pool: Pool, name: str, source: Any, id: str | None, parts: Mapping[str, Any]
 ) -> tuple[Roles, System, dict[str, bytes]]:
     """Roles with the new system, its arrays in the order of the pool, and what identifies calibrated ones."""
@@ -31,7 +37,7 @@ def added_system(
     if name in pool.systems:
         raise InvalidInput(f"system {name!r} is in the pool already: choose another name")
     try:
-        if hasattr(source, "with_system"):
+        if isinstance(source, Pool):
             its = _only_system(pool, source, id, parts)
             mark = source.calibration_marks.get(its)
             marks = {} if mark is None else {name: mark}

@@ -1,0 +1,30 @@
+"""The tables and lists that parts show themselves with in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+def html_table(caption: str, rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """A small table; everything is escaped. The first cell of a row is its heading.
+
+    Without ``head`` the cells are words, flush left.
+
+    >>> html_table("a < b", [("n", "3")], ["", "value"])
+    '<table><caption>a &lt; b</caption><tr><th></th><th>value</th></tr><tr><th>n</th><td>3</td></tr></table>'
+    """
+    cell = "<td>" if head else '<td style="text-align:left">'
+    lines = ["".join(f"<th>{escape(one)}</th>" for one in head)] if head else []
+    lines += [
+        f"<th>{escape(first)}</th>" + "".join(f"{cell}{escape(one)}</td>" for one in others)
+        for first, *others in rows
+    ]
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><caption>{escape(caption)}</caption>{body}</table>"
+
+
+def html_list(lines: Iterable[str]) -> str:
+    """A list of lines, escaped; nothing where there are none."""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>" if items else ""

@@ -1,0 +1,194 @@
+"""Columns in memory: the source of a pool made from frames, files and arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.pool.division import Division, crossed
+from sondage.pool.keyed_order import LazyOrder, keyed_hash
+from sondage.pool.plain_values import is_gap, plain
+from sondage.pool.source import Column
+from sondage.pool.text import lengths_of
+from sondage.types import Array, Id, Ints
+
+PARTS = ("score", "probability", "prediction", "std")
+"""What a system may say of an item."""
+
+
+@dataclass(frozen=True)
+class System:
+    """What one model says of every item; a part that was not given is None."""
+
+    score: Array | None = None
+    probability: Array | None = None
+    prediction: Array | None = None
+    std: Array | None = None
+
+    @cached_property
+    def upside_down(self) -> bool:
+        """Whether scores are clearly higher where the first of two classes is predicted.
+
+        Three quarters of them are above three quarters of those where the second is.
+        """
+        if self.score is None or self.prediction is None:
+            return False
+        second = self.prediction > 0
+        if second.all() or not second.any():
+            return False
+        return bool(np.quantile(self.score[~second], 0.25) > np.quantile(self.score[second], 0.75))
+
+
+@dataclass(frozen=True)
+class Group:
+    """A column that splits the pool: the level of each item, and the levels' names."""
+
+    codes: Array
+    levels: tuple[str, ...]
+
+
+def crossed_group(groups: Sequence[Group]) -> Group:
+    """The levels that occur together.
+
+    >>> age, job = Group(np.array([0, 1, 1]), ("old", "young")), Group(np.array([1, 0, 0]), ("cook", "smith"))
+    >>> crossed_group([age, job])
+    Group(codes=array([0, 1, 1]), levels=('old × smith', 'young × cook'))
+    """
+    if not groups:
+        raise InvalidInput("by= names no group: give one, or several to cross")
+    codes = np.zeros(len(groups[0].codes), dtype=np.int64)
+    for one in groups:
+        codes = codes * len(one.levels) + one.codes
+    present, codes = np.unique(codes, return_inverse=True)
+    positions = np.unravel_index(present, [len(one.levels) for one in groups])
+    names = [[one.levels[k] for k in at] for one, at in zip(groups, positions, strict=True)]
+    return Group(codes, tuple(" × ".join(each) for each in zip(*names, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """Every column whole, in the order of ids, and what is shown of items as it was given."""
+
+    all_ids: Array
+    systems: Mapping[str, System]
+    groups: Mapping[str, Group] = field(default_factory=dict)
+    weight: Array | None = None
+    cost: Array | None = None
+    features: Array | None = None
+    opinions: Mapping[str, Array] = field(default_factory=dict)
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    """Columns of the payload, in the row order of the table they came from."""
+    came_from: Ints | None = None
+    """Where each item was in that table; None: in the same place."""
+    _crossed: dict[tuple[str, ...], Group] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.all_ids)
+
+    def ids(self, rows: Array | slice) -> Array:
+        """Ids of some rows."""
+        return self.all_ids[rows]
+
+    def rows_of(self, ids: Sequence[Id]) -> Ints:
+        """The row of each id, which is in the pool."""
+        return np.searchsorted(self.all_ids, np.asarray(ids, dtype=self.all_ids.dtype)).astype(np.int64)
+
+    def has(self, column: Column) -> bool:
+        """Whether there is such a column."""
+        return self._whole(column) is not None
+
+    def read(self, column: Column, rows: Array | slice) -> Array:
+        """Values of a column at some rows."""
+        whole = self._whole(column)
+        assert whole is not None
+        return whole[rows]
+
+    def mean(self, column: Column) -> float:
+        """Mean of a column of numbers."""
+        whole = self._whole(column)
+        assert whole is not None
+        return float(whole.mean(dtype=np.float64))
+
+    def division(self, columns: Sequence[Column]) -> Division:
+        """Items told apart by some columns of classes."""
+        found = [self._whole(column) for column in columns]
+        codes = [one for one in found if one is not None]
+        return Division(crossed(codes) if codes else np.zeros(len(self), dtype=np.int8))
+
+    def order(self, seed: int, rows: Ints) -> LazyOrder:
+        """Places of some rows in keyed order."""
+        return LazyOrder(len(rows), lambda: keyed_hash(seed, self.all_ids[rows]))
+
+    def payload(self, row: int) -> dict[str, Any]:
+        """What to show of an item."""
+        at = row if self.came_from is None else int(self.came_from[row])
+        return {name: _cell(column, at) for name, column in self.shown.items()}
+
+    def group(self, name: str | Sequence[str]) -> Group:
+        """A grouping column; several names are their crossing."""
+        if isinstance(name, str):
+            return self.groups[name]
+        crossing = tuple(name)
+        if crossing not in self._crossed:
+            self._crossed[crossing] = crossed_group([self.groups[one] for one in crossing])
+        return self._crossed[crossing]
+
+    def _whole(self, column: Column) -> Array | None:
+        part, name = column
+        if part in PARTS:
+            assert isinstance(name, str)
+            found: Array | None = getattr(self.systems[name], part)
+        elif part == "group":
+            assert name is not None
+            found = self.group(name).codes
+        else:
+            found = {"weight": self.weight, "cost": self.cost}[part]
+        return found
+
+    def fingerprint(self, labels: Any, marks: Mapping[str, bytes], features: Sequence[str]) -> str:
+        """Digest of ids and all that a design or measure may look at.
+
+        ``marks`` stand for calibrated probabilities, which may differ in the last bit between machines.
+        """
+        digest = hashlib.blake2b(digest_size=16)
+
+        def feed(name: str, array: Array | None) -> None:
+            if array is None:
+                return
+            digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+            if array.dtype.kind != "O":
+                digest.update(np.ascontiguousarray(array).data.cast("B"))
+                return
+            digest.update(lengths_of(array).tobytes())
+            for text in array:
+                digest.update(text.encode("utf-8", "surrogatepass"))
+
+        digest.update(repr(labels).encode())
+        feed("id", self.all_ids)
+        for name, system in self.systems.items():
+            digest.update(marks.get(name, b""))
+            for part in PARTS:
+                if part != "probability" or name not in marks:
+                    feed(f"{name}.{part}", getattr(system, part))
+        for name, group in self.groups.items():
+            digest.update(repr(group.levels).encode())
+            feed(name, group.codes)
+        feed("weight", self.weight)
+        feed("cost", self.cost)
+        feed(f"features{list(features)}", self.features)
+        for name, values in self.opinions.items():
+            feed(f"opinion.{name}", values)
+        return digest.hexdigest()
+
+
+def _cell(column: Any, row: int) -> Any:
+    """One entry as a plain value, None where it is missing."""
+    value = plain(column.item(row) if isinstance(column, nw.Series) else column[row])
+    return None if is_gap(value) else value
