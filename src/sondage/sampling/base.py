@@ -6,6 +6,7 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -184,6 +185,7 @@ class SamplingKind(Named, family="sondage.sampling"):
         return np.asarray(weight * np.maximum(weight - 1.0, 0.0))
 
 
+@cache
 def kind_of(kind: SamplingKind | str) -> SamplingKind:
     """A sampling kind, given itself or by its name."""
     return SamplingKind.from_alias(kind) if isinstance(kind, str) else kind

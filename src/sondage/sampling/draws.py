@@ -84,6 +84,13 @@ class Limit:
         return min(self.labels, int(fits.sum()))
 
 
-def running_index(count: Ints) -> Ints:
-    """0, 1, 2, ... inside each unit that so many items are taken of."""
-    return np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+def running_index(unit: Ints) -> Ints:
+    """0, 1, 2, ... for the first, second, third, ... time that a unit appears.
+
+    >>> running_index(np.array([5, 2, 5, 5])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(unit, kind="stable")
+    index = np.empty(len(unit), dtype=np.int64)
+    index[order] = np.arange(len(unit)) - np.searchsorted(unit[order], unit[order])
+    return index

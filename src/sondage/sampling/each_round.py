@@ -129,7 +129,7 @@ def _rows(units: Units, history: History, count: Ints) -> tuple[Ints, Ints]:
     unit = np.repeat(np.arange(units.count), count)
     if units.itemwise:
         return unit, unit
-    return units.rows_at(unit, history.taken[unit] + running_index(count)), unit
+    return units.rows_at(unit, history.taken[unit] + running_index(unit)), unit
 
 
 def _independent(chance: Floats, left: Ints, stream: Stream) -> Ints:

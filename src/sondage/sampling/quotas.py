@@ -30,7 +30,8 @@ class Quotas(SamplingKind):
         A round that is cut short must not end with the units that happen to be numbered first.
         """
         quota = _quota(table)
-        unit, index = np.repeat(np.arange(units.count), quota), running_index(quota)
+        unit = np.repeat(np.arange(units.count), quota)
+        index = running_index(unit)
         row = units.rows_at(unit, history.taken[unit] + index)
         short = limit.cut(units.cost_of(row)) < len(row)
         start = stream.uniform(units.count)[unit] if short else 0.5

@@ -6,7 +6,7 @@ import numpy as np
 
 from sondage.pool.units import Units
 from sondage.sampling.base import Table, chances_of
-from sondage.sampling.draws import Draws, History, Limit
+from sondage.sampling.draws import Draws, History, Limit, running_index
 from sondage.sampling.new_items import patience, repeats
 from sondage.streams import Stream, integer_weights
 from sondage.types import Floats, Ints
@@ -117,17 +117,4 @@ def _with_more(
 
 def _rows(units: Units, history: History, cell: Ints, place: Ints, every: bool) -> Ints:
     """The item of each new draw: the next of its cell in keyed order, or any where items come again."""
-    return units.rows_at(cell, place if every else history.taken[cell] + _turn(cell))
-
-
-def _turn(cell: Ints) -> Ints:
-    """0, 1, 2, ... for the first, second, third, ... time that a cell appears."""
-    if len(cell) == 1:
-        return np.zeros(1, dtype=np.int64)
-    order = np.argsort(cell, kind="stable")
-    ordered = cell[order]
-    begin = np.concatenate([[0], np.flatnonzero(np.diff(ordered)) + 1]) if len(cell) else np.empty(0, int)
-    run = np.diff(np.concatenate([begin, [len(cell)]]))
-    turn = np.empty(len(cell), dtype=np.int64)
-    turn[order] = np.arange(len(cell)) - np.repeat(begin, run)
-    return turn
+    return units.rows_at(cell, place if every else history.taken[cell] + running_index(cell))

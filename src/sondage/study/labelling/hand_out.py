@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from sondage.sampling.draws import running_index
 from sondage.streams import stream
 from sondage.study.labelling.item import Item
 from sondage.study.snapshot import Snapshot
@@ -57,13 +58,5 @@ def handed_out(now: Snapshot, slots: Ints) -> Ints:
             now.asked_units[mine], return_index=True, return_inverse=True, return_counts=True
         )
         start = stream(now.parts.seed, "hand-out", one).uniform(len(mine))[first]
-        turn[mine] = (_running(unit, count) + start[unit]) / count[unit]
+        turn[mine] = (running_index(unit) + start[unit]) / count[unit]
     return slots[np.lexsort((turn[slots], number[slots]))]
-
-
-def _running(unit: Ints, count: Ints) -> Ints:
-    """0, 1, 2, ... inside each unit, in the order in which its items stand."""
-    order = np.argsort(unit, kind="stable")
-    index = np.empty(len(unit), dtype=np.int64)
-    index[order] = np.arange(len(unit)) - np.repeat(np.cumsum(count) - count, count)
-    return index
