@@ -17,7 +17,7 @@ from sondage.estimators.increments import Increments
 from sondage.intervals import Sequence
 from sondage.intervals.sequence import evidence
 from sondage.measures import Difference, Measure, pool_value
-from sondage.measures.coordinates import two_sides
+from sondage.measures.combine.coordinates import two_sides
 
 
 def told_apart(measure: str, runs: int, labels: int, batch: int = 25, workers: int | None = None) -> Row:

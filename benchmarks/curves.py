@@ -30,7 +30,7 @@ from sondage.measures import (
     RocAuc,
     pool_value,
 )
-from sondage.measures.base import Measure as Dense
+from sondage.measures.influence import Influence
 from sondage.simulation import simulate
 
 MOST_MS = 50.0
@@ -101,10 +101,10 @@ def brute_force(problem: Any, subset: int) -> Any:
     """The size of the influence of some items, from an array of items times thresholds."""
     measure, pool, belief = problem.measure, problem.pool, problem.belief
     R = item_expectation(pool, measure, belief)
-    slope = measure.slope(R, 1 / np.maximum(measure.uniform_variance(R), 1e-300))
+    psi = measure.influence(R, 1 / np.maximum(measure.uniform_variance(R), 1e-300))
     rows = pool.rows(np.linspace(0, len(pool) - 1, subset).astype(int))
     labels, weights = belief.items(rows)
-    return Dense.spread(measure, rows, labels, weights, slope, power=1)
+    return Influence.spread(psi, rows, labels, weights, power=1)
 
 
 def estimates(name: str, labelled: Labelled, args: argparse.Namespace) -> list[Row]:
@@ -123,7 +123,7 @@ def estimates(name: str, labelled: Labelled, args: argparse.Namespace) -> list[R
                 "measure": measure.alias,
                 "losses": bound.d,
                 "coordinates": bound.m,
-                "value and slope": 1000 * fastest(lambda: (bound.g(R), bound.slope(R)), args.times),  # noqa: B023
+                "value and slope": 1000 * fastest(lambda: (bound.g(R), bound.influence(R)), args.times),  # noqa: B023
                 "whole pool": 1000 * fastest(lambda: pool_value(bound, pool, y), args.times),  # noqa: B023
                 "from a study": 1000 * fastest(lambda: study.estimate(bound), args.times),  # noqa: B023
             }

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sondage.estimators import Totals
-from sondage.measures.base import Input, Measure
-from sondage.pool.pool import Pool
-from sondage.pool.rows import Rows
+from sondage.measures.base import Measure
+from sondage.measures.maps.base import Map
 from sondage.types import Array, Floats
 
 
 @dataclass(frozen=True)
-class Means(Measure):
+class Means(Map, Measure):
     """m means: ``g(R) = R[1:] / R[0]``."""
 
     label_kind = "any"
@@ -38,11 +37,9 @@ class Means(Measure):
     def ratio(self) -> tuple[Floats, Floats] | None:
         return (np.array([0.0, 1.0]), np.array([1.0, 0.0])) if self.count == 1 else None
 
-    def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        return ()
-
-    def loss(self, rows: Rows, y: Floats) -> Floats:
-        raise NotImplementedError
+    @property
+    def map(self) -> Map:
+        return self
 
     def g(self, R: Array) -> Array:
         return np.asarray(R[..., 1:] / R[..., :1])

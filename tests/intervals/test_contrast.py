@@ -16,7 +16,7 @@ from sondage.estimators.increments import Increments
 from sondage.intervals import Sequence
 from sondage.intervals.contrast import NotAbove, holm
 from sondage.measures import Difference, pool_value
-from sondage.measures.coordinates import coordinate_ratios, two_sides
+from sondage.measures.combine.coordinates import coordinate_ratios, two_sides
 
 VALUES = np.linspace(0, 1, 11)
 A = np.array([0, 1, 1, 0, 1, 1])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sondage.measures import Measure, pool_value
-from sondage.measures.bins import Binned
+from sondage.measures.catalogue.binned import Binned
 from sondage.pool import Pool
 from sondage.types import Array, Floats
 
@@ -69,7 +69,7 @@ def plain_samples(
         rows, labels = pool.rows(index), y[index, None].astype(np.float64)
         R = bound.total(rows, labels, np.ones((n, 1))) / n
         values[k] = bound.g(R)[0]
-        errors[k] = bound.influence(rows, labels, bound.slope(R))[:, 0, 0].std(ddof=1) / np.sqrt(n)
+        errors[k] = bound.influence(R).of(rows, labels)[:, 0, 0].std(ddof=1) / np.sqrt(n)
     return float(pool_value(bound, pool, y.astype(np.float64))[0]), values, errors
 
 

@@ -137,8 +137,8 @@ def test_memory_on_the_largest_pool() -> None:
     R = measure.total(pool.rows(slice(None)), y.astype(float)[:, None], np.ones((len(pool), 1))) / len(pool)
     tracemalloc.start()
     measure.g(R)
-    slope = measure.slope(R)
-    measure.influence(pool.rows(slice(0, 1000)), np.array([0.0, 1.0]), slope)
+    psi = measure.influence(R)
+    psi.of(pool.rows(slice(0, 1000)), np.array([0.0, 1.0]))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 60 * 8 * len(pool)  # 1,000 items at every threshold would take 730 columns

@@ -96,7 +96,7 @@ def test_influence_on_balanced_accuracy(share: tuple[float, float, float]) -> No
     right = np.array([1 - R2 - R3 + R1, R1])
     R = np.array([1.0, *right, 1 - R2, R2, 1 - R3, R3])
     assert measure.g(R)[0] == pytest.approx((R1 + R2 * (1 - R2 - R3)) / below, rel=1e-9)
-    found = measure.influence(POOL.rows(slice(None)), np.array([0.0, 1.0]), measure.slope(R))[..., 0]
+    found = measure.influence(R).of(POOL.rows(slice(None)), np.array([0.0, 1.0]))[..., 0]
     centre = np.dot(by, [R1, R2, R3])
     for f in (0, 1):
         for y in (0, 1):

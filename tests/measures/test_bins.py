@@ -22,8 +22,9 @@ from sondage.measures import (
     Stack,
     exact,
 )
-from sondage.measures.base import complex_step
-from sondage.measures.bins import FEW, Binned
+from sondage.measures.catalogue.binned import Binned
+from sondage.measures.losses.bins import FEW
+from sondage.measures.maps.base import complex_step
 from sondage.pool import Pool
 from sondage.testing.measures import MeasureSuite
 from sondage.testing.units import random_columns
@@ -174,17 +175,17 @@ def test_moments_are_those_of_the_losses(kind: Any) -> None:
         measure = kind().bind(pool)
         rows = pool.rows(rng.integers(0, len(pool), 30))
         R = measure.total(pool.rows(slice(None)), y[:, None], np.ones((len(pool), 1))) / len(pool)
-        slope, labels = measure.slope(R), rng.integers(0, 2, (30, 3)).astype(float)
+        psi, labels = measure.influence(R), rng.integers(0, 2, (30, 3)).astype(float)
         weights = rng.dirichlet(np.ones(3), 30)
         dense = measure.loss(rows, labels) @ np.nan_to_num(measure.jac(R)).T
         for which in (slice(None), slice(0, 1), slice(measure.m // 2, measure.m)):
             mine = dense[..., which]
-            np.testing.assert_allclose(measure.influence(rows, labels, slope, which), mine, atol=1e-12)
-            mean, square = measure.moments(rows, labels, weights, slope, which)
+            np.testing.assert_allclose(psi.of(rows, labels, which), mine, atol=1e-12)
+            mean, square = psi.moments(rows, labels, weights, which)
             np.testing.assert_allclose(mean, np.einsum("ns,nsm->nm", weights, mine), atol=1e-12)
             np.testing.assert_allclose(square, np.einsum("ns,nsm->nm", weights, mine**2), atol=1e-12)
             factor = rng.uniform(size=30)
-            found = measure.square_sum(rows, labels, weights, slope, factor, which)
+            found = psi.square_sum(rows, labels, weights, factor, which)
             np.testing.assert_allclose(found, factor @ square, rtol=1e-9, atol=1e-12)
         total = measure.total(rows, labels, weights)
         np.testing.assert_allclose(
@@ -222,7 +223,7 @@ def test_constant_coordinates_have_no_influence() -> None:
         R = measure.total(pool.rows(slice(None)), y[:, None], np.ones((len(pool), 1))) / len(pool)
         at = len(measure.cuts)
         assert measure.g(R)[at] == 1.0
-        found = measure.influence(pool.rows(slice(None)), np.array([0.0, 1.0]), measure.slope(R))
+        found = measure.influence(R).of(pool.rows(slice(None)), np.array([0.0, 1.0]))
         assert (found[..., at] == 0.0).all()
         assert measure.uniform_variance(R)[at] == 0.0
 

@@ -16,7 +16,8 @@ from sondage.datasets import synthetic_pool
 from sondage.designs import Importance
 from sondage.errors import InvalidInput
 from sondage.measures import PrecisionRecallCurve, RocCurve
-from sondage.measures import curves as module
+from sondage.measures.catalogue import curves as module
+from sondage.measures.losses import bins
 from sondage.pool import Pool
 from sondage.types import Array, Floats
 
@@ -138,7 +139,7 @@ def test_norms_are_those_of_the_paper() -> None:
     precision, recall = curve.g(R).reshape(2, -1)
     predicted = np.array([(score >= cut).mean() for cut in curve.cuts])
     for label in (0, 1):
-        found = curve.spread(rows, np.array([float(label)]), np.ones((200, 1)), curve.slope(R))
+        found = curve.influence(R).spread(rows, np.array([float(label)]), np.ones((200, 1)))
         for i in range(0, 200, 17):
             b = int((curve.cuts <= score[i]).sum())
             if label == 0:
@@ -167,7 +168,7 @@ def test_thinning_hardly_changes_the_design(monkeypatch: pytest.MonkeyPatch) -> 
     chances = []
     for thin in (256, 10**9):
         monkeypatch.setattr(module, "THIN", thin)
-        monkeypatch.setattr("sondage.measures.steps.THIN", thin)
+        monkeypatch.setattr("sondage.measures.maps.steps.THIN", thin)
         study = sd.create_study(pool, "precision_recall_curve", design=Importance(risk_floor=0.0), rng=1)
         chance = study.design.table(study.problem(), 1).chance
         assert chance is not None
@@ -183,15 +184,15 @@ def test_many_thresholds_around_a_centre(monkeypatch: pytest.MonkeyPatch) -> Non
     curve = PrecisionRecallCurve().bind(pool)
     rows, rng = pool.rows(slice(None)), np.random.default_rng(1)
     R = curve.total(rows, y.astype(float)[:, None], np.ones((120, 1))) / 120
-    slope, chance = curve.slope(R), rng.dirichlet([1.0, 1.0], 120)
+    psi, chance = curve.influence(R), rng.dirichlet([1.0, 1.0], 120)
     centre = rng.normal(size=(120, curve.m))
     labels = np.array([0.0, 1.0])
-    away = curve.influence(rows, labels, slope) - centre[:, None, :]
+    away = psi.of(rows, labels) - centre[:, None, :]
     for cells in (1, 1000, 10**9):
-        monkeypatch.setattr(module, "_CELLS", cells)
+        monkeypatch.setattr(bins, "_CELLS", cells)
         for power in (1, 2):
             expected = (chance * np.linalg.norm(away, axis=-1) ** power).sum(axis=1)
-            found = curve.spread(rows, labels, chance, slope, centre=centre, power=power)
+            found = psi.spread(rows, labels, chance, centre=centre, power=power)
             np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 

@@ -96,17 +96,15 @@ def test_moments_are_those_of_poisson_counts() -> None:
     rows, grid = pool.rows(slice(None)), np.array(list(product(range(13), repeat=3)))
     chance = np.stack([stats.poisson.pmf(grid, one).prod(axis=1) for one in means])
     np.testing.assert_allclose(chance.sum(axis=1), 1.0, atol=1e-9)
-    slope = bound.slope(np.array([1.75, 1.2, 0.4, 0.6]))
+    psi = bound.influence(np.array([1.75, 1.2, 0.4, 0.6]))
     listed = pool.labels.encode(grid), chance
     short = np.empty((2, 0)), means
     close = {"rtol": 1e-7, "atol": 1e-9}
-    for found, expected in zip(
-        bound.moments(rows, *short, slope), bound.moments(rows, *listed, slope), strict=True
-    ):
+    for found, expected in zip(psi.moments(rows, *short), psi.moments(rows, *listed), strict=True):
         np.testing.assert_allclose(found, expected, **close)
     centre = np.array([[0.3], [-0.2]])
-    found = bound.spread(rows, *short, slope, centre=centre)
-    np.testing.assert_allclose(found, bound.spread(rows, *listed, slope, centre=centre), **close)
+    found = psi.spread(rows, *short, centre=centre)
+    np.testing.assert_allclose(found, psi.spread(rows, *listed, centre=centre), **close)
     factor = np.array([0.3, 0.9])
     np.testing.assert_allclose(bound.expected(rows, *short), bound.expected(rows, *listed), **close)
     np.testing.assert_allclose(

@@ -22,7 +22,8 @@ from sondage.measures import (
     Precision,
     Recall,
 )
-from sondage.measures.margins import FEW
+from sondage.measures.losses.base import Losses
+from sondage.measures.losses.class_counts import FEW
 from sondage.pool import Pool
 from sondage.types import Floats
 
@@ -76,7 +77,7 @@ def test_same_as_written_out(measure: Measure) -> None:
     R = Measure.total(bound, rows, y[:, None], np.ones((40, 1))) / 40
     assert np.isfinite(bound.g(R)).all()
     matter = rng.uniform(0.1, 3.0, bound.m)
-    matrix, slope = bound.jac(R) * np.sqrt(matter)[:, None], bound.slope(R, matter)
+    matrix, psi = bound.jac(R) * np.sqrt(matter)[:, None], bound.influence(R, matter)
     close: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-10 * (1 + np.abs(matrix).max() ** 2)}
     for labels in label_sets(40, rng).values():
         columns = np.atleast_2d(labels).shape[1]
@@ -85,24 +86,24 @@ def test_same_as_written_out(measure: Measure) -> None:
             bound.total(rows, labels, weights), Measure.total(bound, rows, labels, weights), **close
         )
         np.testing.assert_allclose(
-            bound.expected_total(rows, labels, weights, factor),
+            bound.total(rows, labels, weights, factor),
             Measure.total(bound, rows, labels, weights * factor[:, None]),
             **close,
         )
         for which in (slice(None), slice(0, 1), slice(bound.m - 1, None)):
             expected = bound.loss(rows, labels) @ matrix[which].T
-            np.testing.assert_allclose(bound.influence(rows, labels, slope, which), expected, **close)
-            mean, square = bound.moments(rows, labels, weights, slope, which)
+            np.testing.assert_allclose(psi.of(rows, labels, which), expected, **close)
+            mean, square = psi.moments(rows, labels, weights, which)
             squares = np.einsum("ns,nsm->nm", weights, np.square(expected))
             np.testing.assert_allclose(mean, np.einsum("ns,nsm->nm", weights, expected), **close)
             np.testing.assert_allclose(square, squares, **close)
-            found = bound.square_sum(rows, labels, weights, slope, factor, which)
+            found = psi.square_sum(rows, labels, weights, factor, which)
             np.testing.assert_allclose(found, factor @ squares, **close)
         influence = bound.loss(rows, labels) @ matrix.T
         for centre in (None, rng.normal(size=(40, bound.m))):
             away = np.linalg.norm(influence if centre is None else influence - centre[:, None], axis=-1)
             for power in (1, 2):
-                found = bound.spread(rows, labels, weights, slope, centre=centre, power=power)
+                found = psi.spread(rows, labels, weights, centre=centre, power=power)
                 np.testing.assert_allclose(found, (weights * away**power).sum(axis=1), rtol=1e-7, atol=1e-7)
 
 
@@ -113,10 +114,10 @@ def test_extremes_and_known_same_as_written_out(measure: Measure, weighted: bool
     bound, rows = measure.bind(here), here.rows(slice(None))
     alpha = np.random.default_rng(3).normal(size=(4, bound.d))
     for found, expected in zip(
-        bound.extremes(rows, alpha), Measure.extremes(bound, rows, alpha), strict=True
+        bound.extremes(rows, alpha), Losses.extremes(bound.losses, rows, alpha), strict=True
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(bound.known(here), bound.known_written_out(here), rtol=1e-12)
+    np.testing.assert_allclose(bound.known(here), bound.losses.known_written_out(here), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_known_of_a_class_that_is_never_predicted(measure: Measure) -> None:
     here = Pool.from_arrays(prediction=["a", "b", "a", "d", "e"], labels=LETTERS)
     bound = measure.bind(here)
     known = bound.known(here)
-    np.testing.assert_allclose(known, bound.known_written_out(here), rtol=1e-12)
+    np.testing.assert_allclose(known, bound.losses.known_written_out(here), rtol=1e-12)
     assert (known == 0).any()
 
 
@@ -145,7 +146,7 @@ def test_influences_add_up_to_nothing(pairs: list[tuple[int, int]], number: int)
         measure = FBeta(average="macro_of_means", zero_division=0.0)
     bound, rows = measure.bind(here), here.rows(slice(None))
     R = bound.total(rows, y[:, None], np.ones((len(y), 1))) / len(y)
-    influence = bound.influence(rows, y[:, None], bound.slope(R))
+    influence = bound.influence(R).of(rows, y[:, None])
     assert np.abs(influence.sum(axis=0)).max() <= 1e-8 * (1 + np.abs(influence).sum())
 
 
@@ -199,10 +200,10 @@ def test_nothing_larger_than_a_few_beliefs(measure: Measure) -> None:
     tracemalloc.start()
     try:
         R = bound.total(rows, y, np.ones((n, 1))) / n
-        slope = bound.slope(R)
-        bound.expected_total(rows, labels, weights, np.ones(n))
-        bound.square_sum(rows, labels, weights, slope, np.ones(n))
-        bound.spread(rows, labels, weights, slope, power=1)
+        psi = bound.influence(R)
+        bound.total(rows, labels, weights, np.ones(n))
+        psi.square_sum(rows, labels, weights, np.ones(n))
+        psi.spread(rows, labels, weights, power=1)
         bound.known(here)
         most = tracemalloc.get_traced_memory()[1]
     finally:

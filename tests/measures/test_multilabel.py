@@ -32,9 +32,8 @@ from sondage.measures import (
     exact,
     pool_value,
 )
-from sondage.measures.label_ratios import LabelRatio
-from sondage.measures.label_sets import sum_of_labels
-from sondage.measures.multilabel import multilabel_version
+from sondage.measures.catalogue.multilabel import LabelRatio, multilabel_version
+from sondage.measures.losses.label_sets import sum_of_labels
 from sondage.testing.measures import MeasureSuite
 from sondage.testing.vectors import chances_of, codes_of, some_labels
 from sondage.types import Array, Floats
@@ -222,15 +221,15 @@ def test_spread_is_the_sum_over_all_labels(measure: Measure) -> None:
     chance = np.where(labels[None] == 1, q[:, None, :], 1 - q[:, None, :]).prod(axis=-1)
     np.testing.assert_allclose(chance.sum(axis=1), 1.0)
     influence = bound.loss(rows, pool.labels.encode(labels)) @ bound.jac(R).T
-    nothing, slope = np.empty((len(pool), 0)), bound.slope(R)
-    mean, square = bound.moments(rows, nothing, q, slope)
+    nothing, psi = np.empty((len(pool), 0)), bound.influence(R)
+    mean, square = psi.moments(rows, nothing, q)
     np.testing.assert_allclose(mean, np.einsum("ns,nsm->nm", chance, influence), rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(square, np.einsum("ns,nsm->nm", chance, influence**2), rtol=1e-10, atol=1e-10)
     centre = np.random.default_rng(2).normal(size=mean.shape)
     squared = np.square(influence - centre[:, None, :]).sum(axis=-1)
-    found = bound.spread(rows, nothing, q, slope, centre=centre)
+    found = psi.spread(rows, nothing, q, centre=centre)
     np.testing.assert_allclose(found, (chance * squared).sum(axis=1), rtol=1e-10, atol=1e-10)
-    root = bound.spread(rows, nothing, q, slope, centre=centre, power=1)
+    root = psi.spread(rows, nothing, q, centre=centre, power=1)
     np.testing.assert_allclose(root, np.sqrt(found), rtol=1e-12)
     assert (root >= (chance * np.sqrt(squared)).sum(axis=1) - 1e-12).all()  # never below the mean length
 
@@ -246,7 +245,7 @@ def test_three_terms_of_micro_f() -> None:
     three = v.sum(axis=1) - np.square(e).sum(axis=1) + np.square(e.sum(axis=1))
     _, actual, predicted = R[1:].reshape(3, -1).sum(axis=1)
     expected = three * np.square(rows.weight * 2 / (actual + predicted))
-    found = bound.spread(rows, np.empty((len(pool), 0)), q, bound.slope(R))
+    found = bound.influence(R).spread(rows, np.empty((len(pool), 0)), q)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -315,17 +314,16 @@ def cross_label_experiment(n: int, expected: float, runs: int, seed: int = 5) ->
     bound = MultiLabelFBeta(average="macro_of_means").bind(pool)
     rows, codes = pool.rows(slice(None)), pool.labels.encode(y)
     loss = bound.loss(rows, codes[:, None])[:, 0]
-    R, believed = loss.mean(axis=0), bound.expected_total(rows, np.empty((n, 0)), q, np.full(n, 1 / n))
-    slope = bound.slope(believed)
-    constant, factor, _ = bound._terms(rows, slope, slice(None))
+    R, believed = loss.mean(axis=0), bound.total(rows, np.empty((n, 0)), q, np.full(n, 1 / n))
+    psi = bound.influence(believed)
+    constant, factor, _ = psi._terms(rows, slice(None))
     by_label = np.square(constant + factor * q) + np.square(factor) * q * (1 - q)
     sizes = {
-        "full": np.sqrt(bound.spread(rows, np.empty((n, 0)), q, slope)),
+        "full": np.sqrt(psi.spread(rows, np.empty((n, 0)), q)),
         "paper": np.sqrt(by_label.sum(axis=1)),
         "uniform": np.ones(n),
     }
-    there = bound.slope(R)
-    constant, factor, _ = bound._terms(rows, there, slice(None))
+    constant, factor, _ = bound.influence(R)._terms(rows, slice(None))
     each = constant + factor * y
     found = {}
     for name, size in sizes.items():
@@ -474,9 +472,9 @@ def test_ends_are_the_least_and_greatest_influence() -> None:
     for measure in MEASURES:
         bound: Any = measure.bind(pool)
         R = bound.total(rows, y[:, None], np.ones((len(pool), 1))) / len(pool)
-        slope = bound.slope(R)
-        influence = bound.influence(rows, codes, slope)
-        low, high = bound.ends(rows, slope)
+        psi = bound.influence(R)
+        influence = psi.of(rows, codes)
+        low, high = psi.ends(rows)
         np.testing.assert_allclose(low, influence.min(axis=1), rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(high, influence.max(axis=1), rtol=1e-10, atol=1e-12)
 
@@ -488,7 +486,7 @@ def test_belief_of_a_few_labels_by_hand() -> None:
     rows, q = pool.rows(slice(None)), np.array([[0.8, 0.3]])
     match = 0.8 * 0.7
     np.testing.assert_allclose(bound.expected(rows, np.empty((1, 0)), q), [[1.0, match]])
-    mean, variance = bound.believed(rows, q, np.array([[0.0, 1.0]]))
+    mean, variance = bound.losses.along(np.array([[0.0, 1.0]])).believed(rows, q)
     np.testing.assert_allclose([mean[0, 0], variance[0, 0]], [match, match * (1 - match)])
     hamming: Any = HammingLoss().bind(pool)
     np.testing.assert_allclose(hamming.expected(rows, np.empty((1, 0)), q), [[1.0, (0.2 + 0.3) / 2]])

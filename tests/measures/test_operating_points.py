@@ -112,7 +112,7 @@ def test_a_line_that_does_not_move_gives_another_standard_error() -> None:
     score = np.asarray(pool.system().score)
     line = np.sort(score)[::-1][y.sum() - 1]
     fixed = y * ((score >= line) - measure.g(R)[0]) / y.mean()
-    moving = measure.influence(pool.rows(slice(None)), y.astype(float)[:, None], measure.slope(R))[:, 0, 0]
+    moving = measure.influence(R).of(pool.rows(slice(None)), y.astype(float)[:, None])[:, 0, 0]
     assert abs(fixed.std() / moving.std() - 1) > 0.15
 
 

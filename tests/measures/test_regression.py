@@ -16,7 +16,7 @@ import sondage as sd
 from sondage.beliefs import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.measures import MeanAbsoluteError, MeanPinballLoss, MeanSquaredError, Measure, exact
-from sondage.measures.base import Input
+from sondage.measures.losses.base import Input
 from sondage.pool import Pool
 from sondage.testing.measures import MeasureSuite
 from sondage.types import Array, Floats
@@ -151,9 +151,9 @@ def test_the_centre_is_fixed_when_bound_and_changes_nothing() -> None:
     plain = Measure.from_alias("r2_score")
     S = plain.loss(pool.rows(slice(None)), y[:, None])[:, 0].mean(axis=0)
     np.testing.assert_allclose(bound.g(R), plain.g(S), rtol=1e-10)
-    influence = bound.influence(pool.rows(slice(None)), y[:, None], bound.slope(R))
+    influence = bound.influence(R).of(pool.rows(slice(None)), y[:, None])
     np.testing.assert_allclose(
-        influence, plain.influence(pool.rows(slice(None)), y[:, None], plain.slope(S)), atol=1e-8
+        influence, plain.influence(S).of(pool.rows(slice(None)), y[:, None]), atol=1e-8
     )
 
 
@@ -215,8 +215,8 @@ def expected_risk_and_spread(measure: Measure, pool: Pool) -> tuple[float, Float
     bound = measure.bind(pool)
     rows = pool.rows(slice(None))
     nodes = ScoreBelief().bind(pool, ("model",)).items(rows)
-    R = bound.expected_total(rows, *nodes, np.ones(len(pool))) / len(pool)
-    return float(R[1]), bound.spread(rows, *nodes, bound.slope(R))
+    R = bound.total(rows, *nodes, np.ones(len(pool))) / len(pool)
+    return float(R[1]), bound.influence(R).spread(rows, *nodes)
 
 
 def test_quadrature_of_the_squared_error_is_exact() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sondage.errors import InvalidInput
 from sondage.measures import Measure, PrecisionRecallCurve
-from sondage.measures.thresholds import log_ranks, written
+from sondage.measures.losses.thresholds import log_ranks, written
 from sondage.pool import Pool
 
 SCORES = np.array([0.1, 0.9, 0.4, 0.4, 0.7, 0.1])
@@ -66,7 +66,7 @@ def test_of_the_width_of_the_scores() -> None:
     scores = np.array([0.1, 0.7, 0.9], dtype=np.float32)
     curve = bound([0.7], scores)
     pool = Pool.from_arrays(score=scores)
-    assert curve.bin_of(pool.rows(slice(None))).tolist() == [0, 1, 1]
+    assert curve.losses.bin_of(pool.rows(slice(None))).tolist() == [0, 1, 1]
     assert curve.names == ("precision@0.7", "recall@0.7")
 
 

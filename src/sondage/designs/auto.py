@@ -16,7 +16,7 @@ from sondage.designs.poisson import Poisson
 from sondage.designs.stratified import Stratified
 from sondage.designs.uniform import Uniform
 from sondage.measures.base import Measure, wrong_alike
-from sondage.measures.coordinates import separately
+from sondage.measures.combine.coordinates import separately
 from sondage.pool.pool import Pool
 from sondage.strata.base import predicted_pattern
 from sondage.strata.coarser import too_many

@@ -207,8 +207,8 @@ class PostStrata:
         measure, rows = self.alike.measure.layout, self.alike.pool.rows(self.alike.row)
         if measure.wide or measure.tangent:
             return np.zeros(len(self.size), dtype=np.int64)
-        loss = measure.folded.loss(rows, np.arange(rows.labels.size, dtype=np.float64))
-        fixed, layer = np.ptp(loss, axis=1) == 0, measure.fold(rows)
+        loss = measure.losses.folded.loss(rows, np.arange(rows.labels.size, dtype=np.float64))
+        fixed, layer = np.ptp(loss, axis=1) == 0, measure.losses.fold(rows)
         known = np.where(fixed, loss[:, 0], 0.0)
         layers = np.zeros((len(rows), 1)) if layer is None else layer[:, None]
         found = np.unique(np.concatenate([layers, fixed, known], axis=1), axis=0, return_inverse=True)[1]

@@ -11,18 +11,19 @@ variance of ``J @ R2`` (the delta method; Särndal, Swensson and Wretman 1992, 5
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sondage.errors import NotSupported
 from sondage.estimators.base import Case, Estimator
 from sondage.estimators.census import averages_of_all
 from sondage.estimators.combine import estimators_of
-from sondage.measures.base import ALL, Input, Measure, affine_extremes
-from sondage.measures.vector import VectorMeasure
+from sondage.measures.base import Measure
+from sondage.measures.influence import Influence
+from sondage.measures.losses.base import Input, Losses
+from sondage.measures.maps.base import Map
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Bools, Floats
@@ -33,49 +34,30 @@ _AT_ONCE, _BLOCK = 2048, 512
 """Coordinates that are estimated together: all of them if that is not too many."""
 
 
-@dataclass(frozen=True, eq=False)
-class Tangent(Measure):
-    """A bound measure near the averages ``R``: the weight, and the influence on some coordinates.
+class Influences(Losses):
+    """The weight, and the influence on some coordinates, as the losses of a measure near some averages.
 
-    ``g`` is ``value + mean influence``. The losses of items hardly matter one by one, so nothing is taken to
-    be known without a label, but for items of which no label can move the measure.
+    The losses of items hardly matter one by one, so nothing is taken to be known without a label, but for
+    items of which no label can move the measure.
     """
 
-    label_kind = "any"
-    tangent: ClassVar[bool] = True
-    measure: Measure
-    slope_there: Any
-    weight: float
-    value: Floats
-    which: slice
+    plain: ClassVar[bool] = False
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the coordinates."""
-        return self.measure.names[self.which]
+    def __init__(self, inner: Losses, psi: Any, which: slice, number: int) -> None:
+        self.inner, self.psi, self.which, self.number = inner, psi, which, number
 
     @property
     def d(self) -> int:
         """The weight, and an influence for each coordinate."""
-        return 1 + len(self.value)
-
-    @property
-    def range(self) -> tuple[Floats, Floats]:
-        """The ranges of the coordinates."""
-        low, high = self.measure.range
-        return low[self.which], high[self.which]
+        return 1 + self.number
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         """The measure's."""
-        return self.measure.inputs(pool)
+        return self.inner.inputs(pool)
 
     def signature(self, pool: Pool) -> Array | None:
         """The measure's."""
-        return self.measure.signature(pool)
-
-    def settled(self, rows: Rows) -> Bools:
-        """Where no label can move the measure."""
-        return self.measure.settled(rows)
+        return self.inner.signature(pool)
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
         """The weight and the influences; the least or greatest where the label is ``LEAST``, ``GREATEST``."""
@@ -83,13 +65,73 @@ class Tangent(Measure):
         out = np.empty((len(rows), y.shape[1], self.d))
         out[..., 0] = rows.weight[:, None]
         extreme = np.isinf(y)
-        told = np.where(extreme, self._any_label(rows), y) if extreme.any() else y
-        out[..., 1:] = self.measure.influence(rows, told, self.slope_there, self.which)
+        told = np.where(extreme, 0.0, y) if extreme.any() else y
+        out[..., 1:] = self.psi.of(rows, told, self.which)
         if extreme.any():
             low, high = (one[:, None, 1:] for one in self.extremes(rows, np.eye(self.d)))
             out[..., 1:] = np.where((y == LEAST)[..., None], low, out[..., 1:])
             out[..., 1:] = np.where((y == GREATEST)[..., None], high, out[..., 1:])
         return out
+
+    def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
+        """The weight and the mean influences."""
+        mean, _ = self.psi.moments(rows, y, weights, self.which)
+        return np.concatenate([rows.weight[:, None], mean], axis=1)
+
+    def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
+        """Of each influence by itself: the diagonal is all that a variance needs."""
+        square = self.psi.square_sum(rows, y, weights, factor, self.which)
+        return np.diag(np.concatenate([[0.0], square]))
+
+    def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
+        """Over the classes; for labels of several numbers, over each number by itself."""
+        one_each = bool((np.count_nonzero(alpha, axis=1) <= 1).all())
+        if rows.labels.kind == "real" or (rows.labels.finite and not one_each):
+            return super().extremes(rows, alpha)
+        low, high = self.psi.ends(rows, self.which)
+        weight = rows.weight[:, None]
+        low, high = np.concatenate([weight, low], axis=1), np.concatenate([weight, high], axis=1)
+        up, down = np.maximum(alpha, 0.0).T, np.minimum(alpha, 0.0).T
+        with np.errstate(invalid="ignore"):
+            return _times(low, up) + _times(high, down), _times(high, up) + _times(low, down)
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent(Map, Measure):
+    """A bound measure near the averages ``R``: ``value + mean influence`` of some coordinates."""
+
+    label_kind = "any"
+    tangent: ClassVar[bool] = True
+    measure: Measure
+    psi: Influence | None
+    weight: float
+    value: Floats
+    which: slice
+
+    @cached_property
+    def losses(self) -> Losses:
+        """The weight, and the influences."""
+        return Influences(self.measure.losses, self.psi, self.which, len(self.value))
+
+    @property
+    def map(self) -> Map:
+        """Itself."""
+        return self
+
+    def settled(self, rows: Rows) -> Bools:
+        """Where no label can move the measure."""
+        return self.measure.settled(rows)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the coordinates."""
+        return self.measure.names[self.which]
+
+    @property
+    def range(self) -> tuple[Floats, Floats]:
+        """The ranges of the coordinates."""
+        low, high = self.measure.range
+        return low[self.which], high[self.which]
 
     def g(self, R: Array) -> Array:
         """The value, moved by the mean influence."""
@@ -98,54 +140,10 @@ class Tangent(Measure):
     def jac(self, R: Floats) -> Floats:
         """Nearly the identity."""
         scale = self.weight / R[0]
-        out = np.zeros((len(self.value), self.d))
+        out = np.zeros((len(self.value), 1 + len(self.value)))
         out[:, 0] = -R[1:] / R[0] * scale
         out[:, 1:] = scale * np.eye(len(self.value))
         return out
-
-    def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
-        """The weight and the mean influences."""
-        mean, _ = self.measure.moments(rows, y, weights, self.slope_there, self.which)
-        return np.concatenate([rows.weight[:, None], mean], axis=1)
-
-    def moments(
-        self, rows: Rows, y: Floats, weights: Floats, slope: Any = None, which: slice = ALL
-    ) -> tuple[Floats, Floats]:
-        """Mean and mean square of the influences."""
-        return self.measure.moments(rows, y, weights, self.slope_there, self.which)
-
-    def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
-        """Of each influence by itself: the diagonal is all that a variance needs."""
-        square = self.measure.square_sum(rows, y, weights, self.slope_there, factor, self.which)
-        return np.diag(np.concatenate([[0.0], square]))
-
-    def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
-        """Over the classes; for labels of several numbers, over each number by itself."""
-        one_each = bool((np.count_nonzero(alpha, axis=1) <= 1).all())
-        if rows.labels.kind == "real" or (rows.labels.finite and not one_each):
-            return super().extremes(rows, alpha)
-        low, high = _ends(self.measure, rows, self.slope_there, self.which)
-        weight = rows.weight[:, None]
-        low, high = np.concatenate([weight, low], axis=1), np.concatenate([weight, high], axis=1)
-        up, down = np.maximum(alpha, 0.0).T, np.minimum(alpha, 0.0).T
-        with np.errstate(invalid="ignore"):
-            return _times(low, up) + _times(high, down), _times(high, up) + _times(low, down)
-
-    def _any_label(self, rows: Rows) -> float:
-        return 0.0
-
-
-def _ends(measure: Measure, rows: Rows, slope: Any, which: slice) -> tuple[Floats, Floats]:
-    """(n, m) least and greatest influence over labels of several numbers; endless where nobody can tell."""
-    if rows.labels.finite or isinstance(measure, VectorMeasure):
-        return measure.ends(rows, slope, which)
-    low, high = np.full((2, len(rows), measure.m), np.inf)
-    np.negative(low, out=low)
-    for j in range(measure.m)[which]:
-        with suppress(NotSupported):  # a measure made of one that is not linear in the label
-            constant, factor = measure.affine(rows, slope, slice(j, j + 1))
-            low[:, j : j + 1], high[:, j : j + 1] = affine_extremes(rows.labels, constant, factor)
-    return low[:, which], high[:, which]
 
 
 def _times(ends: Floats, factor: Floats) -> Floats:
@@ -157,17 +155,17 @@ def _times(ends: Floats, factor: Floats) -> Floats:
 
 def tangent_cases(case: Case, estimator: Estimator | None) -> Iterator[Case]:
     """The case with its measure replaced by tangents, for all coordinates or blocks of them."""
-    measure, slope = case.measure, None
+    measure, psi = case.measure, None
     R, value = np.ones(1), np.full(measure.m, np.nan)
     if case.sample.answered.any():
         R = weighted_averages(case, estimator)
         with np.errstate(all="ignore"):
             value = np.asarray(measure.g(R), dtype=np.float64)
-            slope = measure.slope(R)
+            psi = measure.influence(R)
     step = measure.m if measure.m <= _AT_ONCE else _BLOCK
     for start in range(0, measure.m, step):
         which = slice(start, min(start + step, measure.m))
-        local = Tangent(measure, slope, float(R[0]), value[which], which)
+        local = Tangent(measure, psi, float(R[0]), value[which], which)
         yield replace(case, measure=local, memo={})
 
 

@@ -228,7 +228,7 @@ def _ends_of(measure: Measure, rows: Rows, J: Floats) -> tuple[Floats, Floats]:
     """(n, m) least and greatest influence over the labels; of a tangent by its measure's own short way."""
     if rows.labels.finite and measure.tangent:
         tangent: Any = measure
-        low, high = tangent.measure.ends(rows, tangent.slope_there, tangent.which)
+        low, high = tangent.psi.ends(rows, tangent.which)
         weight = rows.weight[:, None]
         low, high = (through(J, np.concatenate([weight, one], axis=1), measure) for one in (low, high))
         return low, high

@@ -15,7 +15,7 @@ from sondage.intervals.base import Guarantee, Interval
 from sondage.intervals.betting import Walk
 from sondage.intervals.contrast import NotAbove
 from sondage.measures.base import Measure
-from sondage.measures.coordinates import Ratio, coordinate_ratios, two_sides
+from sondage.measures.combine.coordinates import Ratio, coordinate_ratios, two_sides
 from sondage.streams import Stream
 from sondage.types import Floats
 

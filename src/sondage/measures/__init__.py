@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.agreement import CohenKappa
-from sondage.measures.areas import AveragePrecision, RocAuc
-from sondage.measures.base import Averages, Input, Measure
-from sondage.measures.binary import (
+from sondage.measures.base import Averages, Measure
+from sondage.measures.catalogue.areas import AveragePrecision, BreakEven, MaxFBeta, RocAuc
+from sondage.measures.catalogue.binary import (
+    FalseNegativeRate,
+    FalsePositiveRate,
     FBeta,
     FowlkesMallows,
     Jaccard,
@@ -19,44 +20,35 @@ from sondage.measures.binary import (
     Precision,
     Prevalence,
     Recall,
+    SelectionRate,
     Specificity,
+    TruePositiveRate,
 )
-from sondage.measures.by_class import ByClass
-from sondage.measures.compose import Difference, Stack, for_system, parts_of
-from sondage.measures.confusion import ConfusionMatrix
-from sondage.measures.cost import ExpectedCost
-from sondage.measures.curves import Curve, PrecisionRecallCurve, RocCurve
-from sondage.measures.custom import Custom
-from sondage.measures.fairness import (
+from sondage.measures.catalogue.classes import Accuracy, BalancedAccuracy, CohenKappa, ExpectedCost
+from sondage.measures.catalogue.confusion import ConfusionMatrix
+from sondage.measures.catalogue.curves import Curve, PrecisionRecallCurve, RocCurve
+from sondage.measures.catalogue.custom import Custom
+from sondage.measures.catalogue.fairness import (
     DemographicParityDifference,
     DemographicParityRatio,
     EqualizedOddsDifference,
     EqualizedOddsRatio,
     EqualOpportunityDifference,
     EqualOpportunityRatio,
-    FalseNegativeRate,
-    FalsePositiveRate,
-    SelectionRate,
-    TruePositiveRate,
 )
-from sondage.measures.groups import Gap, WorstGroup
-from sondage.measures.item_counts import CountRatio, ItemFBeta, ItemPrecision, ItemRecall
-from sondage.measures.label_sets import MultiLabelAccuracy
-from sondage.measures.labelled import listed, several_numbers, vector_roles
-from sondage.measures.means import Mean, WinRate
-from sondage.measures.multiclass import Accuracy, BalancedAccuracy
-from sondage.measures.multilabel import (
+from sondage.measures.catalogue.item_counts import CountRatio, ItemFBeta, ItemPrecision, ItemRecall
+from sondage.measures.catalogue.means import Mean, WinRate
+from sondage.measures.catalogue.multilabel import (
     HammingLoss,
+    MultiLabelAccuracy,
     MultiLabelFBeta,
     MultiLabelJaccard,
     MultiLabelPrecision,
     MultiLabelRecall,
 )
-from sondage.measures.operating_points import BreakEven, MaxFBeta
-from sondage.measures.per_group import PerGroup
-from sondage.measures.probabilistic import BrierScoreLoss, LogLoss, TopKAccuracy
-from sondage.measures.ratios import GroupRatio, Ratio
-from sondage.measures.regression import (
+from sondage.measures.catalogue.one_class import ByClass
+from sondage.measures.catalogue.probabilistic import BrierScoreLoss, LogLoss, TopKAccuracy
+from sondage.measures.catalogue.regression import (
     ExplainedSumOfSquaresRatio,
     ExplainedVarianceScore,
     MeanAbsoluteError,
@@ -67,8 +59,14 @@ from sondage.measures.regression import (
     R2Score,
     RootMeanSquaredError,
 )
-from sondage.measures.top import PrecisionAtK, RecallAtK
-from sondage.measures.where import Where
+from sondage.measures.catalogue.top import PrecisionAtK, RecallAtK
+from sondage.measures.combine.over_groups import Gap, GroupRatio, WorstGroup
+from sondage.measures.combine.per_group import PerGroup
+from sondage.measures.combine.stack import Stack, for_system, parts_of
+from sondage.measures.combine.systems import Difference, Ratio
+from sondage.measures.combine.where import Where
+from sondage.measures.labelled import listed, several_numbers, vector_roles
+from sondage.measures.losses.base import Input
 from sondage.pool.plain_values import is_gap
 from sondage.pool.pool import Pool
 from sondage.registry import what_it_is

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sondage.measures.base import Measure
-from sondage.measures.item_counts import CountMeasure
+from sondage.measures.catalogue.item_counts import CountMeasure
 from sondage.types import Array
 
 

@@ -61,8 +61,8 @@ def true_influence(study: Study, y: Floats) -> Floats:
     for piece, rows in pool.chunks():
         R += measure.total(rows, y[piece, None], np.ones((len(rows), 1)))
     assert np.isfinite(pool_value(measure, pool, y)).all()
-    slope = measure.slope(R / len(pool))
-    pieces = [measure.influence(rows, y[piece, None], slope)[:, 0, 0] for piece, rows in pool.chunks()]
+    psi = measure.influence(R / len(pool))
+    pieces = [psi.of(rows, y[piece, None])[:, 0, 0] for piece, rows in pool.chunks()]
     return np.concatenate(pieces)
 
 

@@ -90,7 +90,7 @@ def create_study(
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
     wanted = resolve(measure)
     bound = wanted.bind(pool)
-    check_losses(bound.aim.folded)
+    check_losses(bound.aim, bound.aim.losses.folded.d)
     labels = budgets.labels_paid_for(settings["budget"], pool)
     chosen = resolve_design(design, oracle, pool, bound, labels)
     parts = Parts(

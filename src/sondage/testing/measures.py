@@ -11,7 +11,8 @@ import pytest
 
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
-from sondage.measures.compose import for_system
+from sondage.measures.combine.stack import for_system
+from sondage.measures.losses.vectors import VectorLosses
 from sondage.pool.pool import Pool
 from sondage.registry import from_config
 from sondage.testing.units import random_columns, taken
@@ -308,10 +309,11 @@ class MeasureSuite:
             rows, options = pool.rows(slice(None)), self.choices(pool)
             expected = measure.loss(rows, options) @ measure.jac(R).T
             slack = 1e-9 * (1 + np.abs(expected).max())
-            found = measure.influence(rows, options, measure.slope(R))
+            psi = measure.influence(R)
+            found = psi.of(rows, options)
             np.testing.assert_allclose(found, expected, rtol=1e-8, atol=slack)
             last = slice(measure.m - 1, measure.m)
-            part = measure.influence(rows, options, measure.slope(R), last)
+            part = psi.of(rows, options, last)
             np.testing.assert_allclose(part, expected[..., last], rtol=1e-8, atol=slack)
 
     def test_moments_and_spread(self) -> None:
@@ -323,24 +325,24 @@ class MeasureSuite:
             rng = np.random.default_rng(6)
             rows, (options, weights) = pool.rows(slice(None)), self.nodes(pool)
             matter = rng.uniform(0.2, 2.0, measure.m)
-            slope = measure.slope(R, matter)
+            psi = measure.influence(R, matter)
             influence = measure.loss(rows, options) @ (np.sqrt(matter)[:, None] * measure.jac(R)).T
             slack = 1e-9 * (1 + np.square(influence).max())
             close = {"rtol": 1e-8, "atol": slack}
-            mean, square = measure.moments(rows, options, weights, slope)
+            mean, square = psi.moments(rows, options, weights)
             middle = np.einsum("ns,nsm->nm", weights, influence)
             np.testing.assert_allclose(mean, middle, **close)
             squared = np.einsum("ns,nsm->nm", weights, np.square(influence))
             np.testing.assert_allclose(square, squared, **close)
             factor = rng.uniform(size=len(pool))
-            found = measure.square_sum(rows, options, weights, slope, factor)
+            found = psi.square_sum(rows, options, weights, factor)
             np.testing.assert_allclose(found, factor @ squared, rtol=1e-8, atol=len(pool) * slack)
             for centre in (None, middle):
                 away = influence if centre is None else influence - centre[:, None, :]
                 size = np.linalg.norm(away, axis=-1)
                 powers: tuple[Literal[1, 2], ...] = (2,) if measure.wide else (1, 2)
                 for power in powers:
-                    got = measure.spread(rows, options, weights, slope, centre=centre, power=power)
+                    got = psi.spread(rows, options, weights, centre=centre, power=power)
                     np.testing.assert_allclose(got, (weights * size**power).sum(axis=1), **close)
 
     def test_closed_form_is_the_sum_over_all_labels(self) -> None:
@@ -356,18 +358,18 @@ class MeasureSuite:
             means = rng.uniform(0.02, 0.98, (len(pool), vectors.shape[1]))
             listed = codes_of(pool.labels, vectors), chances_of(vectors, means)
             short = np.empty((len(pool), 0)), means
-            slope = measure.slope(R, rng.uniform(0.2, 2.0, measure.m))
+            psi = measure.influence(R, rng.uniform(0.2, 2.0, measure.m))
             factor, centre = rng.uniform(size=len(pool)), rng.normal(size=(len(pool), measure.m))
             pairs = [
-                *zip(*(measure.moments(rows, *nodes, slope) for nodes in (short, listed)), strict=True),
+                *zip(*(psi.moments(rows, *nodes) for nodes in (short, listed)), strict=True),
                 *(
-                    [measure.spread(rows, *nodes, slope, centre=one) for nodes in (short, listed)]
+                    [psi.spread(rows, *nodes, centre=one) for nodes in (short, listed)]
                     for one in (None, centre)
                 ),
-                [measure.square_sum(rows, *nodes, slope, factor) for nodes in (short, listed)],
-                [measure.expected_total(rows, *nodes, factor) for nodes in (short, listed)],
+                [psi.square_sum(rows, *nodes, factor) for nodes in (short, listed)],
+                [measure.total(rows, *nodes, factor) for nodes in (short, listed)],
             ]
-            if hasattr(measure, "losses"):
+            if isinstance(measure.losses, VectorLosses):
                 pairs += [
                     [measure.expected(rows, *nodes) for nodes in (short, listed)],
                     [measure.second_moment(rows, *nodes, factor) for nodes in (short, listed)],

@@ -93,7 +93,7 @@ def test_squared_loss_with_a_biased_gaussian() -> None:
     points, weights = np.polynomial.hermite_e.hermegauss(9)
     y = (f - d)[:, None] + s[:, None] * points
     share = np.broadcast_to(weights / weights.sum(), y.shape)
-    found = measure.spread(pool.rows(np.arange(30)), y, share, measure.slope(np.array([1.0, R])))
+    found = measure.influence(np.array([1.0, R])).spread(pool.rows(np.arange(30)), y, share)
     closed = d**2 * (6 * s**2 - 2 * R + d**2) + (3 * s**2 - 2 * R) * s**2 + R**2
     np.testing.assert_allclose(found, closed, rtol=1e-10)
 
@@ -145,7 +145,7 @@ def test_spread_about_the_units_mean_is_the_beliefs_variance() -> None:
     loss = problem.measure.loss(problem.pool.rows(rows), np.array([0.0, 1.0]))
     size = problem.units.size
     R = size @ np.einsum("us,usd->ud", nodes.weights, loss) / size.sum()
-    jump = (loss[:, 1] - loss[:, 0]) @ target(problem, R)[0]
+    jump = (loss[:, 1] - loss[:, 0]) @ target(problem, R).J[0]
     variance = nodes.weights.prod(axis=1) * jump**2
     np.testing.assert_allclose(unit_spread(problem), variance, rtol=1e-9, atol=1e-15)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ import sondage as sd
 from sondage import limits
 from sondage.designs.influence.of_units import seen_error, seen_variance, unit_spread, unit_variance
 from sondage.errors import InvalidInput, NotSupported
-from sondage.measures import Accuracy, FBeta, Measure, PerGroup, WorstGroup
-from sondage.measures.compose import made
+from sondage.measures import Accuracy, FBeta, PerGroup, WorstGroup
+from sondage.measures.combine.stack import made
+from sondage.measures.influence import Influence
+from sondage.measures.losses.base import Losses
+from sondage.measures.losses.by_level import ByLevel, OnOwnLevel
 from sondage.pool import Pool
-from sondage.pool.rows import Rows
 from sondage.study.estimates import assess
 
 
@@ -73,19 +76,30 @@ def test_weights_refusals_and_the_population(monkeypatch: pytest.MonkeyPatch) ->
         np.testing.assert_allclose(one.high, other.high, rtol=1e-8)
 
 
+class WrittenOut(OnOwnLevel):
+    """All coordinates, one beside the other."""
+
+    spread = Influence.spread
+    folded = Influence.folded
+    fold = Influence.fold
+
+
+class UnfoldedLosses(ByLevel):
+    folded = Losses.folded
+    fold = Losses.fold
+
+    def _along(self, slope: Any) -> Influence:
+        return WrittenOut(self, slope)
+
+
 @dataclass(frozen=True)
 class Unfolded(PerGroup):
     """All coordinates written out, one beside the other."""
 
-    @property
-    def folded(self) -> Measure:
-        return self
-
-    def fold(self, rows: Rows) -> Any:
-        return None
-
-    def spread(self, *arguments: Any, **options: Any) -> Any:
-        return Measure.spread(self, *arguments, **options)
+    @cached_property
+    def losses(self) -> ByLevel:
+        own = tuple(one.losses for one in self.narrow)
+        return UnfoldedLosses(self.measure.losses, self.by, self.start, len(self.levels), own)
 
 
 @pytest.mark.parametrize("inner", ["accuracy", "f1", "average_precision", "brier_score_loss"])
@@ -121,9 +135,9 @@ def test_thresholds_of_a_group_are_its_own(inner: Any) -> None:
     for measure in (narrow, full):
         R = measure.total(rows, y, ones) / len(pool)
         values.append(measure.g(R))
-        slopes.append(measure.slope(R))
+        slopes.append(measure.influence(R))
     np.testing.assert_allclose(values[0], values[1], rtol=1e-12)
-    influence = [one.influence(rows, y, slope) for one, slope in zip((narrow, full), slopes, strict=True)]
+    influence = [psi.of(rows, y) for psi in slopes]
     np.testing.assert_allclose(influence[0], influence[1], rtol=1e-9, atol=1e-12)
     loss = narrow.loss(rows, y)
     np.testing.assert_allclose(loss.sum(axis=(0, 1)), narrow.total(rows, y, ones), rtol=1e-12)

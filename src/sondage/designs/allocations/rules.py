@@ -71,7 +71,7 @@ def moves(problem: Problem, spread: Floats) -> Bools:
     if problem.pool.labels.finite and not some.all() and not (measure.wide or measure.tangent):
         rows, unit = problem.once("representatives", problem.units.representatives)
         rows, unit = rows[~some[unit]], unit[~some[unit]]
-        some[unit[~measure.folded.settled(problem.pool.rows(rows))]] = True
+        some[unit[~measure.settled(problem.pool.rows(rows))]] = True
     return np.asarray(some if some.any() else ~some)
 
 

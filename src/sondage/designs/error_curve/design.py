@@ -22,7 +22,7 @@ from sondage.designs.influence.of_items import is_mean_over_pool
 from sondage.designs.influence.of_units import unseen_variances
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure, wrong_alike
-from sondage.measures.coordinates import separately
+from sondage.measures.combine.coordinates import separately
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits, Units
 from sondage.sampling import Quotas, SamplingKind, Table

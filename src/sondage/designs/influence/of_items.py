@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from sondage.designs.influence.slope import (
     uninformed,
 )
 from sondage.measures.base import Measure
+from sondage.measures.influence import Influence
 from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.types import Bools, Floats, Ints
@@ -30,19 +31,19 @@ def item_spread(
     ``floor`` is the least chance of any label that the design reckons with.
     """
     pool, measure, belief = problem.pool, problem.measure, problem.belief
-    slope = _slope(problem, risk_floor)
+    psi = _influence(problem, risk_floor)
     out = np.empty(len(pool))
     signature = measure.signature(pool) if pool.labels.finite else None
     if signature is None:
         for piece, rows in pool.chunks():
             y, weights = belief.items(rows)
             weights = floored(pool, weights, floor)
-            out[piece] = measure.spread(rows, y, weights, slope, power=power)
+            out[piece] = psi.spread(rows, y, weights, power=power)
         return out
     # Equal signature means equal loss, so the norm of every (signature, label) is worked out once.
     kinds = Division(signature)
     labels = np.arange(pool.labels.size, dtype=np.float64)
-    squared = np.square(measure.folded.influence(pool.rows(kinds.first), labels, slope)).sum(axis=-1)
+    squared = np.square(psi.folded.of(pool.rows(kinds.first), labels)).sum(axis=-1)
     norm = squared if power == 2 else np.sqrt(squared)
     for piece, rows in pool.chunks():
         weights = at_least(belief.items(rows).weights, floor)
@@ -58,21 +59,21 @@ def rectifier_spread(problem: Problem, floor: float = 0.0) -> Floats:
     """
 
     def make() -> Floats:
-        pool, measure, belief, units = problem.pool, problem.measure.folded, problem.belief, problem.units
-        slope = _slope(problem)
+        pool, belief, units = problem.pool, problem.belief, problem.units
+        psi = _influence(problem).folded
         total = np.zeros(units.count)
         for piece, rows in pool.chunks():
             y, weights = belief.items(rows)
-            centre, _ = measure.moments(rows, y, weights, slope)
-            left = measure.spread(rows, y, floored(pool, weights, floor), slope, centre=centre)
+            centre, _ = psi.moments(rows, y, weights)
+            left = psi.spread(rows, y, floored(pool, weights, floor), centre=centre)
             total += np.bincount(units.of(piece), weights=left, minlength=units.count)
         return np.asarray(total / units.size)
 
     return problem.once("rectifier spread", make)
 
 
-def _slope(problem: Problem, risk_floor: float = 0.0) -> Any:
-    """The slope at what the belief expects of every item before any label."""
+def _influence(problem: Problem, risk_floor: float = 0.0) -> Influence:
+    """The influence at what the belief expects of every item before any label."""
     pool, measure, belief = problem.pool, problem.measure, problem.belief
     R = item_expectation(pool, measure, belief)
     if risk_floor > 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,8 @@ from sondage.designs.influence.slope import (
     uninformed,
 )
 from sondage.designs.influence.unit_means import UnitMeans
-from sondage.measures.base import Measure, weighted_moments
+from sondage.measures.base import Measure
+from sondage.measures.influence import Dense, Influence, weighted_moments
 from sondage.pool.rows import Rows
 from sondage.types import Floats, Ints
 
@@ -43,26 +43,25 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
         return np.asarray(kept[2])  # a belief that did not move need not be asked again
     rows, unit, believed = unit_nodes(problem)
     nodes = Nodes(believed.labels, floored(problem.pool, believed.weights, floor))
-    measure, count, seen = problem.measure.folded, problem.units.count, problem.pool.rows(rows)
-    slope = _believed_slope(problem)
+    psi, count, seen = _believed_influence(problem).folded, problem.units.count, problem.pool.rows(rows)
     if problem.centre == "none":
-        each = measure.spread(seen, *nodes, slope)
+        each = psi.spread(seen, *nodes)
     else:
-        mean, _ = measure.moments(seen, *believed, slope)
-        fold = problem.measure.fold(seen)
+        mean, _ = psi.moments(seen, *believed)
+        fold = psi.fold(seen)
         centre, elsewhere = UnitMeans(mean, unit, count, fold).at(unit, fold)
-        each = measure.spread(seen, *nodes, slope, centre=centre) + elsewhere
+        each = psi.spread(seen, *nodes, centre=centre) + elsewhere
     spread = unit_mean(each, unit, count)
     problem.memo["unit spread"] = problem.state, floor, spread
     return spread
 
 
-def _believed_slope(problem: Problem) -> Any:
-    """The slope at what the belief of the units expects of the whole pool."""
+def _believed_influence(problem: Problem) -> Influence:
+    """The influence at what the belief of the units expects of the whole pool."""
     rows, unit, nodes = unit_nodes(problem)
     measure, count, seen = problem.measure, problem.units.count, problem.pool.rows(rows)
     share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
-    R = measure.expected_total(seen, *nodes, share)
+    R = measure.total(seen, *nodes, share)
     variance = None
     if problem.objective.scaled and measure.m > 1:
         variance = uniform_variance(measure, R, [(seen, nodes, share)])
@@ -75,13 +74,14 @@ def seen_error(problem: Problem) -> tuple[Floats, Ints]:
     The errors are added up over the labels of each unit.
     """
     rows, unit, nodes = unit_nodes(problem)
-    measure, count, seen = problem.measure, problem.units.count, problem.seen
+    count, seen = problem.units.count, problem.seen
     if not len(seen.y):
         return np.zeros(count), np.zeros(count, dtype=np.int64)
-    slope, shown, told = _believed_slope(problem), problem.pool.rows(rows), problem.pool.rows(seen.row)
-    mean = measure.folded.moments(shown, *nodes, slope)[0]
-    found = measure.folded.influence(told, seen.y[:, None], slope)[:, 0, :]
-    centre, elsewhere = UnitMeans(mean, unit, count, measure.fold(shown)).at(seen.unit, measure.fold(told))
+    psi = _believed_influence(problem).folded
+    shown, told = problem.pool.rows(rows), problem.pool.rows(seen.row)
+    mean = psi.moments(shown, *nodes)[0]
+    found = psi.of(told, seen.y[:, None])[:, 0, :]
+    centre, elsewhere = UnitMeans(mean, unit, count, psi.fold(shown)).at(seen.unit, psi.fold(told))
     error = np.square(found - centre).sum(axis=1) + elsewhere
     total = np.bincount(seen.unit, weights=error, minlength=count)
     return np.asarray(total, dtype=np.float64), np.bincount(seen.unit, minlength=count)
@@ -96,9 +96,9 @@ def seen_variance(problem: Problem, first: int | None = None) -> Floats:
     count = problem.units.count
     if not len(seen.y):
         return np.zeros(count)
-    shown, measure = problem.pool.rows(seen.row), problem.measure
-    influence = measure.folded.influence(shown, seen.y[:, None], _stratified_slope(problem))[:, 0, :]
-    unit, fold = seen.unit, measure.fold(shown)
+    shown, psi = problem.pool.rows(seen.row), _stratified_influence(problem).folded
+    influence = psi.of(shown, seen.y[:, None])[:, 0, :]
+    unit, fold = seen.unit, psi.fold(shown)
     if first is not None:
         order = np.argsort(unit, kind="stable")
         begin = np.searchsorted(unit[order], unit[order], "left")
@@ -118,9 +118,9 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
     rows, unit, _ = unit_nodes(problem)
     if nodes.labels.ndim == 1:
         nodes = Nodes(nodes.labels, nodes.weights[unit])
-    measure, shown = problem.measure, problem.pool.rows(rows)
-    mean, square = measure.folded.moments(shown, *nodes, _stratified_slope(problem))
-    return UnitMeans(mean, unit, problem.units.count, measure.fold(shown)).variance(square)
+    psi, shown = _stratified_influence(problem).folded, problem.pool.rows(rows)
+    mean, square = psi.moments(shown, *nodes)
+    return UnitMeans(mean, unit, problem.units.count, psi.fold(shown)).variance(square)
 
 
 def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float | None = None) -> Floats:
@@ -145,17 +145,15 @@ def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float
         if problem.objective.scaled and measure.m > 1:
             share = expected.sum(axis=1) / len(problem.pool)
             variance = uniform_variance(measure, R, [(shown, nodes, share)])
-        slope = target(problem, R, variance, measure)
-        mean, square = _moments(problem, measure, shown, nodes, slope)
-        out[a] = UnitMeans(mean, unit, count, measure.fold(shown)).variance(square)
+        psi = target(problem, R, variance, measure).folded
+        mean, square = _moments(problem, measure, shown, nodes, psi)
+        out[a] = UnitMeans(mean, unit, count, psi.fold(shown)).variance(square)
     return out
 
 
 def _plain(measure: Measure) -> bool:
     """Whether all that is asked of a measure here follows from losses that are few."""
-    kind = type(measure)
-    names = ("total", "moments", "influence")
-    return not measure.wide and all(getattr(kind, name) is getattr(Measure, name) for name in names)
+    return measure.losses.plain and not measure.wide
 
 
 def _losses(problem: Problem, measure: Measure, shown: Rows, labels: Floats) -> Floats:
@@ -171,36 +169,35 @@ def _total(problem: Problem, measure: Measure, shown: Rows, labels: Floats, weig
 
 
 def _moments(
-    problem: Problem, measure: Measure, shown: Rows, nodes: Nodes, slope: Any
+    problem: Problem, measure: Measure, shown: Rows, nodes: Nodes, psi: Influence
 ) -> tuple[Floats, Floats]:
-    """``measure.folded.moments``, likewise."""
-    if not _plain(measure):
-        return measure.folded.moments(shown, *nodes, slope)
-    return weighted_moments(_losses(problem, measure, shown, nodes.labels) @ slope.T, nodes.weights)
+    """``psi.moments``, likewise."""
+    if not (_plain(measure) and isinstance(psi, Dense)):
+        return psi.moments(shown, *nodes)
+    return weighted_moments(_losses(problem, measure, shown, nodes.labels) @ psi.J.T, nodes.weights)
 
 
 def possible_jump(problem: Problem) -> Floats:
     """(U,) squared difference between the greatest and the least influence of a label of each unit."""
     rows, unit, nodes = unit_nodes(problem)
-    measure, slope = problem.measure.folded, _stratified_slope(problem)
-    influence = measure.influence(problem.pool.rows(rows), nodes.labels, slope)
+    influence = _stratified_influence(problem).folded.of(problem.pool.rows(rows), nodes.labels)
     return unit_mean(np.square(np.ptp(influence, axis=1)).sum(axis=1), unit, problem.units.count)
 
 
-def _stratified_slope(problem: Problem) -> Any:
-    """The slope at the mean of the labels of each unit; of the belief where a unit has none."""
+def _stratified_influence(problem: Problem) -> Influence:
+    """The influence at the mean of the labels of each unit; of the belief where a unit has none."""
     rows, unit, nodes = unit_nodes(problem)
     seen, size, count = problem.seen, problem.units.size, problem.units.count
     n = np.bincount(seen.unit, minlength=count)
     share = (np.where(n > 0, 0, size) / np.bincount(unit, minlength=count))[unit]
-    total = problem.measure.expected_total(problem.pool.rows(rows), *nodes, share)
+    total = problem.measure.total(problem.pool.rows(rows), *nodes, share)
     if len(seen.y):
         weight = (size / np.maximum(n, 1))[seen.unit]
         total = total + problem.measure.total(problem.pool.rows(seen.row), seen.y[:, None], weight[:, None])
     R = total / len(problem.pool)
     if not np.isfinite(problem.measure.g(R)).all():  # nothing seen yet to divide by: what is believed
         share = (size / np.bincount(unit, minlength=count))[unit]
-        R = problem.measure.expected_total(problem.pool.rows(rows), *nodes, share) / len(problem.pool)
+        R = problem.measure.total(problem.pool.rows(rows), *nodes, share) / len(problem.pool)
     return target(problem, R)
 
 

@@ -7,7 +7,7 @@ the labels seen.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from sondage.designs.base import Problem
 from sondage.designs.influence.of_units import unit_mean, unit_nodes
 from sondage.designs.influence.slope import floored, target, uniform_variance
 from sondage.measures.base import Measure
+from sondage.measures.influence import Dense, Influence
 from sondage.pool.rows import Rows
 from sondage.types import Bools, Floats, Ints
 
@@ -51,19 +52,19 @@ def drawing_size(
     if problem.objective.scaled and measure.m > 1:
         share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
         variance = uniform_variance(measure, R, [(left.rows, nodes, share)])
-    slope = target(problem, R, variance)
+    psi = target(problem, R, variance)
     weights = floored(problem.pool, nodes.weights, floor)
     if problem.pool.labels.kind == "vector":  # labels that are not written out: the root mean square
-        size = np.sqrt(unit_mean(measure.spread(left.rows, nodes.labels, weights, slope), unit, count))
+        size = np.sqrt(unit_mean(psi.spread(left.rows, nodes.labels, weights), unit, count))
         return size, size[problem.asked_units]
-    norm = left.norm(slope)
+    norm = left.norm(psi)
     least = epsilon * norm.max(initial=0.0)
     norm = np.maximum(norm, least * left.bears)
     each = unit_mean((weights * norm**power).sum(axis=1), unit, count)
     size = each if power == 1 else np.sqrt(each)
     asked = size[problem.asked_units]
     if known is not None:
-        asked[told] = known.norm(norm, slope, least)
+        asked[told] = known.norm(norm, psi, least)
     return size, asked
 
 
@@ -72,27 +73,21 @@ class _Losses:
 
     def __init__(self, measure: Measure, rows: Rows, y: Floats) -> None:
         self.measure, self.rows, self.y = measure, rows, y
-        kind = type(measure)
-        plain = all(
-            getattr(kind, name) is getattr(Measure, name) for name in ("total", "expected_total", "influence")
-        )
-        self._loss = measure.loss(rows, y) if plain and not measure.wide else None
+        self._loss = measure.loss(rows, y) if measure.losses.plain and not measure.wide else None
 
     def total(self, weights: Floats, factor: Floats | None = None) -> Floats:
         """(d,) sum over rows and labels of the losses by their weight and the factor of the row."""
         if self._loss is not None:
             weights = weights if factor is None else weights * factor[:, None]
             return np.asarray(np.einsum("ns,nsd->d", weights, self._loss))
-        if factor is not None:
-            return self.measure.expected_total(self.rows, self.y, weights, factor)
-        return self.measure.total(self.rows, self.y, weights)
+        return self.measure.total(self.rows, self.y, weights, factor)
 
-    def norm(self, slope: Any) -> Floats:
+    def norm(self, psi: Influence) -> Floats:
         """(n, S) length of the influence of each row under each label."""
-        if self._loss is None:
-            influence = self.measure.folded.influence(self.rows, self.y, slope)
+        if self._loss is not None and isinstance(psi, Dense):
+            influence = self._loss @ psi.J.T
         else:
-            influence = self._loss @ slope.T
+            influence = psi.folded.of(self.rows, self.y)
         return np.asarray(np.sqrt(np.square(influence).sum(axis=-1)))
 
     @cached_property
@@ -100,7 +95,7 @@ class _Losses:
         """(n, S) 1 where a label brings any loss beside the weight; 1 throughout where losses are many."""
         if self.measure.wide:
             return 1.0
-        loss = self.measure.folded.loss(self.rows, self.y) if self._loss is None else self._loss
+        loss = self.measure.losses.folded.loss(self.rows, self.y) if self._loss is None else self._loss
         return np.asarray((loss[..., 1:] != 0).any(axis=-1), dtype=np.float64)
 
 
@@ -124,10 +119,10 @@ class _Known:
         counts = np.bincount(unit * labels + y, minlength=self._count * labels).astype(np.float64)
         return self._units.total(counts.reshape(self._count, labels))
 
-    def norm(self, of_units: Floats, slope: Any, least: float) -> Floats:
+    def norm(self, of_units: Floats, psi: Influence, least: float) -> Floats:
         """(n,) length of their influence, given that of every unit under every label."""
         if self._own is not None:
-            return np.maximum(self._own.norm(slope), least * self._own.bears)[:, 0]
+            return np.maximum(self._own.norm(psi), least * self._own.bears)[:, 0]
         return np.asarray(of_units[self._place])
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from sondage.beliefs.base import Belief, Nodes, at_least
 from sondage.designs.base import Problem
-from sondage.measures.base import Measure, distinct_rows
+from sondage.measures.base import Measure
+from sondage.measures.influence import Influence
+from sondage.measures.losses.base import distinct_rows
 from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -24,8 +25,8 @@ _BISECTIONS = 50
 
 def target(
     problem: Problem, R: Floats, variance: Floats | None = None, measure: Measure | None = None
-) -> Any:
-    """The measure's slope at the believed averages, its coordinates weighted by the objective.
+) -> Influence:
+    """The influence on the measure at the believed averages, its coordinates weighted by the objective.
 
     ``variance`` is (m,) what one uniform draw would have: coordinates are put on that scale. ``measure``
     is another than the problem's own.
@@ -37,7 +38,7 @@ def target(
         weight = np.where(known, weight / np.where(known, variance, 1.0), 0.0)
         if not weight.any():
             weight = np.ones(len(weight))
-    return measure.slope(R, weight)
+    return measure.influence(R, weight)
 
 
 def uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]) -> Floats:
@@ -45,9 +46,9 @@ def uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, N
     known = measure.uniform_variance(R)
     if known is not None:
         return known
-    slope, total = measure.slope(R), np.zeros(measure.m)
+    psi, total = measure.influence(R), np.zeros(measure.m)
     for rows, nodes, share in pieces:
-        total += measure.square_sum(rows, *nodes, slope, share)
+        total += psi.square_sum(rows, *nodes, share)
     return total
 
 
@@ -116,7 +117,7 @@ def item_expectation(pool: Pool, measure: Measure, belief: Belief) -> Floats:
     if signature is None:
         total = np.zeros(measure.d)
         for _, rows in pool.chunks():
-            total += measure.expected_total(rows, *belief.items(rows), np.ones(len(rows)))
+            total += measure.total(rows, *belief.items(rows))
         return total / len(pool)
     kinds = Division(signature)
     labels = np.arange(pool.labels.size, dtype=np.float64)

@@ -1,6 +1,6 @@
 """Means over the rows of each unit, where a row may move one of several layers of coordinates.
 
-A measure of many groups has a layer of coordinates for each (``Measure.folded``): an item moves that of
+A measure of many groups has a layer of coordinates for each (``Influence.folded``): an item moves that of
 its own group, and in all the others its influence is zero. What is needed of a unit are sums over all
 coordinates of squared means. These have a term for every pair of unit and layer that occurs, not for every
 pair that there could be.

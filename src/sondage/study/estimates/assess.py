@@ -16,7 +16,7 @@ from sondage.estimators.tangent import GREATEST, LEAST, tangent_cases
 from sondage.intervals.base import Alternative, Guarantee, Interval
 from sondage.limits import MOST_LOSSES
 from sondage.measures.base import Measure
-from sondage.measures.coordinates import separately
+from sondage.measures.combine.coordinates import separately
 from sondage.streams import kept_stream
 from sondage.study.estimates.result import ConfidenceInterval, Estimate, joined
 from sondage.types import Bools, Floats, is_number
@@ -117,11 +117,12 @@ def in_blocks(case: Case, estimator: Estimator | None, most: int = _BLOCK) -> It
         yield replace(case, measure=block, memo={}, shared=case.memo)
 
 
-def check_losses(measure: Measure) -> None:
+def check_losses(measure: Measure, at_once: int | None = None) -> None:
     """Refuse a measure that has to be estimated all at once, and has too many losses for that."""
-    if not measure.wide and measure.d > MOST_LOSSES:
+    losses = measure.d if at_once is None else at_once
+    if not measure.wide and losses > MOST_LOSSES:
         raise NotSupported(
-            f"measure {measure.names[0]!r} rests on {measure.d:,} losses at once, and covariances of more "
+            f"measure {measure.names[0]!r} rests on {losses:,} losses at once, and covariances of more "
             f"than {MOST_LOSSES:,} are too large to be held: ask for every group by itself, with "
             "estimate(measure, by=...), or leave groups out of the grouping column"
         )
@@ -385,7 +386,8 @@ def _refusal_bounds(
     rows = case.pool.rows(sample.row[refused])
     influence = case.measure.loss(rows, labels) @ linear.J.T
     # Coordinates that no item moves together find their worst labels together.
-    own, fold, item = case.measure.folded.m, case.measure.fold(rows), np.arange(len(rows))
+    psi, item = case.measure.influence(totals.R), np.arange(len(rows))
+    own, fold = psi.folded.m, psi.fold(rows)
     layer = np.zeros(len(rows), dtype=np.int64) if fold is None else fold
     ends = []
     for best in (influence.argmin(axis=1), influence.argmax(axis=1)):

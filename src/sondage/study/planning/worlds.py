@@ -75,8 +75,8 @@ class Worlds:
                 found.append(item_spreads(self.problem, measure, InWorld(self.cells, weights)))
                 continue
             with np.errstate(all="ignore"):
-                R = measure.expected_total(shown, labels, weights, share)
-                found.append(measure.square_sum(shown, labels, weights, measure.slope(R), share))
+                R = measure.total(shown, labels, weights, share)
+                found.append(measure.influence(R).square_sum(shown, labels, weights, share))
         return np.array(found)
 
 

@@ -1,0 +1,279 @@
+"""Measures of counts per item: the label is what people count in a document or an image.
+
+For example the found, spurious and missed entities of a text: micro precision, recall and F over the texts
+are ratios of sums of such counts.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.measures.base import Measure
+from sondage.measures.catalogue.binary import FBeta, Precision, Recall
+from sondage.measures.catalogue.one_class import ByClass
+from sondage.measures.losses.base import Input, Losses
+from sondage.measures.losses.vectors import LinearLosses, places_of
+from sondage.measures.maps.base import Map, RatioMap
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.types import Floats
+
+Terms = tuple[tuple[str, float], ...]
+"""Counts by name, and how much of each."""
+
+
+@dataclass(frozen=True)
+class CountMeasure(Measure):
+    """A sum of counts over the pool, divided by another; the label of an item is several counts.
+
+    Write ``above`` and ``below``. The losses are the weight, and each count. What a belief expects of a count
+    is the pool's ``prediction``, if there is one, with the variance of Poisson's distribution.
+    ``components`` is filled in by ``bind``: the names of all counts.
+    """
+
+    label_kind = "vector"
+    components: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
+
+    @property
+    @abstractmethod
+    def above(self) -> Terms:
+        """What is divided."""
+
+    @property
+    @abstractmethod
+    def below(self) -> Terms | None:
+        """What it is divided by; None: the number of items."""
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The counts that play a part."""
+        return tuple(dict.fromkeys(name for name, _ in (*self.above, *(self.below or ()))))
+
+    def bind(self, pool: Pool) -> Any:
+        """Check that labels have these counts, of 0 and above."""
+        bound = super().bind(pool)
+        places_of(self.counted, pool.labels.components, f"measure {self.alias!r}: labels")
+        if pool.labels.low < 0:
+            raise InvalidInput(
+                f"measure {self.alias!r} needs counts, but the pool's labels may be negative: make it with "
+                f"labels={{name: (0, None), ...}}"
+            )
+        return replace(bound, components=pool.labels.components)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The alias."""
+        return (self.alias,)
+
+    @cached_property
+    def losses(self) -> Losses:
+        """The weight, and each count."""
+        return ItemCounts(len(self.components))
+
+    @cached_property
+    def map(self) -> Map:
+        """One sum over the other, between the least and the greatest ratio of the multiples of one count."""
+        num, den = np.zeros((2, self.d))
+        den[0] = self.below is None
+        for terms, out in ((self.above, num), (self.below or (), den)):
+            for name, multiple in terms:
+                out[1 + self.components.index(name)] += multiple
+        if self.below is None:  # counts have no end
+            each = np.append(np.copysign(np.inf, num[num != 0]), 0.0)
+        else:
+            with np.errstate(all="ignore"):
+                each = (num / den)[(num != 0) | (den != 0)]
+        return RatioMap(self.names[0], num, den, float(each.min()), float(each.max()))
+
+
+class ItemCounts(LinearLosses):
+    """The weight, and each count: all is in the label."""
+
+    def __init__(self, counts: int) -> None:
+        self.counts = counts
+
+    @property
+    def d(self) -> int:
+        """The weight and each count."""
+        return 1 + self.counts
+
+    def inputs(self, pool: Pool) -> tuple[Input, ...]:
+        """None."""
+        return ()
+
+    def of_labels(self, rows: Rows, label: Floats) -> Floats:
+        """The weight, and each count."""
+        label = np.broadcast_to(label, (len(rows), *label.shape[1:]))
+        out = np.concatenate([np.ones((*label.shape[:2], 1)), label], axis=-1)
+        return out * rows.weight[:, None, None]
+
+    def affine(self, rows: Rows, J: Floats) -> tuple[Floats, Floats]:
+        """The same for every item, but for its weight."""
+        weight = rows.weight[:, None]
+        return weight * J[:, 0], weight[..., None] * J[:, 1:]
+
+
+@dataclass(frozen=True)
+class CountRatio(CountMeasure):
+    """Any ratio of sums of counts: ``num`` over ``den``, each a mapping of counts to multiples.
+
+    Without ``den`` it is the mean per item. The range follows from the multiples; undefined where all counts
+    below the line are 0.
+
+    >>> from sondage.measures import exact
+    >>> errors = CountRatio({"fp": 1, "fn": 1}, {"tp": 1, "fn": 1}, name="errors per entity")
+    >>> float(exact(errors, [{"tp": 3, "fp": 1, "fn": 0}, {"tp": 1, "fp": 0, "fn": 1}]))
+    0.4
+    """
+
+    alias: ClassVar[str] = "count_ratio"
+    num: Any
+    den: Any = None
+    name: str = "count_ratio"
+
+    def __post_init__(self) -> None:
+        for role in ("num", "den"):
+            given = getattr(self, role)
+            if given is not None:
+                object.__setattr__(self, role, _terms(role, given))
+        if self.num is None:
+            raise InvalidInput("num= must name at least one count, such as {'fp': 1}")
+        if any(multiple < 0 for _, multiple in self.den or ()):
+            raise InvalidInput(f"den= must have multiples of 0 and above, not {dict(self.den)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name given."""
+        return (self.name,)
+
+    @property
+    def above(self) -> Terms:
+        """The numerator."""
+        terms: Terms = self.num
+        return terms
+
+    @property
+    def below(self) -> Terms | None:
+        """The denominator."""
+        terms: Terms | None = self.den
+        return terms
+
+
+class _FoundAndMissed(CountMeasure):
+    """A ratio of counts of one class, of which an item has several: ``tp`` right, ``fp`` and ``fn`` wrong."""
+
+    @property
+    @abstractmethod
+    def one(self) -> ByClass:
+        """The measure of one class that has the ratio."""
+
+    def _terms(self, multiples: Floats) -> Terms:
+        """Right are tp, actual tp and fn, predicted tp and fp."""
+        right, actual, predicted = multiples.tolist()
+        named: Any = self
+        each = (("tp", right + actual + predicted), ("fp", predicted), ("fn", actual))
+        return tuple((getattr(named, count), multiple) for count, multiple in each if multiple)
+
+    @property
+    def above(self) -> Terms:
+        """What is above the line."""
+        return self._terms(self.one.per_class[0])
+
+    @property
+    def below(self) -> Terms:
+        """What is below the line."""
+        return self._terms(self.one.per_class[1])
+
+
+@dataclass(frozen=True)
+class ItemPrecision(_FoundAndMissed):
+    """Found over all that was predicted, summed over the items: ``tp / (tp + fp)``; in [0, 1].
+
+    ``tp`` and ``fp`` are the names of the counts in a label. Undefined where nothing was predicted.
+
+    >>> from sondage.measures import exact
+    >>> float(exact("item_precision", [{"tp": 3, "fp": 1, "fn": 0}, {"tp": 1, "fp": 0, "fn": 1}]))
+    0.8
+    """
+
+    alias: ClassVar[str] = "item_precision"
+    tp: str = "tp"
+    fp: str = "fp"
+
+    @property
+    def one(self) -> ByClass:
+        """Precision."""
+        return Precision()
+
+
+@dataclass(frozen=True)
+class ItemRecall(_FoundAndMissed):
+    """Found over all that there is, summed over the items: ``tp / (tp + fn)``; in [0, 1].
+
+    ``tp`` and ``fn`` are the names of the counts in a label. Undefined where there is nothing to find.
+
+    >>> from sondage.measures import exact
+    >>> float(exact("item_recall", [{"tp": 3, "fp": 1, "fn": 0}, {"tp": 1, "fp": 0, "fn": 1}]))
+    0.8
+    """
+
+    alias: ClassVar[str] = "item_recall"
+    tp: str = "tp"
+    fn: str = "fn"
+
+    @property
+    def one(self) -> ByClass:
+        """Recall."""
+        return Recall()
+
+
+@dataclass(frozen=True)
+class ItemFBeta(_FoundAndMissed):
+    """F over the counts of all items together (micro F); ``beta`` > 1 favours recall. In [0, 1].
+
+    ``tp``, ``fp`` and ``fn`` are the names of the counts in a label. Undefined where all counts are 0.
+
+    >>> from sondage.measures import exact
+    >>> labels = [{"tp": 3, "fp": 1, "fn": 0}, {"tp": 1, "fp": 0, "fn": 2}]
+    >>> round(float(exact("item_f1", labels)), 4), round(float(exact(ItemFBeta(beta=2.0), labels)), 4)
+    (0.7273, 0.6897)
+    """
+
+    alias: ClassVar[str] = "item_fbeta"
+    aliases: ClassVar[tuple[str, ...]] = ("item_f1",)
+    beta: float = 1.0
+    tp: str = "tp"
+    fp: str = "fp"
+    fn: str = "fn"
+
+    def __post_init__(self) -> None:
+        FBeta(beta=self.beta)  # refuses what is no beta
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``item_f1``, ``item_f2``, ..."""
+        return (f"item_f{self.beta:g}",)
+
+    @property
+    def one(self) -> ByClass:
+        """F."""
+        return FBeta(beta=self.beta)
+
+
+def _terms(role: str, given: Any) -> Terms:
+    """Pairs of a count and a finite multiple."""
+    pairs = list(given.items() if isinstance(given, Mapping) else given)
+    try:
+        terms = tuple((str(name), float(multiple)) for name, multiple in pairs)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{role}= takes a mapping of counts to multiples, not {given!r}") from None
+    if not any(multiple for _, multiple in terms) or not all(np.isfinite(one) for _, one in terms):
+        raise InvalidInput(f"{role}= must have finite multiples, not all 0: {dict(terms)}")
+    return terms

@@ -1,0 +1,225 @@
+"""What measures about one class have in common, and ratios of its counts over one class or several."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.measures.base import Averages, Bound, Measure
+from sondage.measures.losses.class_counts import RightByClass
+from sondage.measures.maps.base import divide
+from sondage.measures.maps.counts import (
+    Averaged,
+    ClassRatios,
+    EachClass,
+    Terms,
+    ZeroDivision,
+    check_zero_division,
+)
+from sondage.pool.labels import shown
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.types import Array, Floats
+
+Average = Literal["binary", "macro", "micro", "weighted", "macro_of_means"] | None
+
+
+@dataclass(frozen=True)
+class AboutOneClass(Measure):
+    """A measure about the positive class: the second of two, or ``pos_label``."""
+
+    either_way: ClassVar[bool] = False
+    """Whether it is the same whichever of two classes is the positive one."""
+    system: str | None = None
+    pos_label: Any = None
+
+    def bind(self, pool: Pool) -> Any:
+        """Check the positive class too, before any label is bought."""
+        bound = super().bind(pool)
+        pool.labels.positive(self.pos_label)
+        if self.pos_label is None and pool.labels.inferred and not self.either_way:
+            self._warn_of_order(pool)
+        return bound
+
+    def _warn_of_order(self, pool: Pool) -> None:
+        """Say which class is the positive one where nothing but the order of two names decided it.
+
+        Scores say it too: that they are higher for the other one is noticed elsewhere.
+        """
+        if any(pool.system(name).score is not None for name in self.systems(pool)):
+            return
+        first, second = pool.labels.values or ()
+        warnings.warn(
+            f"{self.names[0]} is about {second!r}, the second of the predicted classes in sorted order: if "
+            f"that is not the one you mean pass labels=[{second!r}, {first!r}] when making the pool, or "
+            f"pos_label={first!r}; if it is, labels=[{first!r}, {second!r}] says so",
+            stacklevel=4,
+        )
+
+
+@dataclass(frozen=True)
+class OneClass(Averages, AboutOneClass):
+    """A measure of averages about the positive class."""
+
+    def indicators(self, rows: Rows, y: Floats) -> tuple[Floats, Floats]:
+        """(n, S) twice: decision and truth as 0/1 for the positive class."""
+        positive = rows.labels.positive(self.pos_label)
+        predicted = (rows.prediction(self.system) == positive).astype(np.float64)[:, None]
+        shape = (len(rows), y.shape[1])
+        return np.broadcast_to(predicted, shape), self.positives(rows, y)
+
+    def positives(self, rows: Rows, y: Floats) -> Floats:
+        """(n, S) the truth as 0/1 for the positive class."""
+        actual = (y == rows.labels.positive(self.pos_label)).astype(np.float64)
+        return np.broadcast_to(actual, (len(rows), y.shape[1]))
+
+    def counts(self, rows: Rows, y: Floats) -> Floats:
+        """(n, S, 3) right, actual and predicted: whether each is so of the positive class."""
+        predicted, actual = self.indicators(rows, y)
+        return np.stack([predicted * actual, actual, predicted], axis=-1)
+
+
+@dataclass(frozen=True)
+class ByClass(OneClass):
+    """A ratio of counts of one class, for the positive class, for several, or averaged over them.
+
+    ``average="binary"`` is the positive class alone; ``"macro"`` the mean over the classes, ``"weighted"``
+    the mean weighted by how often each is the truth, ``"micro"`` the ratio of the summed counts, and ``None``
+    a value for every class. ``labels`` names the classes that count (all, unless named). ``zero_division``
+    says what a class is worth for which the ratio is 0/0: nan (``"undefined"``), 0, 1, or ``"skip"`` to
+    leave it out of the average. A class that no label has shown yet is 0/0 too, as far as is known: a
+    number put in its place adds nothing to the standard error. A mean over classes needs several labels of
+    each; with only two or three it is too low by a standard error and more.
+
+    Write ``per_class``.
+    """
+
+    averages: ClassVar[tuple[Average, ...]] = ("binary", "macro", "micro", "weighted", None)
+    average: Average = field(default="binary", kw_only=True)
+    labels: tuple[Any, ...] | None = field(default=None, kw_only=True)
+    zero_division: ZeroDivision = field(default="undefined", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.average not in self.averages:
+            raise InvalidInput(f"average= must be one of {list(self.averages)}, not {self.average!r}")
+        check_zero_division(self.zero_division)
+        if self.zero_division == "skip" and self.average in ("binary", "micro", None):
+            raise InvalidInput(
+                f"zero_division='skip' leaves classes out of a mean over classes, and "
+                f"average={self.average!r} is none: use 'undefined', 0 or 1"
+            )
+        if self.labels is not None:
+            if self.average == "binary":
+                raise InvalidInput("labels= names the classes of an average: pass average='macro', say, too")
+            object.__setattr__(self, "labels", tuple(self.labels))
+        if self.pos_label is not None and self.average != "binary":
+            raise InvalidInput(
+                f"pos_label= names one class, but average={self.average!r} is of several: "
+                "leave one of them out, or name the classes with labels=[...]"
+            )
+
+    @property
+    @abstractmethod
+    def per_class(self) -> Terms:
+        """Above and below the line, as multiples of (right, actual, predicted)."""
+
+    def bind(self, pool: Pool) -> Any:
+        """Fit to the classes of the pool, or to its labels if they are yes or no to many."""
+        if pool.labels.kind == "vector":
+            return bind_to_vectors(self, pool)
+        several = pool.labels.finite and pool.labels.size > 2
+        if self.average == "binary":
+            if several and self.pos_label is None:
+                raise InvalidInput(
+                    f"the pool has {pool.labels.size} classes: name the positive one with pos_label=, or "
+                    "take them together with average='macro', 'micro' or 'weighted' (None: each for itself)"
+                )
+            return super().bind(pool)
+        Measure.bind(self, pool)
+        wanted = self.labels if self.labels is not None else pool.labels.values or ()
+        codes = tuple(int(pool.labels.code(label)) for label in wanted)
+        if not codes or len(set(codes)) != len(codes):
+            raise InvalidInput(f"labels= must be different classes, at least one, not {shown(wanted)}")
+        values = ratio_map(self, self.average, tuple(map(str, wanted)), self.zero_division)
+        losses = RightByClass(self.system, pool.labels.size, codes, values.m)
+        if self.zero_division == "undefined" and needs_every_decision(self.per_class, self.average):
+            _refuse_missing(self, losses.known(pool)[-len(codes) :], wanted)
+        return Bound(self, losses, values)
+
+    # ---- the positive class alone ------------------------------------------------------------------
+
+    @cached_property
+    def _used(self) -> list[int]:
+        """Which of the three counts play a part."""
+        num, den = self.per_class
+        return [k for k in range(3) if num[k] or den[k]]
+
+    @property
+    def d(self) -> int:
+        """The weight, and the counts that play a part."""
+        return 1 + len(self._used)
+
+    @property
+    def ratio(self) -> tuple[Floats, Floats]:
+        """One over the other."""
+        num, den = (np.concatenate([[0.0], one[self._used]]) for one in self.per_class)
+        return num, den
+
+    def parts(self, rows: Rows, y: Floats) -> Floats:
+        """The counts that play a part."""
+        return self.counts(rows, y)[..., self._used]
+
+    def g(self, R: Array) -> Array:
+        """Of the positive class; ``zero_division`` where it is 0/0."""
+        value = super().g(R)
+        if isinstance(self.zero_division, str):
+            return value
+        return np.where(np.isnan(value) & (R[..., :1] != 0), self.zero_division, value)
+
+    def jac(self, R: Floats) -> Floats:
+        """Of the positive class. A value made up for 0/0 has no derivative, so that no error is made up."""
+        num, den = self.ratio
+        above, below = R @ num, R @ den
+        return divide(below * num - above * den, np.square(below))[None, :]
+
+
+def ratio_map(
+    one: ByClass,
+    average: str | None,
+    classes: tuple[str, ...],
+    zero_division: ZeroDivision,
+    averaged: type[Averaged] = Averaged,
+) -> ClassRatios:
+    """The ratio of ``one`` class, for each of several or averaged over them."""
+    ratio = one.names[0], one.per_class, classes, zero_division, getattr(one, "beta", 1.0)
+    return EachClass(*ratio) if average is None else averaged(average, *ratio)
+
+
+def needs_every_decision(terms: Terms, average: str | None) -> bool:
+    """Whether a class that is never decided on leaves an average undefined, whatever the labels."""
+    return average == "macro_of_means" or (average == "macro" and not terms[1][:2].any())
+
+
+def _refuse_missing(measure: ByClass, predicted: Floats, labels: Any) -> None:
+    """Refuse a mean over classes of which one is undefined whatever the labels."""
+    never = [label for label, count in zip(labels, predicted, strict=True) if count == 0]
+    if never:
+        raise InvalidInput(
+            f"measure {measure.alias!r}: class {never[0]!r} is never predicted, so that its precision is 0/0 "
+            f"and the average undefined whatever the labels ({len(never)} such classes): pass "
+            "zero_division=0, 1 or 'skip', or name the classes that count with labels=[...]"
+        )
+
+
+def bind_to_vectors(measure: Measure, pool: Pool) -> Any:
+    """The measure of the same name for labels that are yes or no to many, fitted to a pool of them."""
+    from sondage.measures.catalogue.multilabel import multilabel_version  # it builds on the measures here
+
+    other = multilabel_version(measure)
+    return Measure.bind(measure, pool) if other is None else other.bind(pool)

@@ -1,0 +1,66 @@
+"""A function of another measure's values: the losses stay, the map is followed by another."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from sondage.measures.base import Measure
+from sondage.measures.influence import Chain
+from sondage.measures.losses.base import Losses
+from sondage.measures.maps.base import Map, complex_step, no_gaps
+from sondage.types import Array, Floats
+
+
+class Derived(Map, Measure):
+    """A function of another measure's coordinates: a difference, a ratio, the least, the gap, ...
+
+    Write ``inner``, ``names``, ``range`` and ``outer``; and ``outer_jac`` where ``outer`` is not analytic.
+    """
+
+    label_kind = "any"
+
+    @property
+    @abstractmethod
+    def inner(self) -> Measure:
+        """What it is a function of."""
+
+    @abstractmethod
+    def outer(self, values: Array) -> Array:
+        """(..., m of inner) -> (..., m)."""
+
+    def outer_jac(self, values: Floats) -> Floats:
+        """(m, m of inner) derivative of ``outer``."""
+        return complex_step(self.outer, values)
+
+    @property
+    def losses(self) -> Losses:
+        """Those inside."""
+        return self.inner.losses
+
+    @property
+    def map(self) -> Map:
+        """Itself."""
+        return self
+
+    @property
+    def apart(self) -> bool:
+        """As inside."""
+        return self.inner.map.apart
+
+    def g(self, R: Array) -> Array:
+        """The function of the values inside."""
+        return np.asarray(self.outer(self.inner.g(R)))
+
+    def jac(self, R: Floats) -> Floats:
+        """The chain rule."""
+        return self.outer_jac(np.asarray(self.inner.g(R))) @ self.inner.jac(R)
+
+    def slope(self, R: Floats, weight: Floats | None = None) -> Any:
+        """The slope inside, and the derivative of the function."""
+        outer = self.outer_jac(np.asarray(self.inner.g(R)))
+        if weight is not None:
+            outer = outer * np.sqrt(weight)[:, None]
+        return Chain(self.inner.map.slope(R), no_gaps(outer))

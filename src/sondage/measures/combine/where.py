@@ -1,0 +1,296 @@
+"""A measure restricted to an event: on some items only, or on items of some true labels only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from sondage.measures.base import FILLED_IN, Measure
+from sondage.measures.combine import events
+from sondage.measures.combine.stack import made
+from sondage.measures.influence import ALL, Influence
+from sondage.measures.losses.base import Input, Losses, column
+from sondage.measures.maps.base import Map
+from sondage.pool.division import compressed, crossed
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.types import Array, Bools, Floats
+
+_FEW_LABELS = 16
+_GOLDEN = 0.6180339887498949
+_SAME = 1e-10
+
+
+@dataclass(frozen=True)
+class Where(Measure):
+    """A measure on the items of an event.
+
+    The event is a mapping of conditions that must all hold, or a function of ``(rows, y)`` that returns
+    whether each row is in it under each label. A condition is
+
+    * a group: ``{"region": "north"}``, ``{"region": ["north", "south"]}``;
+    * a predicted class, or predicted numbers between two ends: ``{"prediction": "spam"}``;
+    * a score or the positive class's probability between two ends, both included, None for no end:
+      ``{"score": [0.2, None]}``;
+    * the true label, a class, some classes, or numbers between two ends: ``{"label": "spam"}``.
+
+    Predictions and scores are those of the system that the measure looks at. Losses outside the event are
+    zero, and ``g`` is homogeneous, so the size of the event cancels: it need not be known.
+
+    >>> import numpy as np
+    >>> from sondage.measures import exact
+    >>> region = {"region": np.array(["north", "north", "south", "south"])}
+    >>> float(exact(Where("accuracy", {"region": "south"}), [1, 0, 1, 1], [1, 0, 0, 1], groups=region))
+    0.5
+    >>> float(exact(Where("accuracy", {"label": 1}), [1, 0, 1, 1], [1, 0, 0, 1]))  # this is recall
+    0.6666666666666666
+    """
+
+    alias: ClassVar[str] = "where"
+    label_kind = "any"
+    measure: Measure
+    event: Any
+    codes: events.Codes = ()
+    said_by: str | None = field(default=None, kw_only=True, repr=False, compare=False, metadata=FILLED_IN)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measure", made(self.measure))
+        object.__setattr__(self, "event", events.normal(self.event))
+
+    def bind(self, pool: Pool) -> Where:
+        """Bind the measure, and check the event."""
+        measure = self.measure.bind(pool)
+        events.check(self.event, pool, measure.systems(pool))
+        codes, said_by = events.level_codes(self.event, pool), measure.systems(pool)[0]
+        return super(Where, replace(self, measure=measure, codes=codes, said_by=said_by)).bind(pool)  # type: ignore[no-any-return]
+
+    @cached_property
+    def losses(self) -> Losses:
+        """The weight, and the losses in the event."""
+        return Inside(self.measure.losses, self.event, self.codes, self.said_by)
+
+    @cached_property
+    def map(self) -> Map:
+        """That of the measure: homogeneity makes the size of the event cancel."""
+        return Beyond(self.measure.map, f" where {events.text(self.event)}")
+
+
+class Beyond(Map):
+    """A map of all averages but the first, the weight of the whole pool."""
+
+    def __init__(self, inner: Map, where: str) -> None:
+        self.inner, self.where = inner, where
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``recall where region=north``."""
+        return tuple(name + self.where for name in self.inner.names)
+
+    @property
+    def range(self) -> tuple[Floats, Floats]:
+        """As inside."""
+        return self.inner.range
+
+    @property
+    def ratio(self) -> tuple[Floats, Floats] | None:
+        """That inside, which does not look at the weight of the whole pool."""
+        if self.inner.ratio is None:
+            return None
+        num, den = self.inner.ratio
+        return np.concatenate([[0.0], num]), np.concatenate([[0.0], den])
+
+    @property
+    def apart(self) -> bool:
+        """As inside."""
+        return self.inner.apart
+
+    def g(self, R: Array) -> Array:
+        """Of the others."""
+        return self.inner.g(R[..., 1:])
+
+    def jac(self, R: Floats) -> Floats:
+        """The weight of the whole pool does nothing."""
+        return np.pad(self.inner.jac(R[1:]), ((0, 0), (1, 0)))
+
+    def slope(self, R: Floats, weight: Floats | None = None) -> Any:
+        """That inside."""
+        return self.inner.slope(R[1:], weight)
+
+    def uniform_variance(self, R: Floats) -> Floats | None:
+        """That among the items of the event, of which a draw is one with the event's share."""
+        share = R[1] / R[0] if R[0] > 0 else 0.0
+        if not share > 0:
+            return None
+        inside = self.inner.uniform_variance(R[1:] / share)
+        return None if inside is None else inside / share
+
+
+class Inside(Losses):
+    """The item's weight, then its losses in the event and zeros outside."""
+
+    plain: ClassVar[bool] = False
+
+    def __init__(self, inner: Losses, event: events.Event, codes: events.Codes, said_by: str | None) -> None:
+        self.inner, self.event, self.codes, self.said_by = inner, event, codes, said_by
+        self.wide, self.by_label = inner.wide, events.looks_at_label(event)
+
+    @property
+    def d(self) -> int:
+        """The weight, and the losses inside the event."""
+        return 1 + self.inner.d
+
+    def systems(self, pool: Pool) -> tuple[str, ...]:
+        """The measure's."""
+        return self.inner.systems(pool)
+
+    def inputs(self, pool: Pool) -> tuple[Input, ...]:
+        """The measure's, and those of the event."""
+        more = events.inputs(self.event, self.inner.systems(pool)[0])
+        return tuple(dict.fromkeys((*self.inner.inputs(pool), *more)))
+
+    def signature(self, pool: Pool) -> Array | None:
+        """The measure's, and whether the item may be in the event; None where a function decides that."""
+        inside = self.inner.signature(pool)
+        if inside is None or callable(self.event):
+            return None
+        return compressed(crossed([inside, column(pool, lambda rows: self.on_rows(rows).astype(np.int8))]))
+
+    def known(self, pool: Pool) -> Floats:
+        """What no label changes; of very many losses, by trying each label on all items at once."""
+        if not self.wide:
+            return super().known(pool)
+        if pool.labels.finite and pool.labels.size <= _FEW_LABELS:
+            return self._known_by_trial(pool)
+        out, total = np.full(self.d, np.nan), np.zeros(2)
+        for _, rows in pool.chunks():
+            member = 0.0 if self.by_label else self.on_rows(rows)
+            total += rows.weight.sum(), (rows.weight * member).sum()
+        out[: 1 if self.by_label else 2] = total[: 1 if self.by_label else 2] / len(pool)
+        return out
+
+    def _known_by_trial(self, pool: Pool) -> Floats:
+        """Totals that are the same whichever label all items have.
+
+        Items count differently in the trial, by numbers that have nothing to do with each other, so that what
+        labels add to one item and take from another does not cancel.
+        """
+        plain, tried = np.zeros(self.d), np.zeros((pool.labels.size, self.d))
+        for piece, rows in pool.chunks():
+            share = 0.5 + (np.arange(piece.start, piece.stop) + 1) * _GOLDEN % 1.0
+            label = np.zeros((len(rows), 1))
+            plain += self.total(rows, label, np.ones((len(rows), 1)))
+            for code in range(pool.labels.size):
+                tried[code] += self.total(rows, label + code, share[:, None])
+        same = np.ptp(tried, axis=0) <= _SAME * np.abs(tried).max(axis=0)
+        return np.where(same, plain / len(pool), np.nan)
+
+    def settled(self, rows: Rows) -> Bools:
+        """Where the measure is, and outside of the event."""
+        if not self.wide or self.by_label:
+            return super().settled(rows)
+        return np.asarray(self.inner.settled(rows) | ~self.on_rows(rows))
+
+    def loss(self, rows: Rows, y: Floats) -> Floats:
+        """The item's weight, then its losses in the event and zeros outside."""
+        inner = self.inner.loss(rows, y)
+        return np.concatenate([inner[..., :1], inner * self.inside(rows, y)[..., None]], axis=-1)
+
+    def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
+        """The weight, and the totals in the event."""
+        if self.by_label:
+            weights = weights if factor is None else weights * factor[:, None]
+            weight = float((weights * rows.weight[:, None]).sum())
+            return np.concatenate([[weight], self.inner.total(rows, y, weights * self.inside(rows, y))])
+        each = np.ones(len(rows)) if factor is None else factor
+        if np.shape(y)[-1]:
+            weight = float((weights.sum(axis=1) * each) @ rows.weight)
+        else:
+            weight = float(each @ rows.weight)
+        return np.concatenate([[weight], self.inner.total(rows, y, weights, each * self.on_rows(rows))])
+
+    def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
+        """The measure's in the event; by trying labels where these decide what is in it."""
+        if self.by_label:
+            return super().extremes(rows, alpha)
+        member, own = self.on_rows(rows)[:, None], rows.weight[:, None] * alpha[:, 0]
+        low, high = self.inner.extremes(rows, alpha[:, 1:])
+        return np.where(member, low, 0.0) + own, np.where(member, high, 0.0) + own
+
+    def _along(self, slope: Any) -> Influence:
+        return Within(self.inner.along(slope), self)
+
+    def on_rows(self, rows: Rows) -> Bools:
+        """(n,) whether each row may be in the event."""
+        assert not callable(self.event)
+        return events.on_rows(self.event, self.codes, rows, self.said_by)
+
+    def inside(self, rows: Rows, y: Floats) -> Bools:
+        """(n, S) or (n, 1) whether each row is in the event under each label."""
+        y = np.atleast_2d(np.asarray(y, dtype=np.float64))
+        return events.on_labels(self.event, self.codes, rows, y, self.said_by)
+
+
+class Within(Influence):
+    """The influence in an event, zero outside."""
+
+    def __init__(self, inner: Influence, losses: Inside) -> None:
+        self.inner, self.losses, self.m = inner, losses, inner.m
+
+    def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
+        """Zero outside."""
+        return self.inner.of(rows, y, which) * self.losses.inside(rows, y)[..., None]
+
+    def affine(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
+        """Zero outside."""
+        if self.losses.by_label:
+            return super().affine(rows, which)
+        constant, factor = self.inner.affine(rows, which)
+        member = self.losses.on_rows(rows)
+        return constant * member[:, None], factor * member[:, None, None]
+
+    def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
+        """Zero outside."""
+        if self.losses.by_label:
+            return super().ends(rows, which)
+        low, high = self.inner.ends(rows, which)
+        member = self.losses.on_rows(rows)[:, None]
+        return np.where(member, low, 0.0), np.where(member, high, 0.0)
+
+    def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
+        """Labels outside the event have no weight."""
+        if self.losses.by_label:
+            return self.inner.moments(rows, y, weights * self.losses.inside(rows, y), which)
+        member = self.losses.on_rows(rows)[:, None]
+        mean, square = self.inner.moments(rows, y, weights, which)
+        return mean * member, square * member
+
+    def square_sum(
+        self, rows: Rows, y: Floats, weights: Floats, factor: Floats, which: slice = ALL
+    ) -> Floats:
+        """The sum in the event."""
+        if self.losses.by_label:
+            weights = weights * self.losses.inside(rows, y)
+        else:
+            factor = factor * self.losses.on_rows(rows)
+        return self.inner.square_sum(rows, y, weights, factor, which)
+
+    def spread(
+        self,
+        rows: Rows,
+        y: Floats,
+        weights: Floats,
+        *,
+        centre: Floats | None = None,
+        power: Literal[1, 2] = 2,
+    ) -> Floats:
+        """The spread in the event; outside, where the influence is zero, the size of the centre."""
+        away = np.zeros(len(rows)) if centre is None else np.square(centre).sum(axis=1) ** (power / 2)
+        if self.losses.by_label:
+            inside = weights * self.losses.inside(rows, y)
+            within = self.inner.spread(rows, y, inside, centre=centre, power=power)
+            return np.asarray(within + (weights - inside).sum(axis=1) * away)
+        within = self.inner.spread(rows, y, weights, centre=centre, power=power)
+        return np.where(self.losses.on_rows(rows), within, away)

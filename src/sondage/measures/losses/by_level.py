@@ -1,0 +1,344 @@
+"""Losses by the level of a grouping column: an item has those of its own level, and zeros elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from sondage.measures.influence import ALL, Influence, weighted_moments, written_out
+from sondage.measures.losses.base import Input, Losses
+from sondage.pool.division import compressed, crossed
+from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
+from sondage.types import Array, Bools, Floats, Ints
+
+
+class ByLevel(Losses):
+    """The weight, then the losses of every one of ``count`` levels from ``start`` on.
+
+    ``own`` are the losses of each level where they differ, otherwise none.
+    """
+
+    plain: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        inner: Losses,
+        by: str | Sequence[str],
+        start: int,
+        count: int,
+        own: tuple[Losses, ...] = (),
+    ) -> None:
+        self.inner, self.by, self.start, self.count, self.own = inner, by, start, count, own
+        self.wide = inner.wide
+        self.starts = np.cumsum([1, *([one.d for one in own] or [inner.d] * count)])
+
+    @property
+    def d(self) -> int:
+        """The weight, and the losses of every level."""
+        return int(self.starts[-1])
+
+    def inputs(self, pool: Pool) -> tuple[Input, ...]:
+        """The measure's, and the group or those crossed."""
+        groups = (self.by,) if isinstance(self.by, str) else self.by
+        return (*self.inner.inputs(pool), *(Input("group", one) for one in groups))
+
+    def signature(self, pool: Pool) -> Array | None:
+        """The measure's, crossed with the level; None if it has none."""
+        return None if self.inner.signature(pool) is None else super().signature(pool)
+
+    def pattern(self, pool: Pool) -> Array:
+        """The measure's, crossed with the level."""
+        return compressed(crossed([self.inner.pattern(pool), pool.rows(ALL).group(self.by)]))
+
+    # ---- items by their level ----------------------------------------------------------------------
+
+    def level(self, rows: Rows) -> Ints:
+        """(n,) the level of each row; one more than the last where it is in none of them."""
+        code = rows.group(self.by).astype(np.int64) - self.start
+        return np.where((code >= 0) & (code < self.count), code, self.count)
+
+    def fold(self, rows: Rows) -> Ints:
+        """The level."""
+        return self.level(rows)
+
+    def touches(self, rows: Rows) -> Bools:
+        """Whether it is in one of the levels."""
+        return self.level(rows) < self.count
+
+    @property
+    def folded(self) -> Losses:
+        """The levels laid over each other."""
+        return InAnyLevel(self)
+
+    def inside(self, k: int) -> Losses:
+        """The losses of one level."""
+        return self.own[k] if self.own else self.inner
+
+    def members(self, rows: Rows, which: tuple[int, int] | None = None) -> Iterator[tuple[int, Ints, Rows]]:
+        """Each level that has any of the rows (or of some levels), their places, and the rows themselves."""
+        level = self.level(rows)
+        order = np.argsort(level, kind="stable")
+        low, high = (0, self.count) if which is None else which
+        begin = np.searchsorted(level[order], np.arange(low, high + 1))
+        for k in np.flatnonzero(np.diff(begin)):
+            place = order[begin[k] : begin[k + 1]]
+            yield low + int(k), place, rows.take(place)
+
+    def together(self, rows: Rows) -> bool:
+        """Whether the losses inside are few and all there is: then levels need not be gone through."""
+        return self.inner.plain and not self.wide and not self.own and rows.labels.kind != "vector"
+
+    def sum_by_level(self, level: Ints, values: Floats) -> Floats:
+        """(levels, k) sums of (n, k) values by level."""
+        columns = [np.bincount(level, weights=column, minlength=self.count + 1)[:-1] for column in values.T]
+        return np.stack(columns, axis=1).astype(np.float64, copy=False)
+
+    # ---- losses and sums of them -------------------------------------------------------------------
+
+    def loss(self, rows: Rows, y: Floats) -> Floats:
+        """The item's weight, then its losses in its own level and zeros in the others."""
+        shape = len(rows), np.shape(y)[-1]
+        out = np.zeros((*shape, self.d))
+        out[..., 0] = rows.weight[:, None]
+        if not self.own:
+            level, inner = self.level(rows), self.inner.loss(rows, y)
+            blocks = out[..., 1:].reshape(*shape, self.count, self.inner.d)
+            mine = np.flatnonzero(level < self.count)
+            blocks[mine, :, level[mine]] = inner[mine]
+            out[..., 1:] = blocks.reshape(*shape, self.d - 1)
+            return out
+        for k, place, some in self.members(rows):
+            out[place, :, self.starts[k] : self.starts[k + 1]] = self.own[k].loss(
+                some, of_rows(y, place, rows)
+            )
+        return out
+
+    def settled(self, rows: Rows) -> Bools:
+        """Where the measure is, and outside of its levels."""
+        return np.asarray(self.inner.settled(rows) | (self.level(rows) == self.count))
+
+    def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
+        """The weight, and the expected losses in the item's own level."""
+        if not self.together(rows):
+            return super().expected(rows, y, weights)
+        own = self.inner.expected(rows, y, weights)
+        out = np.zeros((len(rows), self.d))
+        out[:, 0] = own[:, 0]
+        mine = np.flatnonzero(self.touches(rows))
+        first = 1 + self.level(rows)[mine] * self.inner.d
+        for j in range(self.inner.d):
+            out[mine, first + j] = own[mine, j]
+        return out
+
+    def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
+        """Of the losses of every level, and of the weight with them: losses of two levels never meet."""
+        if not self.together(rows):
+            return super().second_moment(rows, y, weights, factor)
+        loss, level, d = self.inner.loss(rows, y), self.level(rows), self.inner.d
+        share = np.broadcast_to(weights, loss.shape[:2]) * factor[:, None]
+        each = np.einsum("ns,nsd,nse->nde", share, loss, loss).reshape(len(rows), -1)
+        squares = self.sum_by_level(level, each).reshape(-1, d, d)
+        out = np.zeros((self.d, self.d))
+        blocks = out[1:, 1:].reshape(self.count, d, self.count, d)
+        own = np.arange(self.count)
+        blocks[own, :, own] = squares
+        out[1:, 1:] = blocks.reshape(self.d - 1, self.d - 1)
+        out[0, 1:] = out[1:, 0] = squares[:, 0].ravel()  # the first loss of a level is the weight
+        out[0, 0] = share.sum(axis=1) @ np.square(rows.weight)
+        return out
+
+    def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
+        """The weight, and the totals of every level."""
+        out = np.zeros(self.d)
+        each = np.ones(len(rows)) if factor is None else factor
+        # Where labels are not written out, the weights say nothing of the row's own.
+        share = weights.sum(axis=1) * each if written_out(y) else each
+        if self.together(rows):
+            found = np.einsum("ns,nsd->nd", weights, self.inner.loss(rows, y)) * each[:, None]
+            out[1:] = self.sum_by_level(self.level(rows), found).ravel()
+        else:
+            for k, place, some in self.members(rows):
+                mine = self.inside(k).total(some, of_rows(y, place, rows), weights[place], each[place])
+                out[self.starts[k] : self.starts[k + 1]] = mine
+        out[0] = share @ rows.weight
+        return out
+
+    def _along(self, slope: Any) -> Influence:
+        return OnOwnLevel(self, slope)
+
+
+class InAnyLevel(Losses):
+    """The weight, and the losses in the item's own level, whichever that is."""
+
+    plain: ClassVar[bool] = False
+
+    def __init__(self, groups: ByLevel) -> None:
+        self.groups, self.wide = groups, groups.wide
+
+    @property
+    def d(self) -> int:
+        """The weight, and the losses of one level."""
+        return 1 + self.groups.inner.d
+
+    def inputs(self, pool: Pool) -> tuple[Input, ...]:
+        """The grouping's."""
+        return self.groups.inputs(pool)
+
+    def loss(self, rows: Rows, y: Floats) -> Floats:
+        """Zero where the item is in none of the levels."""
+        inner = self.groups.inner.loss(rows, y)
+        return np.concatenate([inner[..., :1], inner * self.groups.touches(rows)[:, None, None]], axis=-1)
+
+
+class Own(Influence):
+    """The influence on an item's own level: the levels laid over each other."""
+
+    def __init__(self, losses: ByLevel, slope: Any) -> None:
+        self.losses, self.slope = losses, slope
+        stacked = isinstance(slope, np.ndarray) and losses.inner.plain and not losses.own
+        self.each = None if stacked else [losses.inside(k).along(one) for k, one in enumerate(slope)]
+        self.m = slope.shape[1] if self.each is None else self.each[0].m
+
+    def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
+        """(n, S, m of one level)."""
+        return self.on_levels(rows, y, None)[..., which]
+
+    def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
+        """(n, m of one level) twice."""
+        mean, square = self.moments_on_levels(rows, y, weights, None)
+        return mean[:, which], square[:, which]
+
+    def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
+        """(n, m of one level) twice."""
+        low, high = self.ends_on_levels(rows, None)
+        return low[:, which], high[:, which]
+
+    def ends_on_levels(self, rows: Rows, levels: tuple[int, int] | None) -> tuple[Floats, Floats]:
+        """The ends on the item's own level; zero if that is none (of some)."""
+        low, high = np.zeros((2, len(rows), self.m))
+        if self.each is None:
+            influence = self.of(rows, np.arange(rows.labels.size, dtype=np.float64))
+            return influence.min(axis=1), influence.max(axis=1)
+        for k, place, some in self.losses.members(rows, levels):
+            low[place], high[place] = self.each[k].ends(some)
+        return low, high
+
+    def on_levels(self, rows: Rows, y: Floats, levels: tuple[int, int] | None) -> Floats:
+        """The influence on the item's own level; zero if that is none (of some)."""
+        groups = self.losses
+        out = np.zeros((len(rows), np.shape(y)[-1], self.m))
+        if self.each is None:
+            level = groups.level(rows)
+            low, high = (0, groups.count) if levels is None else levels
+            mine = np.flatnonzero((level >= low) & (level < high))
+            loss = groups.inner.loss(rows.take(mine), of_rows(y, mine, rows))
+            out[mine] = np.einsum("nsd,nmd->nsm", loss, self.slope[level[mine]], optimize=True)
+            return out
+        for k, place, some in groups.members(rows, levels):
+            out[place] = self.each[k].of(some, of_rows(y, place, rows))
+        return out
+
+    def moments_on_levels(
+        self, rows: Rows, y: Floats, weights: Floats, levels: tuple[int, int] | None
+    ) -> tuple[Floats, Floats]:
+        """Moments on the item's own level; zero if that is none (of some)."""
+        if self.each is None:
+            return weighted_moments(self.on_levels(rows, y, levels), weights)
+        mean, square = np.zeros((2, len(rows), self.m))
+        for k, place, some in self.losses.members(rows, levels):
+            found = self.each[k].moments(some, of_rows(y, place, rows), weights[place])
+            mean[place], square[place] = found
+        return mean, square
+
+    def fold(self, rows: Rows) -> Ints:
+        """The level."""
+        return self.losses.level(rows)
+
+
+class OnOwnLevel(Influence):
+    """The influence on the coordinates of every level: that on the item's own, zero on the others."""
+
+    def __init__(self, losses: ByLevel, slope: Any) -> None:
+        self.losses, self.own = losses, Own(losses, slope)
+        self.m = losses.count * self.own.m
+
+    @property
+    def folded(self) -> Influence:
+        """On the item's own level."""
+        return self.own
+
+    def fold(self, rows: Rows) -> Ints:
+        """The level."""
+        return self.losses.level(rows)
+
+    def _touched(self, which: slice) -> tuple[int, int]:
+        """The levels that have any of some coordinates."""
+        start, stop, _ = which.indices(self.m)
+        return start // self.own.m, -(-stop // self.own.m)
+
+    def _spread_out(self, rows: Rows, own: Floats, which: slice) -> Floats:
+        """(n, ..., coordinates) from (n, ..., m of one level) numbers of the own level: zero elsewhere."""
+        start, stop, _ = which.indices(self.m)
+        m, level = self.own.m, self.losses.level(rows)
+        out = np.zeros((*own.shape[:-1], stop - start))
+        for j in range(m):
+            column = level * m + j - start
+            mine = np.flatnonzero((column >= 0) & (column < stop - start) & (level < self.losses.count))
+            out[mine, ..., column[mine]] = own[mine, ..., j]
+        return out
+
+    def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
+        """Spread out."""
+        return self._spread_out(rows, self.own.on_levels(rows, y, self._touched(which)), which)
+
+    def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
+        """Spread out."""
+        own = self.own.moments_on_levels(rows, y, weights, self._touched(which))
+        mean, square = (self._spread_out(rows, one, which) for one in own)
+        return mean, square
+
+    def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
+        """Spread out."""
+        low, high = self.own.ends_on_levels(rows, self._touched(which))
+        return self._spread_out(rows, low, which), self._spread_out(rows, high, which)
+
+    def square_sum(
+        self, rows: Rows, y: Floats, weights: Floats, factor: Floats, which: slice = ALL
+    ) -> Floats:
+        """The sums of every level."""
+        _, square = self.own.moments_on_levels(rows, y, weights, self._touched(which))
+        return self.losses.sum_by_level(self.losses.level(rows), square * factor[:, None]).ravel()[which]
+
+    def spread(
+        self,
+        rows: Rows,
+        y: Floats,
+        weights: Floats,
+        *,
+        centre: Floats | None = None,
+        power: Literal[1, 2] = 2,
+    ) -> Floats:
+        """On the item's own level; around a centre on all of them, written out."""
+        if centre is None:
+            return self.own.spread(rows, y, weights, power=power)
+        return super().spread(rows, y, weights, centre=centre, power=power)
+
+    def affine(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
+        """Spread out."""
+        m, components = self.own.m, len(rows.labels.components)
+        constant, factor = np.zeros((len(rows), m)), np.zeros((len(rows), components, m))
+        assert self.own.each is not None
+        for k, place, some in self.losses.members(rows, self._touched(which)):
+            constant[place], each = self.own.each[k].affine(some)
+            factor[place] = np.swapaxes(each, 1, 2)
+        wide = self._spread_out(rows, factor, which)
+        return self._spread_out(rows, constant, which), np.swapaxes(wide, 1, 2)
+
+
+def of_rows(y: Floats, place: Ints, rows: Rows) -> Floats:
+    """Labels of some rows: ``y`` is for all alike, or has a row for each."""
+    y = np.asarray(y)
+    return y[place] if y.ndim > 1 and len(y) == len(rows) else y

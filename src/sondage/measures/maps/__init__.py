@@ -1,0 +1,1 @@
+"""The smooth side of measures: from averages of losses to values, with derivatives."""
