@@ -24,6 +24,7 @@ FLOOR = (
     "types",
     "version",
     "limits",
+    "mutex",
     "registry",
     "streams",
     "binomial",

@@ -12,7 +12,7 @@ import numpy as np
 
 from sondage.errors import Conflict, InvalidInput, NameTaken
 from sondage.journal.base import Event, Journal, Record, Round
-from sondage.journal.mutex import Mutex
+from sondage.mutex import Mutex
 from sondage.types import Floats
 
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sondage.errors import DamagedJournal, InvalidInput, JournalUnavailable
-from sondage.journal.mutex import Mutex
 from sondage.journal.queue import Queue
+from sondage.mutex import Mutex
 
 _PATIENCE = 30.0
 """Seconds after which a file that others hold is given up."""

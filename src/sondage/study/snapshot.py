@@ -15,8 +15,8 @@ from sondage.errors import DamagedJournal, VersionMismatch
 from sondage.estimators import Case, Sample, estimator_for
 from sondage.estimators.sample import ANSWERED
 from sondage.journal import Journal
-from sondage.journal.mutex import Mutex
 from sondage.measures import Measure
+from sondage.mutex import Mutex
 from sondage.objective import Objective
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
@@ -87,6 +87,7 @@ class Snapshot(StudyView):
         ledger: Ledger,
         states: tuple[State, ...],
         tables: dict[str, Table],
+        latest: Callable[[], Snapshot],
     ) -> None:
         self.name, self.parts, self.pool, self.states = name, parts, pool, states
         self.journal, self.seq = journal, ledger.seq
@@ -100,7 +101,7 @@ class Snapshot(StudyView):
         self.stopped_by = ledger.stopped_by
         self._columns = {name: ledger.column(name) for name in _COLUMNS}
         self._asked_mask: Callable[[], Array] = ledger.asked_mask
-        self._tables, self._mutex = tables, Mutex()
+        self._tables, self._mutex, self.latest = tables, Mutex(), latest
         self._belief_now: State | None = None
 
     def snapshot(self) -> Snapshot:
@@ -144,6 +145,10 @@ class Snapshot(StudyView):
     def drawn(self, name: str, slots: Ints) -> Array:
         """A column of the draws that made some slots."""
         return self._columns[name][self._slot_draw[slots]]
+
+    def slots_of(self, number: int) -> Ints:
+        """The slots that a round made."""
+        return np.flatnonzero(self.drawn("round", np.arange(self.asked)) == number)
 
     def history(self) -> History:
         """What was asked before, as drawing needs it; for whoever has the turn to write."""

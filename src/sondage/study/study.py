@@ -13,7 +13,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Case, Sample
 from sondage.ingest.pandas_index import labels_by_id
 from sondage.intervals.base import Interval
-from sondage.journal import Journal, Round
+from sondage.journal import Journal, Lease, Round
 from sondage.measures import Measure
 from sondage.pool.pool import Pool
 from sondage.study import html
@@ -81,11 +81,13 @@ class Study(StudyView):
         if not is_whole(n) or n < 1:
             raise InvalidInput(f"ask(n) takes a whole number above 0, not {n!r}")
         hold = leases.Hold.checked(annotator, lease)
-        before, made = self.replay.write(
-            lambda now: leases.with_leases(next_round(now, int(n)), hold, self.clock())
+        latest = self.replay.latest
+        made, *_ = self.replay.write(
+            lambda: leases.with_leases(next_round(latest(), int(n)), hold, self.clock())
         )
-        drawn = sum(sum(record.new) for record in made if isinstance(record, Round))
-        return items_of(self.replay.latest(), before.asked + np.arange(drawn))
+        assert isinstance(made, Round)
+        now = latest()
+        return items_of(now, now.slots_of(made.number))
 
     def take_open(self, n: int = 1, *, annotator: str, lease: float = leases.USUAL) -> Sequence[Item]:
         """Up to ``n`` open items that nobody holds, from now on held by ``annotator`` for ``lease`` seconds.
@@ -100,7 +102,8 @@ class Study(StudyView):
             raise InvalidInput("take_open(annotator=) needs a name: a lease is somebody's")
         taken: list[int] = []
 
-        def taking(now: Snapshot) -> list[Any]:
+        def taking() -> list[Lease]:
+            now = self.replay.latest()
             taken[:] = leases.free_slots(now, self.replay.ledger, self.clock(), hold.annotator)[: int(n)]
             return leases.leases_of(now, taken, hold, self.clock())
 
@@ -109,7 +112,7 @@ class Study(StudyView):
 
     def release(self, id: Id | None = None, *, annotator: str) -> None:
         """Give back an item that ``annotator`` holds (all of them without an ``id``), for others to take."""
-        self.replay.write(lambda now: leases.releases(now, id, annotator, self.clock()))
+        self.replay.write(lambda: leases.releases(self.replay.latest(), id, annotator, self.clock()))
 
     def tell(
         self,
@@ -136,14 +139,12 @@ class Study(StudyView):
             )
         answers = {id: label} if told is None else told
         ledger = self.replay.ledger
-        self.replay.write(
-            lambda now: telling.checked_answers(ledger, answers, annotator, replace, self.clock())
-        )
+        self.replay.write(lambda: telling.checked_answers(ledger, answers, annotator, replace, self.clock()))
 
     def reopen(self, id: Id) -> None:
         """Take back every answer to an item, so that it is open again (for one that could not be told)."""
         ledger = self.replay.ledger
-        self.replay.write(lambda now: [telling.withdrawal(ledger, id, self.clock())])
+        self.replay.write(lambda: [telling.withdrawal(ledger, id, self.clock())])
 
     def add_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> None:
         """Put one more system on the same items and the same labels, for instance a new model version.
@@ -190,7 +191,9 @@ class Study(StudyView):
         self._history.append(estimate)
         decision = rule.check(self._history)
         if remembered(now, rule, decision, estimate, self.clock()):
-            self.replay.write(lambda then: remembered(then, rule, decision, estimate, self.clock()))
+            self.replay.write(
+                lambda: remembered(self.replay.latest(), rule, decision, estimate, self.clock())
+            )
         return decision
 
     # ---- what there is ---------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -19,13 +20,17 @@ def items_of(now: Snapshot, slots: Ints) -> list[Item]:
     slots = handed_out(now, slots)
     rows = now.drawn("row", slots)
     return [
-        Item(id, pool.payload_of(row), pool.cost_of(row), partial(_reason, now, slot))
+        Item(id, pool.payload_of(row), pool.cost_of(row), partial(_reason, now.latest, slot))
         for id, row, slot in zip(pool.ids_of(rows), rows.tolist(), slots.tolist(), strict=True)
     ]
 
 
-def _reason(now: Snapshot, slot: int) -> str:
-    """Why a drawn item was asked: what the design says of its unit, and the chance by which it was drawn."""
+def _reason(latest: Callable[[], Snapshot], slot: int) -> str:
+    """Why a drawn item was asked: what the design says of its unit, and the chance by which it was drawn.
+
+    Of the latest snapshot, so that items that are kept do not keep old ones.
+    """
+    now = latest()
     columns = ("p", "pi", "left", "round", "unit")
     p, pi, left, number, unit = (now.drawn(name, np.array([slot])).item() for name in columns)
     if not np.isnan(pi):

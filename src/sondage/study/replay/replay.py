@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from sondage.beliefs.base import State
 from sondage.errors import Conflict
 from sondage.journal import Event, Journal, Record, Round
-from sondage.journal.mutex import Mutex
+from sondage.mutex import Mutex
 from sondage.pool.pool import Pool
 from sondage.sampling import Table
 from sondage.study.replay.ledger import Ledger
@@ -52,6 +52,7 @@ class Replay:
                     self.ledger,
                     tuple(self._states),
                     self._tables,
+                    self.latest,
                 )
             return self._latest
 
@@ -59,22 +60,23 @@ class Replay:
         """Take in what the journal has and we do not: after loading, or from other threads and processes."""
         self._take_in(self.journal.events(self.name, self.ledger.seq))
 
-    def write(self, make: Callable[[Snapshot], Sequence[Record]]) -> tuple[Snapshot, Sequence[Record]]:
-        """Write the records that follow from all that is known, and return both.
+    def write(self, make: Callable[[], Sequence[Record]]) -> Sequence[Record]:
+        """Write the records that follow from all that is known, and return them.
 
         Nothing may come between the look and the write: an item would be asked or answered twice. Where
         others write too, most of what they wrote is taken in while we wait for our turn.
         """
         while True:
             with self.journal.turn(self.name, self.catch_up):
-                before = self.snapshot()
-                records = make(before)
+                self.catch_up()
+                before = self.ledger.seq
+                records = make()
                 try:
                     if records:
-                        self._take_in(self.journal.append(self.name, records, after=before.seq))
+                        self._take_in(self.journal.append(self.name, records, after=before))
                 except Conflict:
                     continue  # a journal without turns, and somebody else was first: look again
-                return before, records
+                return records
 
     def _take_in(self, events: Sequence[Event]) -> None:
         if not events:
