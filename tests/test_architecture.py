@@ -87,6 +87,46 @@ def test_imports_point_upstream(path: Path) -> None:
     assert wrong == []
 
 
+WHOLE = {
+    "pool": {"ids", "weight", "cost", "features", "opinions", "arrays", "row_in_source", "system", "group"},
+    "units": {"codes"},
+    "cells": {"codes"},
+    "kinds": {"codes"},
+    "division": {"codes"},
+}
+"""Attributes that are whole columns, by the last word of what they are attributes of."""
+WHOLE_COLUMNS = ("predicted_pattern", "score_column")
+"""Functions that return whole columns."""
+MAY_HOLD = ("pool", "ingest", "strata", "testing", "measures")
+"""Rooms that read and cut a pool, and those not yet brought to ask for rows and divisions of it."""
+
+
+def whole_columns(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Where a module takes hold of a column of the pool, or of the unit of every item."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            base = node.value
+            last = base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
+            if node.attr in WHOLE.get(last.lstrip("_"), ()):
+                yield node.lineno, f"{last}.{node.attr}"
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, one.name) for one in node.names if one.name in WHOLE_COLUMNS)
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_downstream_of_the_strata_holds_a_whole_column(path: Path) -> None:
+    """A pool may be in a database: rows, chunks, units and divisions of it are all that is seen."""
+    if path.relative_to(ROOT).parts[0] in MAY_HOLD:
+        return
+    found = [f"line {line}: {what}" for line, what in whole_columns(ast.parse(path.read_text()))]
+    assert found == []
+
+
+def test_a_whole_column_is_noticed() -> None:
+    text = "from a import score_column\ncase.pool.weight\nunits.codes\npool.rows(rows).weight\nother.codes"
+    assert [line for line, _ in whole_columns(ast.parse(text))] == [1, 2, 3]
+
+
 def test_every_room_is_part_of_the_flow() -> None:
     rooms = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in sources()}
     assert rooms - {"__init__", "__main__"} == {*FLOOR, *(room for rooms in FLOW for room in rooms)}

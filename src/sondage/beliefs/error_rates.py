@@ -49,8 +49,7 @@ class Places:
     @classmethod
     def without_order(cls, pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Places:
         """Cells of which nothing counts but what is predicted, one after the other in each pattern of it."""
-        said = [pool.division(*(("prediction", name) for name in some)) for some in (systems[:1], systems)]
-        family, pattern = (one.shared_in(units) for one in said)
+        family, pattern = (pool.predicted(some).shared_in(units) for some in (systems[:1], systems))
         if family is None:
             raise InvalidInput("cells must keep the predicted classes apart for a belief about their errors")
         family = family if pattern is None else pattern

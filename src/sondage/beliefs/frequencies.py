@@ -111,7 +111,7 @@ class FrequencyBelief(StaticBelief):
             return [(total / len(pool))[None]]
         tables = []
         for name in systems:
-            predicted, mass = pool.division(("prediction", name)), np.zeros((space.size, space.size))
+            predicted, mass = pool.predicted((name,)), np.zeros((space.size, space.size))
             code = pool.rows(predicted.first).prediction(name).astype(np.int64)
             mass[code] = ScoreBelief().bind(pool, (name,)).mass(pool, predicted)
             total = mass.sum(axis=1, keepdims=True)

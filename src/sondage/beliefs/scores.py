@@ -12,10 +12,10 @@ from scipy.special import expit, logsumexp
 from sondage.beliefs.base import POSSIBLE, Nodes, StaticBelief, at_least, component_nodes
 from sondage.beliefs.likelihood import normal_below, normal_log_density
 from sondage.errors import InvalidInput
-from sondage.pool.arrays import System
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
+from sondage.pool.source import Summary
 from sondage.types import Floats
 
 _QUADRATURE = 9
@@ -57,10 +57,10 @@ class ScoreBelief(StaticBelief):
         if pool.labels.finite and pool.labels.size == 2:
             for name in systems:
                 _warn_if_upside_down(pool, name)
-        maps = tuple(_score_map(pool.system(name), self.margins) for name in systems)
+        maps = tuple(_score_map(pool, name, self.margins) for name in systems)
         bound = replace(self, systems=systems, maps=maps)
         if pool.labels.kind == "real":
-            numbers = tuple(_middle_and_width(pool.system(name), pool.labels) for name in systems)
+            numbers = tuple(_middle_and_width(pool.summary(name), pool.labels) for name in systems)
             bound = replace(bound, numbers=numbers)
         if self.shrink == 0 or pool.labels.kind == "real":
             return bound
@@ -143,18 +143,16 @@ class ScoreBelief(StaticBelief):
         return Nodes(labels, np.broadcast_to(share, labels.shape))
 
 
-def _middle_and_width(system: System, labels: LabelSpace) -> tuple[float, float]:
+def _middle_and_width(said: Summary, labels: LabelSpace) -> tuple[float, float]:
     """Where a number is expected, and how far from there, if the system does not say."""
     if np.isfinite([labels.low, labels.high]).all():
         return 0.5 * (labels.low + labels.high), 0.25 * (labels.high - labels.low)
-    if system.prediction is None:
-        return 0.0, 1.0
-    return 0.0, float(np.std(system.prediction, dtype=np.float64)) or 1.0
+    return 0.0, said.prediction_deviation or 1.0
 
 
 def _warn_if_upside_down(pool: Pool, name: str) -> None:
     """Say so where scores are higher for the class that is not the positive one."""
-    if pool.system(name).upside_down:
+    if pool.summary(name).upside_down:
         first, second = pool.labels.values or ()
         warnings.warn(
             f"scores of system {name!r} are higher where {first!r} is predicted than where {second!r} is, "
@@ -164,24 +162,14 @@ def _warn_if_upside_down(pool: Pool, name: str) -> None:
         )
 
 
-def _score_map(system: System, margins: str) -> tuple[float, float] | None:
+def _score_map(pool: Pool, name: str, margins: str) -> tuple[float, float] | None:
     """Centre and width of the logistic map that makes scores chances; None: they are chances."""
-    if system.score is None:
+    if not pool.has("score", name):
         return None
-    if float(system.score.min()) < 0 or float(system.score.max()) > 1:
-        largest = float(np.abs(system.score).max())
-        return 0.0, (largest / _NEARLY_SURE if margins == "scaled" else 1.0)
-    cut = _cut(system)
+    (low, high), said = pool.extent("score", name), pool.summary(name)
+    if low < 0 or high > 1:
+        return 0.0, (max(-low, high) / _NEARLY_SURE if margins == "scaled" else 1.0)
+    cut = said.cut
     if cut is None or abs(cut - 0.5) <= _NEAR_HALF:
         return None
-    return cut, max(float(np.std(system.score, dtype=np.float64)) / 4, 1e-6)
-
-
-def _cut(system: System) -> float | None:
-    """Where the scores were cut into two predicted classes; None if they do not say."""
-    if system.score is None or system.prediction is None:
-        return None
-    chosen = system.prediction > 0
-    if chosen.all() or not chosen.any():
-        return None
-    return 0.5 * (float(system.score[chosen].min()) + float(system.score[~chosen].max()))
+    return cut, max(said.score_deviation / 4, 1e-6)

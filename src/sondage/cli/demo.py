@@ -109,9 +109,8 @@ def evaluate(budget: int, seed: int) -> Outcome:
         }
         y = encoded_labels(pool, labels)
         truth = pool_value(resolve(_MEASURE).bind(pool), pool, y)
-    prediction = pool.system().prediction
-    assert prediction is not None
-    return Outcome(len(pool), int(y.sum()), int(prediction.sum()), float(truth.item()), arms)
+    predicted = sum(int(rows.prediction().sum()) for _, rows in pool.chunks())
+    return Outcome(len(pool), int(y.sum()), predicted, float(truth.item()), arms)
 
 
 def study(

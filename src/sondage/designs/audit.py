@@ -56,7 +56,7 @@ class Audit(Design):
         """Curves of the error rate where there are predicted classes, otherwise counts; or the one given."""
         if self.belief is not None:
             return super().belief_for(oracle, pool, measure)
-        predicted = all(pool.system(name).prediction is not None for name in measure.systems(pool))
+        predicted = all(pool.has("prediction", name) for name in measure.systems(pool))
         curves = pool.labels.finite and predicted and isinstance(self.strata, LogRank)
         return ErrorCurve() if curves else CountBelief(strength=10.0)
 
@@ -88,7 +88,7 @@ def log_ranks(problem: Problem) -> Floats:
     units, pool = problem.units, problem.pool
     if not isinstance(units, CellUnits) or not pool.labels.finite:
         return np.ones(units.count)
-    said = pool.division(*(("prediction", name) for name in problem.measure.systems(pool))).shared_in(units)
+    said = pool.predicted(problem.measure.systems(pool)).shared_in(units)
     if said is None:
         return np.ones(units.count)
     length = np.empty(units.count)

@@ -17,8 +17,8 @@ from sondage.designs.stratified import Stratified
 from sondage.designs.uniform import Uniform
 from sondage.measures.base import Measure, wrong_alike
 from sondage.measures.combine.coordinates import separately
+from sondage.pool.division import Division
 from sondage.pool.pool import Pool
-from sondage.strata.base import predicted_pattern
 from sondage.strata.coarser import too_many
 
 AUTO_VERSION = 8
@@ -38,46 +38,34 @@ def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float) -> De
     if pool.labels.kind == "vector":
         return Poisson(fixed_size=True)
     systems = measure.systems(pool)
-    plain = pool.labels.finite and not any(_orders(pool, name) for name in systems)
+    plain = pool.labels.finite and not any(pool.summary(name).tells_apart for name in systems)
     if plain and _means(pool, measure):
         return Uniform() if len(systems) == 1 else Stratified(allocation="proportional")
-    patterns = len(np.unique(predicted_pattern(pool, systems)))
+    patterns = pool.predicted(systems).count
     if _by_predictions(pool, measure) and not too_many(patterns, labels):
         return ErrorCurveDesign()
     return Stratified()
-
-
-def _orders(pool: Pool, name: str) -> bool:
-    """Whether a system has a score that tells items of one predicted class apart."""
-    system = pool.system(name)
-    score = system.score if system.score is not None else system.probability
-    if score is None or system.prediction is None:
-        return score is not None
-    sure = score if score.ndim == 1 else score.max(axis=1)
-    return any(np.ptp(sure[system.prediction == one]) > 0 for one in np.unique(system.prediction))
 
 
 def _means(pool: Pool, measure: Measure) -> bool:
     """Whether all that is asked for are means over the items of the pool."""
     if measure.wide or any(part != "prediction" for part, _ in measure.inputs(pool)):
         return False
-    _, rows = np.unique(measure.pattern(pool), return_index=True)
+    rows = Division(measure.pattern(pool)).first
     return all(is_mean_over_pool(one, pool, rows) for one, _ in separately(measure, pool))
 
 
 def _by_predictions(pool: Pool, measure: Measure) -> bool:
     """Whether what an item counts follows from its label and the predicted classes."""
     alone = all(part == "prediction" for part, _ in measure.inputs(pool))
-    predicted = all(pool.system(name).prediction is not None for name in measure.systems(pool))
-    if not (pool.labels.finite and alone and predicted and pool.weight is None and not measure.wide):
+    predicted = all(pool.has("prediction", name) for name in measure.systems(pool))
+    if not (pool.labels.finite and alone and predicted and not pool.has("weight") and not measure.wide):
         return False
     return pool.labels.size == 2 or _right_or_wrong(pool, measure)
 
 
 def _right_or_wrong(pool: Pool, measure: Measure) -> bool:
     """Whether all that counts of a label is if the prediction is right."""
-    _, first = np.unique(measure.pattern(pool), return_index=True)
-    predicted = pool.system(measure.systems(pool)[0]).prediction
-    assert predicted is not None
-    labels = np.arange(pool.labels.size, dtype=np.float64)
-    return wrong_alike(measure.loss(pool.rows(first), labels), predicted[first])
+    rows = pool.rows(Division(measure.pattern(pool)).first)
+    loss = measure.loss(rows, np.arange(pool.labels.size, dtype=np.float64))
+    return wrong_alike(loss, rows.prediction(measure.systems(pool)[0]).astype(np.int64))

@@ -16,7 +16,7 @@ from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.objective import Objective
 from sondage.pool.pool import Pool
-from sondage.pool.units import CellUnits, ItemUnits, Units
+from sondage.pool.units import ItemUnits, Units
 from sondage.registry import Named
 from sondage.sampling.base import SamplingKind, Table, kind_of
 from sondage.strata.base import Strata
@@ -136,8 +136,7 @@ class Design(Named, family="sondage.designs"):
                 )
             return ItemUnits(pool, seed)
         strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
-        codes = strata.codes(pool, measure.systems(pool), seed)
-        return CellUnits(pool, codes, measure.signature(pool), seed=seed)
+        return strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
 
     def refuses(self, problem: Problem) -> str | None:
         """Why the design cannot serve this problem, and what can; None if it can."""

@@ -286,7 +286,7 @@ def families(case: Case, names: Iterable[str]) -> Ints:
     levels = [np.zeros(units.count, dtype=np.int64)]
     for name in names:
         if pool.has("prediction", name):
-            said = pool.division(("prediction", name)).shared_in(units)
+            said = pool.predicted((name,)).shared_in(units)
             if said is not None:  # the design kept its classes apart
                 levels.append(said)
     return compressed(crossed(levels)).astype(np.int64)

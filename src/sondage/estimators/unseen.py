@@ -130,8 +130,7 @@ def _hardly_labelled(case: Case, seen: Sample, J: Floats) -> Floats:
     out = np.zeros((2, len(J)))
     if not pool.labels.finite or measure.tangent:
         return out
-    said_of_it = [("prediction", name) for name in measure.systems(pool)]
-    predicted = case.once("predicted", lambda: pool.division(*said_of_it))
+    predicted = case.once("predicted", lambda: pool.predicted(measure.systems(pool)))
     size, of = predicted.size, predicted.of(seen.row)
     k = np.bincount(of, minlength=len(size))
     said = case.belief.items(pool.rows(seen.row)).weights.argmax(axis=1)

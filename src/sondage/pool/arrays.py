@@ -32,6 +32,35 @@ class System:
     prediction: Array | None = None
     std: Array | None = None
 
+    @property
+    def score_deviation(self) -> float:
+        """Standard deviation of the scores."""
+        return 0.0 if self.score is None else float(np.std(self.score, dtype=np.float64))
+
+    @property
+    def cut(self) -> float | None:
+        """Where the scores were cut into two predicted classes; None if they do not say."""
+        if self.score is None or self.prediction is None:
+            return None
+        chosen = self.prediction > 0
+        if chosen.all() or not chosen.any():
+            return None
+        return 0.5 * (float(self.score[chosen].min()) + float(self.score[~chosen].max()))
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether scores, or probabilities, differ among items of some predicted class."""
+        score = self.score if self.score is not None else self.probability
+        if score is None or self.prediction is None:
+            return score is not None
+        sure = score if score.ndim == 1 else score.max(axis=1)
+        return any(np.ptp(sure[self.prediction == one]) > 0 for one in np.unique(self.prediction))
+
+    @property
+    def prediction_deviation(self) -> float | None:
+        """Standard deviation of predicted numbers; None without predictions."""
+        return None if self.prediction is None else float(np.std(self.prediction, dtype=np.float64))
+
     @cached_property
     def upside_down(self) -> bool:
         """Whether scores are clearly higher where the first of two classes is predicted.
@@ -116,6 +145,16 @@ class Arrays:
         assert whole is not None
         return float(whole.mean(dtype=np.float64))
 
+    def extent(self, column: Column) -> tuple[float, float]:
+        """The least and the greatest value of a column of numbers."""
+        whole = self._whole(column)
+        assert whole is not None
+        return float(whole.min()), float(whole.max())
+
+    def summary(self, system: str) -> System:
+        """What a system says of all items, taken together."""
+        return self.systems[system]
+
     def division(self, columns: Sequence[Column]) -> Division:
         """Items told apart by some columns of classes."""
         found = [self._whole(column) for column in columns]
@@ -148,6 +187,8 @@ class Arrays:
         elif part == "group":
             assert name is not None
             found = self.group(name).codes
+        elif part == "opinion":
+            found = self.opinions[str(name)]
         else:
             found = {"weight": self.weight, "cost": self.cost}[part]
         return found

@@ -15,7 +15,7 @@ from sondage.pool.division import Division
 from sondage.pool.labels import LabelSpace
 from sondage.pool.plain_values import plain
 from sondage.pool.rows import Rows
-from sondage.pool.source import Column, Source
+from sondage.pool.source import Column, Source, Summary
 from sondage.pool.text import is_text
 from sondage.types import Array, Floats, Id, Ints
 
@@ -248,6 +248,11 @@ class Pool:
         """A grouping column; several names are their crossing."""
         return self.arrays.group(self.group_name(name))
 
+    @property
+    def reordered(self) -> bool:
+        """Whether items were in another order where they came from."""
+        return self.row_in_source is not None
+
     def ordered(self, values: Array) -> Array:
         """A column given in the row order of the source, in the order of this pool."""
         return values if self.row_in_source is None else values[self.row_in_source]
@@ -294,9 +299,24 @@ class Pool:
         """
         return self.source.division(columns)
 
+    def predicted(self, systems: Sequence[str]) -> Division:
+        """Items told apart by what some systems predict; all alike where labels are no classes."""
+        classes = [("prediction", name) for name in systems] if self.labels.finite else []
+        return self.division(*classes)
+
     def mean(self, part: str) -> float:
         """Mean ``weight`` or ``cost``; 1 where the pool has none."""
         return self.source.mean((part, None)) if self.has(part) else 1.0
+
+    def extent(self, part: str, of: str | None = None) -> tuple[float, float]:
+        """The least and the greatest of a column that is there (``weight`` and ``cost``: or 1)."""
+        if part in ("weight", "cost") and not self.has(part):
+            return 1.0, 1.0
+        return self.source.extent((part, of))
+
+    def summary(self, system: str | None = None) -> Summary:
+        """What a system says of all items, taken together."""
+        return self.source.summary(self.system_name(system))
 
     def weights(self, rows: Array | slice) -> Floats:
         """Population weights of some rows; one each where the pool has none."""

@@ -6,7 +6,7 @@ Columns in memory are one source (``arrays.py``). Another can answer from a data
 * **units** and other **divisions** of the pool: how many items there are of a kind, rows that stand for them,
   and the kind of given rows (``Units``, ``Division``, ``pool.division``);
 * **some rows**: ``pool.rows(rows)``, and all of them in pieces by ``pool.chunks()``;
-* **totals**: ``pool.mean("weight")``, ``pool.mean("cost")``, ``len(pool)``.
+* **totals**: ``pool.mean("weight")``, ``pool.mean("cost")``, ``len(pool)``, ``pool.summary(system)``.
 
 A row is the place of an item in the order of ids.
 """
@@ -22,6 +22,30 @@ from sondage.types import Array, Id, Ints
 
 Column = tuple[str, str | tuple[str, ...] | None]
 """``("prediction", system)``, ``("group", name)``, ``("weight", None)``, ..."""
+
+
+class Summary(Protocol):
+    """What may be known of all that a system says, taken together."""
+
+    @property
+    def score_deviation(self) -> float:
+        """Standard deviation of the scores."""
+
+    @property
+    def cut(self) -> float | None:
+        """Where scores were cut into two predicted classes; None if they do not say."""
+
+    @property
+    def upside_down(self) -> bool:
+        """Whether scores are clearly higher where the first of two classes is predicted."""
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether scores, or probabilities, differ among items of some predicted class."""
+
+    @property
+    def prediction_deviation(self) -> float | None:
+        """Standard deviation of predicted numbers; None without predictions."""
 
 
 class Source(Protocol):
@@ -52,6 +76,12 @@ class Source(Protocol):
 
     def mean(self, column: Column) -> float:
         """Mean of a column of numbers."""
+
+    def extent(self, column: Column) -> tuple[float, float]:
+        """The least and the greatest value of a column of numbers."""
+
+    def summary(self, system: str) -> Summary:
+        """What a system says of all items, taken together."""
 
     def division(self, columns: Sequence[Column]) -> Division:
         """Items told apart by some columns of classes: counts by key, and what stands for each."""

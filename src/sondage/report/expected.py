@@ -56,7 +56,7 @@ def expected_errors(study: StudyView) -> tuple[Expected, ...]:
     system = pool.system_name(systems[0] if systems else None)
     if pool.labels.values is None or not pool.has("prediction", system):
         return ()
-    predicted = pool.division(("prediction", system))
+    predicted = pool.predicted((system,))
     names = [pool.labels.values[int(k)] for k in pool.rows(predicted.first).prediction(system)]
     rows, y = _told(study)
     said = predicted.of(rows)

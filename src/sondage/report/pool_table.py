@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sondage.html import html_table
-from sondage.pool.arrays import System
 from sondage.pool.labels import LabelSpace, shown
-from sondage.types import Array
 
 if TYPE_CHECKING:
     from sondage.pool.pool import Pool
@@ -25,18 +23,19 @@ def pool_table(pool: Pool) -> str:
 
 
 def _lines(pool: Pool) -> Iterator[tuple[str, str]]:
-    for name, system in pool.systems.items():
-        yield f"system {name}", "; ".join(_parts(pool, name, system)) or "nothing"
+    for name in pool.systems:
+        yield f"system {name}", "; ".join(_parts(pool, name)) or "nothing"
     yield "labels", _labels(pool.labels)
-    for name, group in pool.groups.items():
-        yield f"group {name}", f"{len(group.levels):,} levels {shown(group.levels, _LISTED)}"
-    for what, values in (("cost", pool.cost), ("weight", pool.weight)):
-        if values is not None:
-            yield what, f"{_extent(values)}, mean {values.mean():g}"
-    if pool.features is not None:
-        yield "features", f"{pool.features.shape[1]:,} {shown(pool.roles.features, _LISTED)}"
-    for name, values in pool.opinions.items():
-        yield f"opinion {name}", _extent(values)
+    for name in pool.roles.groups:
+        levels = pool.levels(name)
+        yield f"group {name}", f"{len(levels):,} levels {shown(levels, _LISTED)}"
+    for what in ("cost", "weight"):
+        if pool.has(what):
+            yield what, f"{_extent(pool, what)}, mean {pool.mean(what):g}"
+    if pool.roles.features:
+        yield "features", f"{len(pool.roles.features):,} {shown(pool.roles.features, _LISTED)}"
+    for name in pool.roles.opinions:
+        yield f"opinion {name}", _extent(pool, "opinion", name)
     if pool.roles.payload:
         yield "payload", shown(pool.roles.payload, _LISTED)
 
@@ -47,33 +46,38 @@ def _labels(space: LabelSpace) -> str:
     return space.words()
 
 
-def _parts(pool: Pool, name: str, system: System) -> Iterator[str]:
+def _parts(pool: Pool, name: str) -> Iterator[str]:
     said = pool.roles.systems.get(name, {})
-    if system.score is not None:
+    if pool.has("score", name):
         fitted = said.get("calibrate")
         method = fitted["method"] if isinstance(fitted, Mapping) else fitted
-        yield f"score {_extent(system.score)}" + (f", calibrated ({method})" if method else "")
-    if system.probability is not None:
-        of = "" if system.probability.ndim == 1 else f" of {system.probability.shape[1]:,} each"
-        yield f"probability{of} {_extent(system.probability)}"
-    if system.prediction is not None:
+        yield f"score {_extent(pool, 'score', name)}" + (f", calibrated ({method})" if method else "")
+    if pool.has("probability", name):
+        one = pool.rows(slice(0, 1)).column("probability", name)
+        of = "" if one.ndim == 1 else f" of {one.shape[1]:,} each"
+        yield f"probability{of} {_extent(pool, 'probability', name)}"
+    if pool.has("prediction", name):
         cut = f" (cut at {said['threshold']:g})" if said.get("threshold") is not None else ""
-        yield f"prediction{cut} {_predicted(pool.labels, system.prediction)}"
-    if system.std is not None:
-        yield f"standard deviation {_extent(system.std)}"
+        yield f"prediction{cut} {_predicted(pool, name)}"
+    if pool.has("std", name):
+        yield f"standard deviation {_extent(pool, 'std', name)}"
 
 
-def _predicted(space: LabelSpace, prediction: Array) -> str:
+def _predicted(pool: Pool, name: str) -> str:
     """The commonest classes; the mean of labels of several; the extent of numbers."""
+    space = pool.labels
     if space.components and space.whole and space.high == 1:
-        return f"yes to {prediction.sum(axis=1).mean():.3g} of {len(space.components):,} on average"
+        yes = sum(float(rows.prediction(name).sum()) for _, rows in pool.chunks())
+        return f"yes to {yes / len(pool):.3g} of {len(space.components):,} on average"
     if space.values is None:
-        return _extent(prediction)
-    count = np.bincount(prediction.astype(np.int64), minlength=space.size)
-    first = np.argsort(-count, kind="stable")[: min(_LISTED, int((count > 0).sum()))]
-    shares = [f"{space.values[k]!r}: {100 * count[k] / len(prediction):.3g} %" for k in first]
-    return ", ".join(shares) + (", ..." if (count > 0).sum() > len(first) else "")
+        return _extent(pool, "prediction", name)
+    found = pool.predicted((name,))
+    classes = pool.rows(found.first).prediction(name).astype(np.int64)
+    first = np.argsort(-found.size, kind="stable")[:_LISTED]
+    shares = [f"{space.values[classes[k]]!r}: {100 * found.size[k] / len(pool):.3g} %" for k in first]
+    return ", ".join(shares) + (", ..." if found.count > len(first) else "")
 
 
-def _extent(values: Array) -> str:
-    return f"{values.min():.5g} to {values.max():.5g}"
+def _extent(pool: Pool, part: str, of: str | None = None) -> str:
+    low, high = pool.extent(part, of)
+    return f"{low:.5g} to {high:.5g}"

@@ -202,7 +202,7 @@ def encoded_labels(pool: Pool, labels: Mapping[Id, Any] | Sequence[Any]) -> Floa
         ordered = listed(cast("Sequence[Any]", labels))
         if len(ordered) != len(pool):
             raise InvalidInput(f"labels has {len(ordered)} entries for {len(pool)} items")
-        if pool.row_in_source is not None:
+        if pool.reordered:
             raise InvalidInput(
                 "labels= is a list, and the pool's items are in the order of their ids, not of the table "
                 "that they came from: pass a mapping of ids to labels"

@@ -12,6 +12,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.pool.division import crossed
 from sondage.pool.pool import CHUNK, Pool
+from sondage.pool.units import CellUnits
 from sondage.registry import Named
 from sondage.strata.score_column import score_column, score_ranges
 from sondage.strata.stratification import Stratification
@@ -32,6 +33,12 @@ class Strata(Named, family="sondage.strata"):
     @abstractmethod
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """The band of every item, numbered from 0; neighbouring numbers are neighbouring bands."""
+
+    def cell_units(
+        self, pool: Pool, systems: tuple[str, ...], seed: int, signature: Array | None = None
+    ) -> CellUnits:
+        """The cells of the bands and of what else tells items apart: what a design works on."""
+        return CellUnits(pool, self.codes(pool, systems, seed), signature, seed=seed)
 
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
         """The strata of a pool with their sizes, and how they differ from what was asked for.

@@ -43,7 +43,7 @@ def labels_paid_for(budget: Budget, pool: Pool) -> float:
     if budget is None:
         return min(_USUAL, len(pool))
     if isinstance(budget, Cost):
-        return budget.amount / (1.0 if pool.cost is None else float(pool.cost.mean()))
+        return budget.amount / pool.mean("cost")
     return budget
 
 

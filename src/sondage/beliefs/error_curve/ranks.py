@@ -39,7 +39,7 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
 
     Over all if strata hold several patterns: then one rank of doubt serves them together.
     """
-    patterns = pool.division(*(("prediction", name) for name in systems))
+    patterns = pool.predicted(systems)
     family = patterns.shared_in(units)
     if family is None:
         raise InvalidInput(

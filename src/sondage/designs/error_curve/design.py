@@ -24,7 +24,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure, wrong_alike
 from sondage.measures.combine.coordinates import separately
 from sondage.pool.pool import Pool
-from sondage.pool.units import CellUnits, Units
+from sondage.pool.units import Units
 from sondage.sampling import Quotas, SamplingKind, Table
 from sondage.strata.base import LogRank, Strata
 from sondage.streams import Stream
@@ -116,9 +116,7 @@ class ErrorCurveDesign(Design):
         strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
         if pool.labels.size > 2 and isinstance(strata, LogRank):
             strata = replace(strata, across=True)
-        return CellUnits(
-            pool, strata.codes(pool, measure.systems(pool), seed), measure.signature(pool), seed=seed
-        )
+        return strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
 
     def table(self, problem: Problem, n: int) -> Table:
         """The quota of every cell."""

@@ -58,8 +58,7 @@ def expected_saving(problem: Problem, design: Design, n: int, truth: Belief | No
     # A uniform sample without replacement: (1 / n - 1 / N) mean(h).
     N = len(problem.pool)
     n_uniform = 1.0 / (variance / uniform + 1.0 / N) if uniform > 0 else np.nan
-    mean_cost = 1.0 if problem.pool.cost is None else float(np.mean(problem.pool.cost))
-    return Saving(n, n_uniform, cost, n_uniform * mean_cost)
+    return Saving(n, n_uniform, cost, n_uniform * problem.pool.mean("cost"))
 
 
 def believed_spread(
@@ -93,10 +92,11 @@ def best_saving(problem: Problem) -> float:
     the squared coefficient of variation of ``sqrt(h)`` where labels cost alike.
     """
     start = before_labels(problem, 1)
-    cost = problem.pool.cost if problem.pool.cost is not None else np.ones(len(problem.pool))
-    spread = item_spread(start)
-    best = float(np.sqrt(spread * cost).mean()) ** 2
-    return float(spread.mean()) * float(np.mean(cost)) / best if best > 0 else np.nan
+    spread, root = item_spread(start), 0.0
+    for piece, rows in problem.pool.chunks():
+        root += float(np.sqrt(spread[piece] * rows.cost).sum())
+    best = (root / len(spread)) ** 2
+    return float(spread.mean()) * problem.pool.mean("cost") / best if best > 0 else np.nan
 
 
 def before_labels(problem: Problem, n: int) -> Problem:

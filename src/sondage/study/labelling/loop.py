@@ -78,9 +78,7 @@ def run(
 
 
 def _spent(now: Snapshot) -> Spent:
-    costs = now.pool.cost
-    dearest = 1.0 if costs is None else float(costs.max())
-    return Spent(now.n_labels, now.spent, dearest)
+    return Spent(now.n_labels, now.spent, now.pool.extent("cost")[1])
 
 
 def _answer_open(study: Study, answer: Callable[[Item], Any]) -> None:

@@ -186,7 +186,7 @@ def _plan(study: Snapshot, goal: Goal, sampling: Sampling, forecast: Forecast, s
         uniform_width=uniform,
         uniform_cost=np.asarray(forecast.labels * mean_cost, dtype=np.float64),
         n_uniform=np.median(each, axis=1),
-        costs_differ=parts.pool.cost is not None,
+        costs_differ=parts.pool.has("cost"),
         goal=goal,
         needed=needed,
         needed_cost=needed_cost,

@@ -22,7 +22,7 @@ from sondage.measures import Difference, Measure
 from sondage.pool.division import Kinds
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.pool.units import CellUnits, Units
+from sondage.pool.units import Units
 from sondage.strata.base import LogRank
 from sondage.streams import Stream
 from sondage.types import Floats
@@ -52,7 +52,7 @@ class Possible:
     def of_pool(cls, pool: Pool, measure: Measure, seen: Seen, seed: int) -> Possible:
         """For a study whose own belief is not about wrong predictions: by error curves."""
         systems = measure.systems(pool)
-        units = CellUnits(pool, LogRank().codes(pool, systems, seed), measure.pattern(pool), seed=seed)
+        units = LogRank().cell_units(pool, systems, seed, measure.pattern(pool))
         belief = ErrorCurve().bind(pool, systems)
         mine = Seen(units.of(seen.row), seen.row, seen.y)
         now = belief.step(belief.start(pool, units), mine).errors
@@ -118,8 +118,7 @@ class Possible:
 
 def has_predicted_classes(pool: Pool, measure: Measure) -> bool:
     """Whether there are predicted classes whose errors a curve can be drawn of."""
-    predictions = [pool.system(name).prediction for name in measure.systems(pool)]
-    return pool.labels.kind == "classes" and all(one is not None and one.ndim == 1 for one in predictions)
+    return pool.labels.finite and all(pool.has("prediction", name) for name in measure.systems(pool))
 
 
 @dataclass(frozen=True, eq=False)

@@ -116,7 +116,7 @@ def outlook(study: StudyView, most: float) -> Outlook:
     cost = float(study.units.cost @ study.units.size)
     if budget is not None and not isinstance(budget, int):
         cost = min(cost, float(budget.amount))
-    elif study.pool.cost is None:
+    elif not study.pool.has("cost"):
         cost = n
     return Outlook(n, cost, expected_width(study, n), float(np.min(least)), float(np.max(greatest)))
 
