@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -208,6 +209,20 @@ def test_a_belief_that_only_draws_label_weights_serves_as_well() -> None:
     assert estimate.interval == "posterior"
     assert "What the model probably gets wrong" in str(study.explain())
     assert study.plan(budgets=[60], draws=5).interval == "posterior"
+
+
+def test_a_study_is_loaded_and_simulated_with_it(tmp_path: Path) -> None:
+    pool, truth = groups(2)
+    design = sd.designs.Stratified(belief=BetaGroups(strength=3.0), strata=sd.strata.ByGroup("region"))
+    where = f"sqlite:///{tmp_path / 'groups.db'}"
+    study = sd.create_study(pool, "f1", design=design, rng=5, storage=where, name="groups")
+    study.run(truth, budget=40)
+    again = sd.load_study(where, "groups", pool)
+    assert again.belief.config() == study.belief.config()
+    assert again.estimate().to_dict() == study.estimate().to_dict()
+    assert [item.id for item in again.ask(10)] == [item.id for item in study.open_items()]
+    frame = sd.simulate(pool, truth, "f1", design=design, budgets=[60], repeats=3, workers=1)
+    assert np.isfinite(frame["low"]).all()
 
 
 # ---- bad input ------------------------------------------------------------------------------------
