@@ -8,6 +8,7 @@ import numpy as np
 
 from sondage.beliefs.base import Nodes
 from sondage.designs.base import Problem
+from sondage.designs.influence.kept_losses import losses_of_units
 from sondage.designs.influence.slope import (
     away_from_ends,
     floored,
@@ -18,8 +19,7 @@ from sondage.designs.influence.slope import (
 )
 from sondage.designs.influence.unit_means import UnitMeans
 from sondage.measures.base import Measure
-from sondage.measures.influence import Dense, Influence, weighted_moments
-from sondage.pool.rows import Rows
+from sondage.measures.influence import Influence
 from sondage.types import Floats, Ints
 
 
@@ -139,42 +139,17 @@ def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float
     expected = expected / np.bincount(unit, minlength=count)[unit, None]
     shown, out = problem.pool.rows(rows), np.zeros((len(measures), count))
     for a, measure in enumerate(measures):
-        R = _total(problem, measure, shown, nodes.labels, expected) / len(problem.pool)
+        kept = losses_of_units(problem, measure, rows, nodes.labels)
+        R = kept.total(expected) / len(problem.pool)
         R = away_from_ends(measure, R, uninformed(problem, measure), least, 0.0)
         variance = None
         if problem.objective.scaled and measure.m > 1:
             share = expected.sum(axis=1) / len(problem.pool)
             variance = uniform_variance(measure, R, [(shown, nodes, share)])
         psi = target(problem, R, variance, measure).folded
-        mean, square = _moments(problem, measure, shown, nodes, psi)
+        mean, square = kept.moments(psi, nodes.weights)
         out[a] = UnitMeans(mean, unit, count, psi.fold(shown)).variance(square)
     return out
-
-
-def _plain(measure: Measure) -> bool:
-    """Whether all that is asked of a measure here follows from losses that are few."""
-    return measure.losses.plain and not measure.wide
-
-
-def _losses(problem: Problem, measure: Measure, shown: Rows, labels: Floats) -> Floats:
-    """(n, S, d) losses of the units' representatives, which stay the same: made once."""
-    return problem.once(("loss", measure), lambda: measure.loss(shown, labels))
-
-
-def _total(problem: Problem, measure: Measure, shown: Rows, labels: Floats, weights: Floats) -> Floats:
-    """``measure.total``, from losses at hand where the measure has no shorter way of its own."""
-    if not _plain(measure):
-        return measure.total(shown, labels, weights)
-    return np.asarray(np.einsum("us,usd->d", weights, _losses(problem, measure, shown, labels)))
-
-
-def _moments(
-    problem: Problem, measure: Measure, shown: Rows, nodes: Nodes, psi: Influence
-) -> tuple[Floats, Floats]:
-    """``psi.moments``, likewise."""
-    if not (_plain(measure) and isinstance(psi, Dense)):
-        return psi.moments(shown, *nodes)
-    return weighted_moments(_losses(problem, measure, shown, nodes.labels) @ psi.J.T, nodes.weights)
 
 
 def possible_jump(problem: Problem) -> Floats:

@@ -6,18 +6,16 @@ the labels seen.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from sondage.designs.base import Problem
+from sondage.designs.influence.kept_losses import KeptLosses, losses_of_units
 from sondage.designs.influence.of_units import unit_mean, unit_nodes
 from sondage.designs.influence.slope import floored, target, uniform_variance
-from sondage.measures.base import Measure
-from sondage.measures.influence import Dense, Influence
-from sondage.pool.rows import Rows
-from sondage.types import Bools, Floats, Ints
+from sondage.measures.influence import Influence
+from sondage.types import Bools, Floats
 
 
 def drawing_size(
@@ -38,7 +36,7 @@ def drawing_size(
     """
     rows, unit, nodes = unit_nodes(problem)
     measure, count = problem.measure, problem.units.count
-    left = _of_units(problem, rows, nodes.labels)
+    left = losses_of_units(problem, problem.measure, rows, nodes.labels)
     told = ~np.isnan(problem.labels)
     if problem.oracle != "deterministic":  # answers that vary tell nothing for sure
         told[:] = False
@@ -68,47 +66,16 @@ def drawing_size(
     return size, asked
 
 
-class _Losses:
-    """Some rows under labels: their losses are worked out once where the measure is made of nothing else."""
-
-    def __init__(self, measure: Measure, rows: Rows, y: Floats) -> None:
-        self.measure, self.rows, self.y = measure, rows, y
-        self._loss = measure.loss(rows, y) if measure.losses.plain and not measure.wide else None
-
-    def total(self, weights: Floats, factor: Floats | None = None) -> Floats:
-        """(d,) sum over rows and labels of the losses by their weight and the factor of the row."""
-        if self._loss is not None:
-            weights = weights if factor is None else weights * factor[:, None]
-            return np.asarray(np.einsum("ns,nsd->d", weights, self._loss))
-        return self.measure.total(self.rows, self.y, weights, factor)
-
-    def norm(self, psi: Influence) -> Floats:
-        """(n, S) length of the influence of each row under each label."""
-        if self._loss is not None and isinstance(psi, Dense):
-            influence = self._loss @ psi.J.T
-        else:
-            influence = psi.folded.of(self.rows, self.y)
-        return np.asarray(np.sqrt(np.square(influence).sum(axis=-1)))
-
-    @cached_property
-    def bears(self) -> Floats | float:
-        """(n, S) 1 where a label brings any loss beside the weight; 1 throughout where losses are many."""
-        if self.measure.wide:
-            return 1.0
-        loss = self.measure.losses.folded.loss(self.rows, self.y) if self._loss is None else self._loss
-        return np.asarray((loss[..., 1:] != 0).any(axis=-1), dtype=np.float64)
-
-
 class _Known:
     """Items with a label: where those of a unit are alike, all is known of them from the unit's own row."""
 
-    def __init__(self, problem: Problem, told: Bools, units: _Losses) -> None:
+    def __init__(self, problem: Problem, told: Bools, units: KeptLosses) -> None:
         self._units, self._count = units, problem.units.count
         y, self._own = problem.labels[told], None
         if units.y.ndim == 1 and len(units.rows) == self._count:  # classes, and one row for each unit
             self._place = problem.asked_units[told], y.astype(np.int64)
         else:
-            self._own = _Losses(problem.measure, problem.pool.rows(problem.asked_rows[told]), y[:, None])
+            self._own = KeptLosses(problem.measure, problem.pool.rows(problem.asked_rows[told]), y[:, None])
 
     def total(self) -> Floats:
         """(d,) sum of their losses."""
@@ -124,12 +91,3 @@ class _Known:
         if self._own is not None:
             return np.maximum(self._own.norm(psi), least * self._own.bears)[:, 0]
         return np.asarray(of_units[self._place])
-
-
-def _of_units(problem: Problem, rows: Ints, labels: Floats) -> _Losses:
-    """The representatives of the units under every label; of classes, which stay the same, made once."""
-
-    def make() -> _Losses:
-        return _Losses(problem.measure, problem.pool.rows(rows), labels)
-
-    return problem.once("losses of the units", make) if labels.ndim == 1 else make()
