@@ -52,7 +52,8 @@ class Sample:
     @property
     def kinds(self) -> tuple[SamplingKind, ...]:
         """Sampling kinds of the rounds, each once."""
-        return tuple(dict.fromkeys(one.kind for one in self.rounds))
+        objects = {id(one.kind): one.kind for one in self.rounds}  # of very many rounds, hardly any two
+        return tuple(dict.fromkeys(objects.values()))
 
     @property
     def by_quota(self) -> bool:
