@@ -318,7 +318,8 @@ def _biased_together(many: Sequence[Studies]) -> Iterator[str]:
         key = one.aim.names[0].split(" of ")[0], allowance(one)
         found.setdefault(key, []).append(errors_of(one, "", 0))
     for (measure, allowed), pairs in found.items():
-        errors = [error / scale for error, scale in pairs if scale > 0]
+        # Where no label counts (the log loss of constant scores), there is only rounding error.
+        errors = [np.where(np.abs(error) <= SLACK, 0.0, error) / scale for error, scale in pairs if scale > 0]
         said = biased(np.concatenate(errors), 1.0, allowed) if len(errors) > 1 else None
         if said:
             yield f"{len(errors)} combinations of {named(many)} together: unbiased: {measure}: {said}"
