@@ -30,6 +30,7 @@ from sondage.estimators.lure import LureEstimator
 from sondage.estimators.predictions import nothing_predicted, predictions
 from sondage.estimators.sequential import increments
 from sondage.measures import resolve
+from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
 from sondage.sampling import kind_of
 
@@ -431,3 +432,18 @@ def test_control_variate_makes_totals_that_need_no_label_exact() -> None:
         totals = SequentialEstimator().totals(case)
         assert totals.R[0] == pytest.approx(1.0, abs=1e-12)
         assert totals.R[3] == pytest.approx(positive.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("predicted", [[2, 10], [1, 11], [2, 6, 2], [2, 6, 2, 3]], ids=str)
+def test_a_plain_mean_is_unbiased_although_a_predicted_class_may_have_no_label(predicted: list[int]) -> None:
+    said = np.repeat(np.arange(len(predicted)), predicted)
+    y = np.where(np.arange(len(said)) % 4 == 1, 0.0, said)
+    y[0] = 1.0
+    pool = Pool.from_arrays(prediction=said, labels=list(range(len(predicted))))
+    units = CellUnits(pool, np.zeros(len(said), dtype=np.int64), seed=0)
+    memo: dict[object, object] = {}
+    n, found = 2 * len(predicted), []
+    for rows in combinations(range(len(said)), n):
+        sample = sample_of(rows, y, [0] * n, kind="strata")
+        found.append(Counts().totals(case_of(pool, "accuracy", sample, units, memo=memo)).R)
+    np.testing.assert_allclose(np.mean(found, axis=0), [1.0, (said == y).mean()], **EXACT)

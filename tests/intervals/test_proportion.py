@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, binomtest
+from scipy.stats import binom, binomtest, hypergeom
 
 import sondage as sd
 from sondage.errors import NotSupported
 from sondage.estimators import Totals
 from sondage.intervals import ClopperPearson, Interval, StudentT, Wald, Wilson
-from sondage.measures import Custom, Measure
+from sondage.measures import Custom, Measure, resolve
 from sondage.streams import stream
 from sondage.testing.designs import small_pool
 
@@ -44,10 +46,10 @@ def test_a_uniform_study_gives_the_interval_of_its_counts(name: str) -> None:
     asked = study.labels()
     told = dict(zip(list(asked["id"]), list(asked["label"]), strict=True))
     found = [told[id] for id in told if positive[pool.row_of(id)]]
-    # 80 of 300 without replacement are worth 80 / (1 - 80/300) draws: a wholesome multiple of 15/11.
+    # n of N without replacement are worth n (N - 1) / (N - n) draws; here N is about n / (80/300).
     interval = Interval.from_alias(name)
     assert isinstance(interval, Wilson)
-    worth = 1 / (1 - 80 / 300)
+    worth = (len(found) * 300 / 80 - 1) / (len(found) * 300 / 80 - len(found))
     low, high = interval.ends(sum(found) * worth, len(found) * worth, 0.95)
     assert (estimate.ci.low, estimate.ci.high) == (pytest.approx(low), pytest.approx(high))
     plain = binomtest(sum(found), len(found)).proportion_ci(0.95, METHODS[name][1])
@@ -145,3 +147,15 @@ def test_clopper_pearson_never_covers_less_than_it_promises(n: int) -> None:
     for R in np.linspace(0.001, 0.999, 333):
         covers = (ends[:, 0] <= R) & (ends[:, 1] >= R)
         assert binom.pmf(np.arange(n + 1), n, R) @ covers >= 0.9 - 1e-12
+
+
+@pytest.mark.parametrize(("N", "n"), [(12, 6), (20, 10), (60, 20)])
+def test_half_of_a_small_pool_covers(N: int, n: int) -> None:
+    """Every number of right predictions there may be: the finite pool is not counted as more than it is."""
+    for right in range(N + 1):
+        held = 0.0
+        for k in range(max(0, n - (N - right)), min(n, right) + 1):
+            totals = replace(Totals.undefined(2, ""), counts=(k, n), labelled=n / N)
+            low, high = Wilson().limits(totals, resolve("accuracy"), 0.95, 2, stream(0, "interval"))
+            held += hypergeom.pmf(k, N, right, n) * (low[0] <= right / N <= high[0])
+        assert held > 0.89

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
 from sondage.beliefs import Nodes, Recalibration, at_least
 from sondage.designs.base import Centre
@@ -13,6 +14,7 @@ from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
 from sondage.estimators.post_strata import PostStrata, collapse, post_strata, touched
 from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import unseen_draw
+from sondage.measures.base import Measure
 from sondage.pool.division import compressed, crossed
 from sondage.pool.rows import Rows
 from sondage.sampling import Quotas, SamplingKind
@@ -126,8 +128,10 @@ class Counts(Estimator):
             freedom = freedom - control.fitted
         R = size @ mean / N
         unknown = np.zeros(case.measure.d, dtype=bool)
-        if block is not None:
-            R, unknown = _by_signature(strata, block, cell, loss, mean[0])
+        plain = case.units.count == 1 and control is None and _is_mean(case.measure)
+        every = _few_signatures(strata, len(seen)) if plain else block
+        if every is not None:
+            R, unknown = _by_signature(strata, every, cell, loss, mean[0], unbiased=plain)
         # cov = sum_g (N_g / N)^2 (1 - n_g / N_g) S_g^2 / n_g   (Cochran 1977, 5.6)
         factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
         spread = np.sqrt(factor / np.maximum(freedom, 1.0)) * n
@@ -188,31 +192,66 @@ def _blocks(strata: PostStrata, group: Ints, labels: int) -> Ints | None:
     The size of each is known. Where one has a single label by chance, a mean that forgets this does not
     even reproduce the number of predicted positives. With many signatures weights would vary too much.
     """
+    return None if group.any() else _few_signatures(strata, labels)
+
+
+def _few_signatures(strata: PostStrata, labels: int) -> Ints | None:
+    """(K,) the signatures, if so many labels are enough for them; else None."""
     block = compressed(strata.signature).astype(np.int64)
     few = int(block.max()) > 0 and _PER_SIGNATURE * (int(block.max()) + 1) <= labels
-    if not few or group.any() or strata.alike is None:
+    if not few or strata.alike is None:
         return None
     written_out = len(strata.alike.size) * strata.pool.labels.size * strata.alike.measure.d
     return block if written_out <= _WRITTEN_OUT else None
 
 
 def _by_signature(
-    strata: PostStrata, block: Ints, cell: Ints, loss: Floats, mean: Floats
+    strata: PostStrata, block: Ints, cell: Ints, loss: Floats, mean: Floats, *, unbiased: bool
 ) -> tuple[Floats, Bools]:
     """(d,) averages with every signature counted by its size, and (d,) those of which nothing was seen.
 
     For a signature without a label all others stand, but for losses that need none; and where no other
-    depends on its label, nothing does.
+    depends on its label, nothing does. ``unbiased`` averages of a plain sample take it further from the
+    others in the samples that do hold some of it, by as much as makes up for that on average. It is never
+    more than what one draw counts.
     """
     assert strata.loss is not None
     blocks, of = int(block.max()) + 1, block[cell]
     size, n = np.bincount(block, weights=strata.size), np.bincount(of, minlength=blocks)
-    own = by_group(loss, of, blocks) / np.maximum(n, 1)[:, None]
+    total = by_group(loss, of, blocks)
+    own = total / np.maximum(n, 1)[:, None]
     under = strata.loss[np.unique(block, return_index=True)[1]]
     open_ = np.ptp(under, axis=1) > 0
-    own = np.where((n > 0)[:, None], own, np.where(open_, mean, under[:, 0]))
     unknown = open_.any(axis=0) & ~open_[n > 0].any(axis=0)
+    others = np.broadcast_to(mean, own.shape)
+    if unbiased:
+        others = (total.sum(axis=0) - total) / np.maximum(n.sum() - n, 1)[:, None]
+        stood_for = (~open_ | (open_.sum(axis=0) > 1)).all(axis=1) & (n > 0) & (n < n.sum())
+        odds = np.where(stood_for, _odds_of_none(size, float(n.sum())), 0.0)[:, None]
+        own = own + odds * open_ * (own - others)
+    own = np.where((n > 0)[:, None], own, np.where(open_, others, under[:, 0]))
     return size @ own / size.sum(), unknown
+
+
+def _is_mean(measure: Measure) -> bool:
+    """Whether the measure is a mean of losses over the whole pool."""
+    return measure.ratio is not None and not measure.ratio[1][1:].any()
+
+
+def _odds_of_none(size: Floats | Ints, n: float) -> Floats:
+    """(K,) how likely n of all items are to leave out a kind, over how likely to hold some of it and others.
+
+    >>> _odds_of_none(np.array([2.0, 10.0]), 6).round(4).tolist()
+    [0.2941, 0.0]
+    """
+
+    def chance(among: Floats | Ints) -> Floats:
+        """That all n are of so many."""
+        log = [gammaln(one + 1) - gammaln(np.maximum(one - n, 0) + 1) for one in (among, size.sum())]
+        return np.where(among >= n, np.exp(log[0] - log[1]), 0.0)
+
+    none = chance(size.sum() - size)
+    return np.asarray(none / np.maximum(1.0 - none - chance(size), 1e-300))
 
 
 def _from_all(strata: PostStrata, cell: Ints, loss: Floats, weight: Floats) -> Floats:

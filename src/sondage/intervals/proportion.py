@@ -39,8 +39,9 @@ class Wilson(Interval):
         successes, trials = totals.counts
         if trials == 0:
             return np.array([np.nan]), np.array([np.nan])
-        # Sampling without replacement is worth more draws than it made (finite-population correction).
-        worth = 1.0 / max(1.0 - totals.labelled, 1e-12)
+        # Sampling without replacement is worth more draws than it made: (N - 1) / (N - n) times as many, and
+        # of a part of the pool N is about what its labels stand for (finite-population correction).
+        worth = (1.0 - totals.labelled / trials) / max(1.0 - totals.labelled, 1e-12)
         low, high = self.ends(successes * worth, trials * worth, 1 - 2 * (1 - level) / sides)
         return np.array([low]), np.array([high])
 
