@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 from tests.intervals.means import Means, mean_totals, totals_with
 
-from sondage.intervals import Beta, StudentT, Wald
-from sondage.intervals.skewed import beta_low
+from sondage.estimators import Totals
+from sondage.estimators.linear import linearise
+from sondage.intervals import Beta, Logit, StudentT, Wald
+from sondage.intervals.skewed import beta_low, skewed
+from sondage.measures import resolve
 from sondage.streams import stream
 
 SHARE = Means(least=0.0, most=1.0)
@@ -111,3 +114,26 @@ def test_near_an_end_more_variance_never_gives_a_shorter_interval(
     """A matched Beta piles up at the end as its variance grows, and would shrink to a point."""
     narrow, wide = ends(value, error), ends(value, error * more)
     assert wide[1] - wide[0] >= (narrow[1] - narrow[0]) * (1 - 0.05)
+
+
+@pytest.mark.parametrize("error", [1e-6, 1e-8, 1e-10, 1e-12, 1e-16, 1e-30])
+def test_tiny_variances_have_ends(error: float) -> None:
+    value = np.array([0.3, 0.957, 0.999])
+    low = beta_low(value, np.full(3, error**2), 0.025)
+    np.testing.assert_allclose((low - value) / error, -1.96, atol=0.02 + 1e-15 / error)
+
+
+def test_tails_that_cannot_be_told_from_nothing_have_ends() -> None:
+    parts = np.array([[0.0, 0.05], [0.0, -0.05]] * 5)
+    totals = Totals(np.array([1.0, 0.8]), parts, 10.0, 9.0, np.zeros((2, 2)))
+    low, high = skewed(linearise(totals, resolve("accuracy")), resolve("accuracy"), 40.0)
+    assert 0 <= low[0] < 0.01
+    assert 0.99 < high[0] <= 1
+
+
+def test_a_value_beyond_its_range_has_ends_by_the_logit_too() -> None:
+    parts = np.array([[0.0, 0.04], [0.0, -0.04]] * 5)
+    totals = Totals(np.array([1.0, -0.05]), parts, 10.0, 9.0, np.zeros((2, 2)))
+    low, high = Logit()(totals, resolve("accuracy"), 0.95, stream(1, "interval"))
+    assert low[0] == 0
+    assert 0 < high[0] < 1

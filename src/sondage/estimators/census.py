@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,6 +47,32 @@ def census(case: Case) -> Totals | None:
         exact=response.complete,
         why=response.why,
     )
+
+
+def census_in_part(case: Case, totals: Totals) -> Totals:
+    """The totals, with those of some coordinates as they are: every item whose label moves them has one.
+
+    Weights are for what has no label: a small group whose items all have one is known, whatever their
+    chances were. Averages that other coordinates look at as well stay as estimated.
+    """
+    measure = case.measure
+    if totals.unseen is None or totals.why is not None or totals.exact or measure.tangent:
+        return totals
+    with np.errstate(all="ignore"):
+        J = measure.jac(totals.R)
+    unseen = totals.unseen(J)
+    known = ~unseen.open & (unseen.labels > 0)
+    mine = np.flatnonzero((J[known] != 0).any(axis=0) & ~(J[~known] != 0).any(axis=0))
+    seen = case.sample.distinct()
+    R, parts = totals.R.copy(), totals.parts.copy()
+    R[mine] = case.losses(seen)[:, mine].sum(axis=0) / len(case.pool)
+    parts[:, mine] = 0.0
+    for rows in _not_among(case, seen) if len(mine) else ():
+        low, high = measure.extremes(rows, np.eye(measure.d)[mine])
+        if case.tellable or (low != high).any():
+            return totals
+        R[mine] += low.sum(axis=0) / len(case.pool)
+    return replace(totals, R=R, parts=parts)
 
 
 def averages_of_all(case: Case) -> Floats | None:

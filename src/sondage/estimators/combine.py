@@ -8,7 +8,7 @@ import numpy as np
 
 from sondage.errors import NotSupported
 from sondage.estimators.base import Case, Estimator, Totals
-from sondage.estimators.census import census
+from sondage.estimators.census import census, census_in_part
 from sondage.estimators.increments import increments_of
 from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
@@ -60,9 +60,11 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
         return Totals.undefined(case.measure.d, "no item has a label yet")
     parts = estimators_of(case, estimator)
     if len(parts) == 1:
-        return replace(_possible(case, parts[0][0].totals(case)), increments=increments_of(case))
+        found = census_in_part(case, _possible(case, parts[0][0].totals(case)))
+        return replace(found, increments=increments_of(case))
     each = [(one.totals(mine), share) for one, share, mine in parts]
-    return _possible(case, _together([part for part in each if part[0].why is None], case.measure.d))
+    found = _together([part for part in each if part[0].why is None], case.measure.d)
+    return census_in_part(case, _possible(case, found))
 
 
 def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:

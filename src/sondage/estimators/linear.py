@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtr, stdtrit
 
 from sondage.estimators.base import Totals, root
 from sondage.measures.base import Measure
@@ -14,7 +14,11 @@ from sondage.types import Bools, Floats
 
 GUARD = 10.0
 """Pseudo-draws at the variance that the belief expects."""
+FEW = 10
+"""Labels that bear on a coordinate from which on their draws speak for themselves."""
 _ROUNDING = 1e-18
+_CANCELLED = 1e-15
+"""Part of the terms of a value below which a standard error is what is left of them by rounding."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class Linear:
     ``parts`` are (T, m) contributions of the draws; ``widening`` is (m,) variance added because too few
     draws have moved a coordinate for its variance to be trusted. ``below`` and ``above`` are what is added in
     its place where an interval can be longer on one side than on the other; ``fallen`` and ``risen`` say
-    whether some label has pulled a coordinate down, or up.
+    whether some label has pulled a coordinate down, or up. ``labels`` is (m,) how many bear on it, and
+    ``open`` whether those of other items could move it.
     """
 
     value: Floats
@@ -35,6 +40,8 @@ class Linear:
     above: Floats
     fallen: Bools
     risen: Bools
+    labels: Floats
+    open: Bools
 
     @property
     def cov(self) -> Floats:
@@ -45,6 +52,11 @@ class Linear:
     def std_error(self) -> Floats:
         """(m,) standard errors."""
         return np.asarray(np.sqrt(np.square(self.parts).sum(axis=0) + self.widening))
+
+    def own_quantile(self, quantile: float, df: float) -> Floats:
+        """(m,) the quantile of the same tail at the degrees of freedom of the labels that bear, if few do."""
+        own = np.where(self.labels < FEW, np.clip(self.labels - 1.0, 1.0, max(df, 1.0)), max(df, 1.0))
+        return np.where(own < df, -stdtrit(own, stdtr(max(df, 1.0), -quantile)), quantile)
 
     @property
     def arms(self) -> tuple[Floats, Floats]:
@@ -68,8 +80,10 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
     if totals.moves:
         parts[: totals.moves] = _moved(totals, measure, value, parts[: totals.moves])
     nothing, always = np.zeros(measure.m), np.ones(measure.m, dtype=bool)
+    endless = np.full(measure.m, np.inf)
     if totals.exact:
-        return Linear(value, J, parts, nothing, nothing, nothing, always, always)
+        return Linear(value, J, parts, nothing, nothing, nothing, always, always, endless, ~always)
+    parts[:, _rounded_off(totals, measure, value, J, parts)] = 0.0
     squares = np.square(parts)
     expected = nothing
     if totals.prior_cov is not None:
@@ -80,13 +94,22 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
         informative = np.nan_to_num(np.square(shown) / np.square(squares).sum(axis=0))
     widening = np.nan_to_num(GUARD / (GUARD + informative) * np.maximum(expected - shown, 0.0))
     if totals.unseen is None:
-        return Linear(value, J, parts, widening, widening, widening, always, always)
+        return Linear(value, J, parts, widening, widening, widening, always, always, endless, always)
     unseen = totals.unseen(J)
+    hidden = np.maximum(unseen.hidden - shown, 0.0)
     below, above = np.maximum(widening, np.nan_to_num(np.stack([unseen.below, unseen.above])))
     # A standard error is that of the draws, as long as they have shown something on either side.
     silent = 0.5 * (np.where(unseen.fallen, 0.0, below) + np.where(unseen.risen, 0.0, above))
-    widening = np.maximum(widening, silent)
-    return Linear(value, J, parts, widening, below, above, unseen.fallen, unseen.risen)
+    widening = np.maximum.reduce([widening, silent, hidden.mean(axis=0)])
+    below, above = np.maximum([below, above], hidden)
+    return Linear(value, J, parts, widening, below, above, *unseen[2:6])
+
+
+def _rounded_off(totals: Totals, measure: Measure, value: Floats, J: Floats, parts: Floats) -> Bools:
+    """(m,) coordinates whose variance is nothing but the rounding error of what cancels in the value."""
+    with np.errstate(all="ignore"):
+        terms = np.abs(value) + through(np.abs(J), np.abs(totals.R)[None], measure)[0]
+        return np.asarray(np.sqrt(np.square(parts).sum(axis=0)) <= _CANCELLED * terms)
 
 
 def _moved(totals: Totals, measure: Measure, value: Floats, sloped: Floats) -> Floats:

@@ -7,18 +7,17 @@ beside those that may hide. What is added here follows from the draws that bear 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sondage.beliefs import at_least
 from sondage.estimators.base import Case
+from sondage.estimators.few_labels import LEAST, ends_of, left_open
 from sondage.estimators.guard import recalibration
-from sondage.estimators.linear import through
+from sondage.estimators.linear import FEW, through
 from sondage.estimators.post_strata import kinds_of
 from sondage.estimators.sample import Sample
-from sondage.measures.base import Measure
-from sondage.pool.rows import Rows
 from sondage.types import Bools, Floats, Ints
 
 _AT_ONCE = 1_000_000
@@ -36,13 +35,17 @@ class Unseen(NamedTuple):
     """What labels not seen could do to each coordinate, (m,) each.
 
     ``below`` and ``above`` are variances to add for it on either side of the value; ``fallen`` and ``risen``
-    say whether some label seen has pulled it that way.
+    say whether some label seen has pulled it that way. ``labels`` is how many bear on it, and ``open``
+    whether others could; where few do, ``hidden`` (2, m) is the least variance on either side.
     """
 
     below: Floats
     above: Floats
     fallen: Bools
     risen: Bools
+    labels: Floats
+    open: Bools
+    hidden: Floats
 
 
 class _Side(NamedTuple):
@@ -59,6 +62,8 @@ class _Side(NamedTuple):
     """The same by the belief recalibrated by the labels."""
     chance: Floats
     """The chance, before any label, of one that goes there."""
+    bears: Bools
+    """Whether the label plays a part at all: the same on both sides."""
 
 
 def unseen_draw(
@@ -89,14 +94,18 @@ def unseen_draw(
     def both_sides(J: Floats) -> Unseen:
         if found and np.array_equal(found[0][0], J, equal_nan=True):
             return found[0][1]
-        sums = np.zeros((2, 8, len(J)))
-        nodes = _nodes(case)
+        sums, labels, square = np.zeros((2, 8, len(J))), np.zeros(len(J)), np.zeros(len(J))
+        nodes, first = _nodes(case), _first_of_each(seen)
         for start in range(0, len(seen), step):
             piece = slice(start, start + step)
             count, pull = weight[piece, None], through(J, loss[piece], case.measure)
             middle = np.zeros_like(pull) if centre is None else through(J, centre[piece], case.measure)
-            least = _ROUNDING * np.abs(pull).max(axis=0, initial=0.0)
             sides = _sides(case, seen.row[piece], nodes, J, middle)
+            # The pull of a single label is rounding error beside what it could have been.
+            could = np.nan_to_num(np.maximum(sides[0].most, sides[1].most), nan=0.0, posinf=0.0)
+            least = _ROUNDING * np.maximum(np.abs(pull), could).max(axis=0, initial=0.0)
+            bears = sides[0].bears & first[piece, None]
+            labels, square = labels + bears.sum(axis=0), square + (bears * np.square(pull)).sum(axis=0)
             for total, side, pulled in zip(sums, sides, (pull < -least, pull > least), strict=True):
                 far = np.nan_to_num(side.most * count, nan=0.0, posinf=0.0)
                 went = np.square(pulled * (pull - middle) * count)
@@ -104,15 +113,17 @@ def unseen_draw(
                 each = far, np.square(far), before, after, went, np.square(went), side.chance, pulled
                 total += [one.sum(axis=0) for one in each]
         if pool.labels.kind == "real":  # a belief may be in the wrong unit
-            one = sums[:, 2] / max(len(seen), 1)
+            one = sums[:, 2] / np.where(labels < FEW, np.maximum(labels, 1.0), len(seen))
             unit = (sums[:, 4].sum(axis=0) + one) / np.maximum(sums[:, 2] + one, 1e-300)
             sums[:, 0] *= np.sqrt(unit)
             sums[:, 1:4] *= unit[:, None]
             sums[:, 6] = sums[:, 7]
         below, above = (_added(*total) for total in sums)
         dark = _hardly_labelled(case, seen, J)
-        below, above = below + dark[0], above + dark[1]
-        found[:] = [(J, Unseen(below, above, *(sums[:, 7] > 0)))]
+        known = seen.row if case.oracle == "deterministic" else seen.row[:0]
+        hidden, open_ = left_open(case, np.unique(known), J, labels, square)
+        below, above = np.stack([below + dark[0], above + dark[1]]) * open_
+        found[:] = [(J, Unseen(below, above, sums[0, 7] > 0, sums[1, 7] > 0, labels, open_, hidden))]
         return found[0][1]
 
     return both_sides
@@ -169,9 +180,19 @@ def all_unseen(
             np.asarray(sum(square * one.above for square, one in each)),
             np.any([one.fallen for _, one in each], axis=0),
             np.any([one.risen for _, one in each], axis=0),
+            np.asarray(sum(one.labels for _, one in each)),
+            np.any([one.open for _, one in each], axis=0),
+            np.asarray(sum(square * one.hidden for square, one in each)),
         )
 
     return both_sides
+
+
+def _first_of_each(seen: Sample) -> Bools:
+    """(T,) whether a draw is the first of its item."""
+    out = np.zeros(len(seen), dtype=bool)
+    out[np.unique(seen.row, return_index=True)[1]] = True
+    return out
 
 
 def _added(
@@ -223,44 +244,36 @@ def _nodes(case: Case) -> Callable[[Ints], tuple[Floats, Floats, Floats]]:
     return nodes
 
 
-def _ends_of(measure: Measure, rows: Rows, J: Floats) -> tuple[Floats, Floats]:
-    """(n, m) least and greatest influence over the labels; of a tangent by its measure's own short way."""
-    if rows.labels.finite and measure.tangent:
-        tangent: Any = measure
-        low, high = tangent.psi.ends(rows, tangent.which)
-        weight = rows.weight[:, None]
-        low, high = (through(J, np.concatenate([weight, one], axis=1), measure) for one in (low, high))
-        return low, high
-    return measure.extremes(rows, J)
-
-
 def _sides(
     case: Case, row: Ints, nodes: Callable[[Ints], tuple[Floats, Floats, Floats]], J: Floats, middle: Floats
 ) -> tuple[_Side, _Side]:
     """What the labels of some rows may do below and above ``middle``, (n, m)."""
     measure, kind, rows = case.measure, case.pool.labels, case.pool.rows(row)
     nothing = np.zeros_like(middle)
+    least = LEAST * np.abs(np.nan_to_num(J)).max(axis=1, initial=0.0)
     with np.errstate(invalid="ignore", over="ignore"):
         listed = kind.kind == "real" or (kind.finite and kind.size * measure.d <= _LISTED)
         if not listed:
-            low, high = _ends_of(measure, rows, J)
-            ends = np.maximum(middle - low, 0.0), np.maximum(high - middle, 0.0)
-            return _Side(ends[0], nothing, nothing, nothing), _Side(ends[1], nothing, nothing, nothing)
+            low, high = ends_of(measure, rows, J)
+            rest = nothing, nothing, nothing, high - low > least
+            return _Side(np.maximum(middle - low, 0.0), *rest), _Side(np.maximum(high - middle, 0.0), *rest)
         labels, before, after = nodes(row)
         loss = measure.loss(rows, labels)
         off = through(J, loss.reshape(-1, loss.shape[2]), measure).reshape(*loss.shape[:2], -1)
+        bears = np.ptp(off, axis=1) > least
         off -= middle[:, None, :]
         if kind.kind == "real":
             about = np.einsum("ns,nsm->nm", before, np.square(off))
-            side = _Side(np.sqrt(about), about, about, nothing)
+            side = _Side(np.sqrt(about), about, about, nothing, bears)
             return side, side
-        least = _ROUNDING * np.abs(off).max(initial=0.0)
+        tiny = _ROUNDING * np.abs(off).max(initial=0.0)
         below, above = (
             _Side(
                 one.max(axis=1),
                 np.einsum("ns,nsm->nm", before, np.square(one)),
                 np.einsum("ns,nsm->nm", after, np.square(one)),
-                np.einsum("ns,nsm->nm", before, (one > least).astype(np.float64)),
+                np.einsum("ns,nsm->nm", before, (one > tiny).astype(np.float64)),
+                bears,
             )
             for one in (np.maximum(-off, 0.0), np.maximum(off, 0.0))
         )

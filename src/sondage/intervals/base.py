@@ -119,6 +119,11 @@ class Interval(Named, family="sondage.intervals"):
         if totals.exact or np.isnan(value).all():
             return value, value
         low, high = self.limits(totals, measure, level, sides, stream)
+        # An end that cannot be computed rules nothing out; where both are missing no value agrees.
+        low, high = (
+            np.where(np.isnan(one) & ~np.isnan(other), end, one)
+            for one, other, end in ((low, high, measure.range[0]), (high, low, measure.range[1]))
+        )
         if totals.forced is not None:
             low, high = np.clip(low, *totals.forced), np.clip(high, *totals.forced)
         low, high = within_range(low, high, value, measure)

@@ -41,4 +41,4 @@ class Beta(StudentT):
     ) -> tuple[Floats, Floats]:
         """Quantiles of each coordinate's distributions."""
         linear = linearise(totals, measure)
-        return skewed(linear, measure, self.quantile(totals, linear, level, sides, stream))
+        return skewed(linear, measure, self.reach(totals, linear, level, sides, stream))

@@ -65,7 +65,7 @@ class EmpiricalLikelihood(Interval):
         if not error > 0:
             return linear.value, linear.value
         moves, shares = _draws(totals, measure.ratio[1], linear.parts[:, 0], float(linear.widening[0]))
-        quantile = student(totals, (1 - level) / sides)
+        quantile = float(linear.own_quantile(student(totals, (1 - level) / sides), totals.df)[0])
         least, most = (float(end[0]) for end in measure.range)
         low = value - _reach(moves, shares, quantile, error, value - least)
         high = value + _reach(-moves, shares, quantile, error, most - value)

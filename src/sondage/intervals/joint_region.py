@@ -221,7 +221,9 @@ def region(totals: Totals, measure: Measure, level: float) -> Region:
         return Region(measure.names, centre, covariance, radius, rank, level)
     with np.errstate(all="ignore"):
         bent = np.nan_to_num(np.sqrt(np.diag(covariance)) / linear.std_error, nan=1.0, posinf=1.0)
-    ends = within_range(*skewed(linear, measure, radius * bent), linear.value, measure)
+    ends = within_range(
+        *skewed(linear, measure, linear.own_quantile(radius, totals.df) * bent), linear.value, measure
+    )
     return Region(measure.names, centre, covariance, radius, rank, level, ends)
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaincinv, ndtr
+from scipy.special import betaincinv, ndtr, ndtri
 
 from sondage.estimators.linear import Linear
 from sondage.measures.base import Measure
 from sondage.types import Bools, Floats
+
+_TAIL = 1e-30
+"""Smaller tails change no end, and have no quantiles that can be computed."""
+_SPIKE = 1e13
+"""Beta distributions with larger shapes are normal to all digits, and ``betaincinv`` no longer finds them."""
 
 
 def skewed(linear: Linear, measure: Measure, quantile: float | Floats) -> tuple[Floats, Floats]:
@@ -23,7 +28,7 @@ def skewed(linear: Linear, measure: Measure, quantile: float | Floats) -> tuple[
     with np.errstate(all="ignore"):
         width = most - least
         share = np.clip((value - least) / width, 0.0, 1.0)
-        tail = ndtr(-np.asarray(quantile))
+        tail = np.maximum(ndtr(-np.asarray(quantile)), _TAIL)
         lower = least + width * beta_low(share, np.square(below / width), tail)
         upper = most - width * beta_low(1.0 - share, np.square(above / width), tail)
     bounded = np.isfinite(width)
@@ -52,10 +57,12 @@ def beta_low(v: Floats, s2: Floats, tail: Floats | float) -> Floats:
         # Beta(1, b) has the mean square 2 / ((b + 1)(b + 2)), and its quantiles have a closed form.
         away = np.maximum(0.5 * (np.sqrt(1.0 + 8.0 / (np.square(1.0 - v) + s2)) - 3.0), 1.0)
         held = np.where(v > 0.5, np.exp(np.log(tail) / away), 0.0)
+        inside = np.where(nu > _SPIKE, v + ndtri(tail) * np.sqrt(s2), inside)
     return np.where(np.minimum(a, b) >= 1.0, inside, held)
 
 
 def matched(v: Floats, s2: Floats) -> Bools:
-    """Whether a value is further than about a standard error from both ends of [0, 1]."""
+    """Whether a value is inside [0, 1], and further than about a standard error from both ends."""
+    near = np.minimum(v, 1.0 - v)
     with np.errstate(all="ignore"):
-        return np.asarray(np.minimum(v, 1.0 - v) * (v * (1.0 - v) / s2 - 1.0) >= 1.0)
+        return np.asarray((near > 0.0) & (near * (v * (1.0 - v) / s2 - 1.0) >= 1.0))

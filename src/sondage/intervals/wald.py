@@ -32,8 +32,12 @@ class Wald(Interval):
     ) -> tuple[Floats, Floats]:
         """The symmetric interval."""
         linear = linearise(totals, measure)
-        half = self.quantile(totals, linear, level, sides, stream) * linear.std_error
+        half = self.reach(totals, linear, level, sides, stream) * linear.std_error
         return linear.value - half, linear.value + half
+
+    def reach(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> Floats:
+        """(m,) how many standard errors to each side of each coordinate."""
+        return np.full(len(linear.value), self.quantile(totals, linear, level, sides, stream))
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,10 @@ class StudentT(Wald):
     def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
         """The t quantile at the totals' degrees of freedom."""
         return student(totals, (1 - level) / sides)
+
+    def reach(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> Floats:
+        """The same tail at the degrees of freedom of the labels that bear on each."""
+        return linear.own_quantile(self.quantile(totals, linear, level, sides, stream), totals.df)
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,7 @@ class Logit(StudentT):
     ) -> tuple[Floats, Floats]:
         """The interval mapped back from the logit scale."""
         linear = linearise(totals, measure)
-        quantile = self.quantile(totals, linear, level, sides, stream)
+        quantile = self.reach(totals, linear, level, sides, stream)
         least, most = measure.range
         ends = []
         for sign, error, other in zip(

@@ -17,11 +17,12 @@ from sondage.intervals.base import Alternative, Guarantee, Interval
 from sondage.limits import MOST_LOSSES
 from sondage.measures.base import Measure
 from sondage.measures.combine.coordinates import separately
+from sondage.measures.combine.over_groups import WorstGroup
 from sondage.streams import kept_stream
 from sondage.study.estimates.result import ConfidenceInterval, Estimate, joined
 from sondage.types import Bools, Floats, is_number
 
-_ROUNDING = 1e-12
+_NO_WIDTH = 1e-9
 _KEPT = 16
 """Measures of a list whose layouts are kept between looks."""
 _MANY_REFUSED = 0.02
@@ -95,7 +96,29 @@ def _assess_one(case: Case, question: Question, seed: int, notes: tuple[str, ...
     estimate = joined(pieces)
     if len(pieces) > 1 and all(one.why is None or one.why.endswith(_NOTHING_SEEN) for one in pieces):
         estimate = replace(estimate, why=_zero_over_zero(estimate.names, ~np.asarray(estimate.defined)))
+    if isinstance(case.measure, WorstGroup):
+        known = np.atleast_1d(estimate.std_error) <= _NO_WIDTH * (1.0 + np.abs(np.atleast_1d(estimate.value)))
+        return _with_rivals(case, case.measure, question, seed, estimate, known) if known.any() else estimate
     return estimate
+
+
+def _with_rivals(
+    case: Case, measure: WorstGroup, question: Question, seed: int, estimate: Estimate, known: Bools
+) -> Estimate:
+    """The estimate of a worst group that is (m,) known: the others, which are not, may be worse still."""
+    each = assess(replace(case, measure=measure.inner, memo={}), question, seed)
+    side, worst = (0, np.argmin) if measure.worst == "min" else (1, np.argmax)
+    ends = measure.table(np.asarray(each.ci[side]))
+    ends = np.where(np.isnan(ends), measure.range[side], ends)  # nothing is known of that group
+    place = worst(ends, axis=0), np.arange(len(known))
+    error = measure.table(np.asarray(each.std_error))[place]
+    ci = [np.atleast_1d(end) for end in estimate.ci]
+    ci[side] = np.where(known, (np.minimum, np.maximum)[side](ends[place], ci[side]), ci[side])
+    return replace(
+        estimate,
+        ci=ConfidenceInterval(_plain(ci[0]), _plain(ci[1])),
+        std_error=_plain(np.where(known & np.isfinite(error), error, estimate.std_error)),
+    )
 
 
 def in_blocks(case: Case, estimator: Estimator | None, most: int = _BLOCK) -> Iterator[Case]:
@@ -151,13 +174,15 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
         totals = for_population(totals, len(case.pool), drawn="replicates" in interval.needs)
     linear = linearise(totals, case.measure)
     own = linear if totals is pool_totals else linearise(pool_totals, case.measure)
-    blind = _rests_on_nothing(case, pool_totals, own)
+    lacking = _too_little(case, pool_totals, own)
+    blind = np.any(list(lacking.values()), axis=0)
     linear = replace(linear, value=np.where(blind, np.nan, linear.value))
     undefined = np.isnan(linear.value)
     why = totals.why
-    if blind.any() and why is None:
-        named = ", ".join(np.array(case.measure.names)[blind])
-        why = f"no label so far bears on {named}: label more items, or items of its kind"
+    for said, these in lacking.items():
+        if these.any() and why is None:
+            named = _some(np.array(case.measure.names)[these].tolist())
+            why = f"{said} {named}: label more items, or items of its kind"
     if question.n_labels and not case.sample.answered.any():
         which = "the first draw is" if _by_draws(question) else "items of their round, or of one before, are"
         why = f"none of the {question.n_labels:,} labels counts, because {which} still open"
@@ -203,25 +228,18 @@ def _assess(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -
     )
 
 
-def _rests_on_nothing(case: Case, totals: Totals, linear: Linear) -> Bools:
-    """(m,) coordinates that no draw has moved, and none could, although labels decide them.
+def _too_little(case: Case, totals: Totals, linear: Linear) -> dict[str, Bools]:
+    """(m,) coordinates that no label bears on, although labels decide them; or one, that may be anything.
 
-    An estimate that leans on predictions has a value for them all the same: the prediction, without a width.
+    An estimate that leans on predictions has a value for the former all the same: the prediction.
     """
-    still = np.maximum(*linear.arms) <= _ROUNDING * (1.0 + np.abs(linear.value))
-    if totals.exact or not totals.given or totals.replicates is not None or not still.any():
-        return np.zeros(case.measure.m, dtype=bool)
-    slope = np.nan_to_num(linear.J[still])
-    decided = np.zeros(case.measure.m, dtype=bool)
-    low, high = case.measure.extremes(case.pool.rows(case.sample.distinct().row), slope)
-    still[still] = ~(high - low > _ROUNDING).any(axis=0)  # labels bear on it, and leave nothing open
-    slope = np.nan_to_num(linear.J[still])
-    for _, rows in case.pool.chunks() if still.any() else ():
-        low, high = case.measure.extremes(rows, slope)
-        decided[still] |= (high - low > _ROUNDING).any(axis=0)
-        if decided[still].all():
-            break
-    return decided
+    open_ = linear.open & (totals.given and totals.replicates is None)
+    space = case.pool.labels
+    endless = space.kind == "real" and not np.isfinite([space.low, space.high]).all()
+    return {
+        "no label so far bears on": open_ & (linear.labels == 0),
+        "a single label bears so far on": open_ & (linear.labels == 1) & endless,
+    }
 
 
 def _half_range(measure: Measure) -> Floats:

@@ -1,0 +1,82 @@
+"""Few labels: what the items without one could still do to a number that hardly any label bears on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sondage.estimators.base import Case
+from sondage.estimators.linear import FEW, through
+from sondage.estimators.post_strata import signatures
+from sondage.measures.base import Measure
+from sondage.pool.rows import Rows
+from sondage.types import Bools, Floats, Ints
+
+_APART = 64
+"""Coordinates for which the pool is looked through; of more at once, all are taken to be open."""
+_AT_ONCE = 1_000_000
+LEAST = 1e-12
+"""An influence below this part of the slope is rounding error."""
+
+
+def left_open(case: Case, known: Ints, J: Floats, labels: Floats, square: Floats) -> tuple[Floats, Bools]:
+    """(2, m) least variance below and above for what other items could do, and (m,) whether they can at all.
+
+    ``known`` are the rows that have a label, ``labels`` (m,) how many of these bear on each coordinate, and
+    ``square`` (m,) the sum of their squared influences. Only coordinates with fewer labels than ``FEW`` are
+    looked at: draws that were certain have no variance, whatever they leave open.
+
+    The share of the others that pull it as far as they can may be anything: uniform on [0, 1] before any
+    label, its mean square is ``2 / ((k + 2) (k + 3))`` after k labels that did not. Numbers are hardly ever
+    at their bounds, if they have any: two of them or more say how far others are off, as a plain sample of
+    k among M items does, ``M (M - k) / k * square / (k - 1)``.
+    """
+    few = labels < FEW
+    if not few.any() or len(J) > _APART:
+        return np.zeros((2, len(J))), np.ones(len(J), dtype=bool)
+    reach, left = _reach(case, known, np.nan_to_num(J))
+    hidden = 2.0 / ((labels + 2.0) * (labels + 3.0)) * np.square(np.where(np.isfinite(reach), reach, 0.0))
+    if case.pool.labels.kind == "real":
+        k = np.maximum(labels, 2.0)
+        plain = (left + k) * left / k * square / (k - 1.0) / len(case.pool) ** 2
+        hidden = np.where(labels < 2, hidden, plain)
+    return np.where(few, hidden, 0.0), np.asarray(~few | (left > 0))
+
+
+def ends_of(measure: Measure, rows: Rows, J: Floats) -> tuple[Floats, Floats]:
+    """(n, m) least and greatest influence over the labels; of a tangent by its measure's own short way."""
+    if rows.labels.finite and measure.tangent:
+        tangent: Any = measure
+        low, high = tangent.psi.ends(rows, tangent.which)
+        weight = rows.weight[:, None]
+        low, high = (through(J, np.concatenate([weight, one], axis=1), measure) for one in (low, high))
+        return low, high
+    return measure.extremes(rows, J)
+
+
+def _reach(case: Case, known: Ints, J: Floats) -> tuple[Floats, Floats]:
+    """(2, m) how far the items that are not known could take each coordinate down and up; (m,) their number.
+
+    Without bounds of the labels there is no saying how far: infinitely.
+    """
+    pool, found = case.pool, signatures(case)
+    if found is None:
+        unknown = np.ones(len(pool), dtype=bool)
+        unknown[known] = False
+        rows = np.flatnonzero(unknown)
+        count = np.ones(len(rows))
+    else:
+        left = found.size - np.bincount(found.kinds.of(known), minlength=len(found.size))
+        rows, count = found.row[left > 0], left[left > 0].astype(np.float64)
+    least = LEAST * np.abs(J).max(axis=1)
+    reach, number = np.zeros((2, len(J))), np.zeros(len(J))
+    step = max(1, _AT_ONCE // (len(J) * case.measure.d))
+    for start in range(0, len(rows), step):
+        some = count[start : start + step]
+        low, high = ends_of(case.measure, pool.rows(rows[start : start + step]), J)
+        bears = high - low > least
+        number += some @ bears
+        for side, far in zip(reach, (-low, high), strict=True):
+            side += some @ np.where(bears, np.maximum(far, 0.0), 0.0)
+    return reach / len(pool), number
