@@ -97,8 +97,8 @@ WHOLE = {
 """Attributes that are whole columns, by the last word of what they are attributes of."""
 WHOLE_COLUMNS = ("predicted_pattern", "score_column")
 """Functions that return whole columns."""
-MAY_HOLD = ("pool", "ingest", "strata", "testing", "measures")
-"""Rooms that read and cut a pool, and those not yet brought to ask for rows and divisions of it."""
+MAY_HOLD = ("pool", "ingest", "strata", "testing")
+"""Rooms that read and cut a pool, and the suites that look whether they do."""
 
 
 def whole_columns(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -52,7 +52,7 @@ class AboutOneClass(Measure):
 
         Scores say it too: that they are higher for the other one is noticed elsewhere.
         """
-        if any(pool.system(name).score is not None for name in self.systems(pool)):
+        if any(pool.has("score", name) for name in self.systems(pool)):
             return
         first, second = pool.labels.values or ()
         warnings.warn(

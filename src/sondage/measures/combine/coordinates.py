@@ -70,12 +70,9 @@ def _each(measure: Bound, pool: Pool) -> list[Measure]:
 def _events(measure: PerGroup, pool: Pool) -> list[dict[str, str]]:
     """What the items of each level have in common: its name, or one of every column of a crossing."""
     columns = [measure.by] if isinstance(measure.by, str) else list(measure.by)
-    _, first = np.unique(pool.group(measure.by).codes, return_index=True)
-    groups = [pool.group(name) for name in columns]
-    return [
-        {name: one.levels[int(one.codes[row])] for name, one in zip(columns, groups, strict=True)}
-        for row in first[measure.start : measure.start + len(measure.levels)].tolist()
-    ]
+    first = pool.division(("group", measure.by)).first[measure.start : measure.start + len(measure.levels)]
+    named = [[pool.levels(name)[k] for k in pool.rows(first).group(name).tolist()] for name in columns]
+    return [dict(zip(columns, each, strict=True)) for each in zip(*named, strict=True)]
 
 
 def coordinate_ratios(measure: Measure) -> tuple[Ratio, ...] | None:

@@ -126,7 +126,7 @@ def _check_condition(condition: Condition, pool: Pool, systems: tuple[str, ...])
             f"where: {name!r} is not a group of the pool: {hint}there are {[*pool.groups, *ROLES]}"
         )
     else:
-        levels = pool.group(name).levels
+        levels = pool.levels(name)
         for value in values:
             if str(value) not in levels:
                 raise InvalidInput(f"where: {name}={value!r} is not one of {shown(levels)}")
@@ -138,8 +138,7 @@ def level_codes(event: Event, pool: Pool) -> Codes:
         return ()
     groups = [(name, values) for name, values in event if name not in ROLES]
     return tuple(
-        (name, tuple(pool.group(name).levels.index(str(value)) for value in values))
-        for name, values in groups
+        (name, tuple(pool.levels(name).index(str(value)) for value in values)) for name, values in groups
     )
 
 

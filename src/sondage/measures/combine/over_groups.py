@@ -49,7 +49,7 @@ class OverGroups(Derived):
 
     def bind(self, pool: Pool) -> Self:
         """Bind the measure and learn the levels."""
-        levels = pool.group(self.by).levels
+        levels = pool.levels(self.by)
         if len(levels) < self.least_levels:
             raise InvalidInput(
                 f"measure {self.alias!r} compares levels, but group {by_words(self.by)!r} has one"

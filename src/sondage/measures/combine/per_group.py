@@ -65,12 +65,12 @@ class PerGroup(Measure):
 
     def bind(self, pool: Pool) -> PerGroup:
         """Bind the measure and learn the levels."""
-        measure, group = self.measure.bind(pool), pool.group(self.by)
-        bound = replace(self, measure=measure, levels=group.levels, start=0, narrow=(), whole=None)
+        measure, levels = self.measure.bind(pool), pool.levels(self.by)
+        bound = replace(self, measure=measure, levels=levels, start=0, narrow=(), whole=None)
         if not measure.wide:
             return bound
         own = [measure.narrowed(rows) for _, _, rows in bound.losses.members(pool.rows(slice(None)))]
-        plain = len(own) < len(group.levels) or all(one is measure for one in own)
+        plain = len(own) < len(levels) or all(one is measure for one in own)
         return bound if plain else replace(bound, narrow=tuple(own))
 
     @cached_property

@@ -223,12 +223,13 @@ def class_of(rows: Rows, system: str | None) -> Ints:
 
 def with_weights(codes: Array, pool: Pool) -> Array | None:
     """Codes crossed with the items' weights; None where there are many different ones."""
-    if pool.weight is None:
+    if not pool.has("weight"):
         return codes
-    levels = np.unique(pool.weight)
+    weight = column(pool, lambda rows: rows.weight)
+    levels = np.unique(weight)
     if len(levels) > _FEW_WEIGHTS:
         return None
-    return compressed(crossed([codes, np.searchsorted(levels, pool.weight)]))
+    return compressed(crossed([codes, np.searchsorted(levels, weight)]))
 
 
 def distinct_rows(losses: Any, pool: Pool) -> list[tuple[Rows, Floats]]:

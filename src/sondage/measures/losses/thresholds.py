@@ -38,8 +38,8 @@ class Scores:
         if (key, wanted) not in self._cuts:
             if key not in self._distinct:
                 self._distinct[key] = np.unique(measure.score(rows))
-            column = getattr(self.pool.system(name), part)
-            self._cuts[key, wanted] = chosen(self._distinct[key], wanted, column.dtype, name)
+            width = self.pool.source.read((part, name), slice(0, 1)).dtype
+            self._cuts[key, wanted] = chosen(self._distinct[key], wanted, width, name)
         return self._cuts[key, wanted]
 
 
