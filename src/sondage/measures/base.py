@@ -261,12 +261,10 @@ class Bound(Measure):
 
     @property
     def losses(self) -> Losses:
-        """The linear side."""
         return self.linear
 
     @property
     def map(self) -> Map:
-        """The smooth side."""
         return self.smooth
 
     def bind(self, pool: Pool) -> Any:
@@ -297,27 +295,22 @@ class Averages(Map, Measure):
 
     @cached_property
     def losses(self) -> Losses:
-        """The weight, and the weighted parts."""
         return Parts(self)
 
     @property
     def map(self) -> Map:
-        """Itself."""
         return self
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The alias."""
         return (self.alias,)
 
     @property
     def d(self) -> int:
-        """The weight and the parts."""
         return 1 + self.k
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """The limits."""
         return np.full(self.m, self.limits[0]), np.full(self.m, self.limits[1])
 
     @abstractmethod
@@ -332,7 +325,6 @@ class Averages(Map, Measure):
         )
 
     def g(self, R: Array) -> Array:
-        """The ratio, or the value of the means."""
         ratio = self.ratio
         if ratio is not None:
             num, den = ratio
@@ -345,7 +337,6 @@ class PlainMean(Averages):
 
     @property
     def ratio(self) -> tuple[Floats, Floats] | None:
-        """The part over the weight."""
         return np.array([0.0, 1.0]), np.array([1.0, 0.0])
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sondage.measures.losses.base import Losses
 
 ALL = slice(None)
+Power = Literal[1, 2]
 _CELLS = 1 << 22
 """Entries of an array of influences that is only looked through."""
 
@@ -71,13 +72,7 @@ class Influence(ABC):
         return np.asarray(factor @ self.moments(rows, y, weights, which)[1])
 
     def spread(
-        self,
-        rows: Rows,
-        y: Floats,
-        weights: Floats,
-        *,
-        centre: Floats | None = None,
-        power: Literal[1, 2] = 2,
+        self, rows: Rows, y: Floats, weights: Floats, *, centre: Floats | None = None, power: Power = 2
     ) -> Floats:
         """(n,) belief's mean of ``|J @ l - centre| ** power``, where ``centre`` is (n, m).
 
@@ -114,11 +109,9 @@ class Dense(Influence):
 
     @property
     def m(self) -> int:  # type: ignore[override]
-        """The rows of the matrix."""
         return len(self.J)
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """The product."""
         return np.asarray(self.losses.loss(rows, y) @ self.J[which].T)
 
 
@@ -131,15 +124,12 @@ class Chained(Influence):
 
     @property
     def m(self) -> int:  # type: ignore[override]
-        """The rows of the derivative."""
         return len(self.outer)
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """The chain rule."""
         return np.asarray(self.inner.of(rows, y) @ self.outer[which].T)
 
     def affine(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """The chain rule."""
         constant, factor = self.inner.affine(rows)
         outer = self.outer[which]
         return constant @ outer.T, np.einsum("nmc,km->nkc", factor, outer)
@@ -171,7 +161,7 @@ def weighted_moments(influence: Floats, weights: Floats) -> tuple[Floats, Floats
     return mean, np.einsum("ns,nsm->nm", weights, np.square(influence))
 
 
-def mean_power(squared: Floats, weights: Floats, power: Literal[1, 2]) -> Floats:
+def mean_power(squared: Floats, weights: Floats, power: Power) -> Floats:
     """(n,) mean under (n, S) weights of (n, S) squared lengths, or of the lengths."""
     return np.asarray((weights * (squared if power == 2 else np.sqrt(squared))).sum(axis=1))
 

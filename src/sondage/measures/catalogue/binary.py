@@ -123,12 +123,10 @@ class Jaccard(ByClass):
 
     @property
     def d(self) -> int:
-        """The weight, both and either."""
         return 3
 
     @property
     def ratio(self) -> tuple[Floats, Floats]:
-        """Both over either."""
         return np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
     @property
@@ -155,7 +153,6 @@ class SelectionRate(OneClass):
 
     @property
     def ratio(self) -> tuple[Floats, Floats]:
-        """Predicted positives over all."""
         return np.array([0.0, 1.0]), np.array([1.0, 0.0])
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
@@ -174,7 +171,6 @@ class _Rate(OneClass):
 
     @property
     def ratio(self) -> tuple[Floats, Floats]:
-        """Both over the truth."""
         return np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
@@ -319,7 +315,6 @@ class Prevalence(OneClass):
 
     @property
     def ratio(self) -> tuple[Floats, Floats]:
-        """Positives over all."""
         return np.array([0.0, 1.0]), np.array([1.0, 0.0])
 
     def parts(self, rows: Rows, y: Floats) -> Floats:

@@ -43,12 +43,10 @@ class Binned(Map, AboutOneClass):
 
     @cached_property
     def losses(self) -> Bins:
-        """In bins."""
         return Bins(self.system, self.pos_label, self.thresholds, self.scores)
 
     @property
     def map(self) -> Map:
-        """Itself."""
         return self
 
     @property
@@ -58,17 +56,14 @@ class Binned(Map, AboutOneClass):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The alias."""
         return (self.alias,)
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """Shares."""
         return np.zeros(self.m), np.ones(self.m)
 
     @property
     def apart(self) -> bool:
-        """Where there are several coordinates."""
         return self.m > 1
 
 
@@ -91,17 +86,14 @@ class BinnedNumber(Binned):
         return replace(self, scores=Scores(self.scores.pool, rows))
 
     def g(self, R: Array) -> Array:
-        """The value from the bins."""
         with np.errstate(all="ignore"):
             return self.value_of(*bins_of(R))[..., None]
 
     def jac(self, R: Floats) -> Floats:
-        """The tables side by side."""
         other, positive = self._tables(R)
         return np.concatenate([[0.0], positive, other])[None, :]
 
     def slope(self, R: Floats, weight: Floats | None = None) -> Floats:
-        """(2, bins) the tables."""
         tables = self._tables(R)
         return np.nan_to_num(tables if weight is None else tables * np.sqrt(weight), posinf=0.0, neginf=0.0)
 

@@ -85,7 +85,6 @@ class ExpectedCost(PlainMean):
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """The least and the greatest cost."""
         cost = np.array(self.cost)
         return np.array([cost.min()]), np.array([cost.max()])
 
@@ -140,7 +139,6 @@ class BalancedAccuracy(OfAllClasses):
 
     @cached_property
     def map(self) -> Map:
-        """The mean recall."""
         name = f"{self.alias}_adjusted" if self.adjusted else self.alias
         return MeanRecall(name, self.size, self.adjusted, self.zero_division == "skip")
 
@@ -164,7 +162,6 @@ class MeanRecall(CountsMap):
         return np.array([-1.0 / (fewest - 1) if self.adjusted else 0.0]), np.array([1.0])
 
     def g(self, R: Array) -> Array:
-        """The mean recall."""
         counts = self.split(R)
         recall = divide(counts.pair, counts.actual)
         mean = mean_of_classes(recall, self.skip)
@@ -174,7 +171,6 @@ class MeanRecall(CountsMap):
         return mean[..., None]
 
     def derivative(self, R: Floats) -> Counts:
-        """Of the mean recall."""
         counts = self.split(R)
         recall = divide(counts.pair, counts.actual)
         classes = self._share(recall)
@@ -231,7 +227,6 @@ class CohenKappa(OfAllClasses):
 
     @cached_property
     def map(self) -> Map:
-        """1 less the disagreement over that of chance."""
         return Kappa(self.alias if self.weights is None else f"{self.alias}_{self.weights}", self.table)
 
 
@@ -245,12 +240,10 @@ class Agreement(CountsMap):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """As given."""
         return self._names
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """From opposition to agreement."""
         return np.array([-1.0]), np.array([1.0])
 
 
@@ -262,7 +255,6 @@ class Kappa(Agreement):
         self.table = table
 
     def g(self, R: Array) -> Array:
-        """``1 - D w / (t' T p)``."""
         weight, apart, actual, predicted = self.split(R)
         by_chance = ((actual @ self.table) * predicted).sum(axis=-1)
         return 1.0 - divide(apart * weight[..., None], by_chance[..., None])
@@ -292,7 +284,6 @@ class CorrelationOfClasses(Agreement):
         return divide(weight * right[..., 0] - (actual * predicted).sum(axis=-1), scale)[..., None]
 
     def derivative(self, R: Floats) -> Counts:
-        """By hand."""
         weight, right, actual, predicted = self.split(R)
         one, two = _variance(weight, actual), _variance(weight, predicted)
         scale, value = np.sqrt(one * two), self.g(R)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
-from sondage.measures.influence import ALL, Influence, mean_power
+from sondage.measures.influence import ALL, Influence, Power, mean_power
 from sondage.measures.losses.base import Input, Losses, class_of
 from sondage.measures.losses.class_counts import FEW, chances_of_classes, class_codes, sums
 from sondage.measures.maps.base import Map, divide, no_gaps
@@ -100,7 +100,6 @@ class ConfusionMatrix(Measure):
 
     @cached_property
     def map(self) -> Map:
-        """Entries over what they are shares of."""
         return EntryShares(self.alias, self.classes, self.at)
 
 
@@ -155,25 +154,20 @@ class EntryShares(Map):
 
     @property
     def m(self) -> int:
-        """The entries."""
         return self.at.m
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """Shares."""
         return np.zeros(self.m), np.ones(self.m)
 
     @property
     def apart(self) -> bool:
-        """Where there are several entries."""
         return self.m > 1
 
     def g(self, R: Array) -> Array:
-        """Entries over what they are shares of."""
         return divide(R[..., 1 : 1 + self.m], self.at.denominator(R))
 
     def jac(self, R: Floats) -> Floats:
-        """Two entries in every row."""
         value, scale = self._slope(R)
         out = np.zeros((self.m, self.at.d))
         row = np.arange(self.m)
@@ -186,7 +180,6 @@ class EntryShares(Map):
         return EntrySlope(self.g(R), divide(np.ones(self.m), below))
 
     def slope(self, R: Floats, weight: Floats | None = None) -> EntrySlope:
-        """Value and scale of every entry."""
         value, scale = (no_gaps(one) for one in self._slope(R))
         return EntrySlope(value, scale if weight is None else scale * np.sqrt(weight))
 
@@ -210,7 +203,6 @@ class EntryCounts(Losses):
         return self.at.d
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The decisions."""
         return (Input("prediction", pool.system_name(self.system)),)
 
     def signature(self, pool: Pool) -> Array | None:
@@ -281,7 +273,6 @@ class OnEntries(Influence):
         self.losses, self.slope, self.m = losses, slope, losses.at.m
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """By decision and label."""
         predicted, codes = self.losses.seen(rows, y)
         true, decided = (one[which] for one in self.losses.at.cells)
         value, scale = (one[which] for one in self.slope)
@@ -305,7 +296,6 @@ class OnEntries(Influence):
         return mean, np.maximum(square, 0.0)
 
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """The label is that of the entry, or another."""
         at = self.losses.at
         decision = class_of(rows, self.losses.system)[:, None] == at.cells[1][which]
         value, scale = (one[which] for one in self.slope)
@@ -318,20 +308,13 @@ class OnEntries(Influence):
     def square_sum(
         self, rows: Rows, y: Floats, weights: Floats, factor: Floats, which: slice = ALL
     ) -> Floats:
-        """From how often each pair of classes occurs."""
         totals = self.losses.counts(rows, y, weights, factor * np.square(rows.weight))
         value, scale = self.slope
         inside, below = totals[1 : 1 + self.m], self.losses.at.denominator(totals)
         return np.asarray((inside * (1.0 - 2.0 * value) + np.square(value) * below) * np.square(scale))[which]
 
     def spread(
-        self,
-        rows: Rows,
-        y: Floats,
-        weights: Floats,
-        *,
-        centre: Floats | None = None,
-        power: Literal[1, 2] = 2,
+        self, rows: Rows, y: Floats, weights: Floats, *, centre: Floats | None = None, power: Power = 2
     ) -> Floats:
         """``|psi - c|^2 = |psi|^2 - 2 psi.c + |c|^2``, looked up by the pair of classes."""
         predicted, codes = self.losses.seen(rows, y)

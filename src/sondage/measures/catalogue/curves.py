@@ -47,7 +47,6 @@ class _OverThresholds(Binned):
 
     @property
     def m(self) -> int:
-        """Two for every threshold."""
         return 2 * len(self.cuts)
 
     @abstractmethod
@@ -59,7 +58,6 @@ class _OverThresholds(Binned):
         """The influence, from what reaches each threshold."""
 
     def g(self, R: Array) -> Array:
-        """The rates; nan where they divide by nothing."""
         return np.concatenate(
             [divide(*np.broadcast_arrays(*rate)) for rate in self.rates(*map(reached, bins_of(R)))],
             axis=-1,
@@ -70,7 +68,6 @@ class _OverThresholds(Binned):
             return self.steps(*map(reached, bins_of(R)))
 
     def jac(self, R: Floats) -> Floats:
-        """(m, d): for few thresholds only."""
         steps, bins = self._steps(R), np.arange(self.losses.bins)
         other, positive = (steps.table(bins, label).T for label in (0, 1))
         return np.concatenate([np.zeros((self.m, 1)), positive, other], axis=1)

@@ -88,7 +88,6 @@ class Custom(Averages):
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """The limits, for all coordinates or one by one."""
         ends = np.broadcast_to(np.array(self.limits, dtype=np.float64), (self.m, 2))
         return ends[:, 0].copy(), ends[:, 1].copy()
 

@@ -58,7 +58,6 @@ class _Parity(Derived):
 
     @cached_property
     def inner(self) -> Measure:
-        """The gap or the ratio of each rate."""
         assert self.by is not None
         rates = tuple(rate(system=self.system, pos_label=self.pos_label) for rate in self.rates)
         return self.compared(
@@ -71,17 +70,14 @@ class _Parity(Derived):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The alias."""
         return (self.alias,)
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """That of one gap or ratio."""
         low, high = self.inner.range
         return low[:1], high[:1]
 
     def outer(self, values: Array) -> Array:
-        """The gap or ratio itself."""
         return values
 
 
@@ -168,13 +164,11 @@ class _EqualizedOdds(_Parity):
         return np.argmax(real, axis=-1) if self.compared is Gap else np.argmin(real, axis=-1)
 
     def outer(self, values: Array) -> Array:
-        """The worse of the two, or their mean."""
         if self.agg == "mean":
             return np.asarray(values.mean(axis=-1, keepdims=True))
         return np.take_along_axis(values, self.worse(values)[..., None], axis=-1)
 
     def outer_jac(self, values: Floats) -> Floats:
-        """One for the worse, or a half each."""
         if self.agg == "mean":
             return np.full((1, 2), 0.5)
         return np.eye(2)[[self.worse(values)]]

@@ -69,12 +69,10 @@ class CountMeasure(Measure):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The alias."""
         return (self.alias,)
 
     @cached_property
     def losses(self) -> Losses:
-        """The weight, and each count."""
         return ItemCounts(len(self.components))
 
     @cached_property
@@ -101,21 +99,17 @@ class ItemCounts(LinearLosses):
 
     @property
     def d(self) -> int:
-        """The weight and each count."""
         return 1 + self.counts
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """None."""
         return ()
 
     def of_labels(self, rows: Rows, label: Floats) -> Floats:
-        """The weight, and each count."""
         label = np.broadcast_to(label, (len(rows), *label.shape[1:]))
         out = np.concatenate([np.ones((*label.shape[:2], 1)), label], axis=-1)
         return out * rows.weight[:, None, None]
 
     def affine(self, rows: Rows, J: Floats) -> tuple[Floats, Floats]:
-        """The same for every item, but for its weight."""
         weight = rows.weight[:, None]
         return weight * J[:, 0], weight[..., None] * J[:, 1:]
 
@@ -150,7 +144,6 @@ class CountRatio(CountMeasure):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name given."""
         return (self.name,)
 
     @property

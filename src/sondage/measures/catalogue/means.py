@@ -58,7 +58,6 @@ class Mean(PlainMean):
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """The range of the labels."""
         low, high = self.bounds or (-np.inf, np.inf)
         return np.array([low]), np.array([high])
 

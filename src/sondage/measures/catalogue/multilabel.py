@@ -215,12 +215,10 @@ class HammingLoss(_YesOrNo):
 
     @cached_property
     def losses(self) -> Losses:
-        """The share of wrong labels."""
         return WrongLabels(self.system)
 
     @cached_property
     def map(self) -> Map:
-        """The plain mean."""
         return RatioMap(self.alias, np.eye(2)[1], np.eye(2)[0])
 
 
@@ -233,11 +231,9 @@ class WrongLabels(LinearLosses):
         self.system = system
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The predictions."""
         return (Input("prediction", pool.system_name(self.system)),)
 
     def of_labels(self, rows: Rows, label: Floats) -> Floats:
-        """The weight, and ``f + (1 - 2 f) y``."""
         said = rows.prediction(self.system)
         wrong = (
             said.mean(axis=1)[:, None]
@@ -247,7 +243,6 @@ class WrongLabels(LinearLosses):
         return np.stack([np.ones_like(wrong), wrong], axis=-1) * rows.weight[:, None, None]
 
     def affine(self, rows: Rows, J: Floats) -> tuple[Floats, Floats]:
-        """Every label counts alike."""
         said, weight = rows.prediction(self.system), rows.weight[:, None]
         constant = (J[:, 0] + said.mean(axis=1)[:, None] * J[:, 1]) * weight
         factor = (1.0 - 2.0 * said) * (weight / said.shape[1])
@@ -269,12 +264,10 @@ class MultiLabelAccuracy(_YesOrNo):
 
     @cached_property
     def losses(self) -> Losses:
-        """Whether all is right."""
         return ExactMatch(self.system)
 
     @cached_property
     def map(self) -> Map:
-        """Right over all, under scikit-learn's name."""
         return RatioMap("accuracy", np.eye(2)[1], np.eye(2)[0])
 
 

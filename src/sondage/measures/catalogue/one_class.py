@@ -162,12 +162,10 @@ class ByClass(OneClass):
 
     @property
     def d(self) -> int:
-        """The weight, and the counts that play a part."""
         return 1 + len(self._used)
 
     @property
     def ratio(self) -> tuple[Floats, Floats]:
-        """One over the other."""
         num, den = (np.concatenate([[0.0], one[self._used]]) for one in self.per_class)
         return num, den
 

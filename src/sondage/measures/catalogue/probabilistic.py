@@ -96,7 +96,6 @@ class LogLoss(PlainMean):
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """From the clip at 1 to the clip at 0."""
         return np.array([0.0]), np.array([-np.log(self.eps)])
 
     def parts(self, rows: Rows, y: Floats) -> Floats:

@@ -80,7 +80,6 @@ class RootMeanSquaredError(MeanSquaredError):
 
     @property
     def ratio(self) -> None:
-        """None: the root of one."""
         return None
 
     def value(self, means: Array) -> Array:
@@ -176,7 +175,6 @@ class _Moments(Averages):
 
     @cached_property
     def losses(self) -> Losses:
-        """Quadratic in the label."""
         return Quadratic(self)
 
 

@@ -40,7 +40,6 @@ class _Top(OneClass):
 
     @property
     def d(self) -> int:
-        """The weight, and two parts."""
         return 3
 
     @property
@@ -77,7 +76,6 @@ class _Top(OneClass):
 
     @property
     def ratio(self) -> tuple[Floats, Floats]:
-        """The first part over the second."""
         return np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 
@@ -87,7 +85,6 @@ class _TopParts(Parts):
     of: _Top
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The scores."""
         return (Input(self.of.by, pool.system_name(self.of.system)),)
 
     def pattern(self, pool: Pool) -> Array:

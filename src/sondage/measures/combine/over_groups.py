@@ -58,7 +58,6 @@ class OverGroups(Derived):
 
     @cached_property
     def inner(self) -> Measure:
-        """The measure in every level."""
         return PerGroup(self.measure, self.by, self.levels)
 
     @property
@@ -139,7 +138,6 @@ class WorstGroup(OverGroups):
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """That of the measure."""
         return self.measure.range
 
     def worst_level(self, values: Array) -> Ints:
@@ -148,11 +146,9 @@ class WorstGroup(OverGroups):
         return self.least(table) if self.worst == "min" else self.greatest(table)
 
     def outer(self, values: Array) -> Array:
-        """The worst value."""
         return taken(self.table(values), self.worst_level(values))
 
     def outer_jac(self, values: Floats) -> Floats:
-        """One for the level attained."""
         out = np.zeros((self.m, len(values)))
         out[self.place(self.worst_level(values))] = 1.0
         return out
@@ -236,7 +232,6 @@ class Gap(Compared):
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """0 and above."""
         return np.zeros(self.measure.m), np.full(self.measure.m, np.inf)
 
     def furthest(self, values: Array) -> Ints:
@@ -245,7 +240,6 @@ class Gap(Compared):
         return self.greatest(np.abs(np.real(table - overall)))
 
     def outer(self, values: Array) -> Array:
-        """The difference of the levels attained."""
         if not self.to_overall:
             table, (high, low) = self.table(values), self.far_levels(values)
             return np.where(high == low, np.nan, taken(table, high) - taken(table, low))
@@ -304,7 +298,6 @@ class GroupRatio(Compared):
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """At most 1."""
         return np.full(self.measure.m, -np.inf), np.ones(self.measure.m)
 
     def furthest(self, values: Array) -> Ints:
@@ -325,7 +318,6 @@ class GroupRatio(Compared):
         return np.where(turned, whole, level), np.where(turned, level, whole)
 
     def outer(self, values: Array) -> Array:
-        """The lesser over the greater."""
         value = divide(*self.lesser_and_greater(values))
         if self.to_overall:
             return value

@@ -75,20 +75,17 @@ class PerGroup(Measure):
 
     @cached_property
     def losses(self) -> ByLevel:
-        """By level."""
         own = tuple(one.losses for one in self.narrow)
         return ByLevel(self.measure.losses, self.by, self.start, len(self.levels), own)
 
     @cached_property
     def map(self) -> Map:
-        """The measure's, on each block."""
         own = tuple(one.map for one in self.narrow)
         suffixes = [f"[{by_words(self.by)}={level}]" for level in self.levels]
         return Blocks(self.measure.map, suffixes, self.losses.starts, own)
 
     @property
     def layout(self) -> PerGroup:
-        """All levels."""
         return self if self.whole is None else self.whole
 
     def blocks(self, most: int) -> Sequence[Measure]:
@@ -122,22 +119,18 @@ class Blocks(Map):
 
     @property
     def m(self) -> int:
-        """The coordinates of every level."""
         return len(self.suffixes) * self.inner.m
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """The range of every level."""
         low, high = self.inner.range
         return np.tile(low, len(self.suffixes)), np.tile(high, len(self.suffixes))
 
     @property
     def apart(self) -> bool:
-        """As inside."""
         return self.inner.apart
 
     def g(self, R: Array) -> Array:
-        """The values of every level."""
         if self.own:
             pieces = zip(self.own, self._split(R), strict=True)
             return np.concatenate([one.g(piece) for one, piece in pieces], axis=-1)
@@ -145,7 +138,6 @@ class Blocks(Map):
         return self.inner.g(blocks).reshape(*R.shape[:-1], self.m)
 
     def jac(self, R: Floats) -> Floats:
-        """The derivatives of every level, as blocks."""
         out = np.zeros((self.m, int(self.starts[-1])))
         m = self.inner.m
         if self.own:

@@ -30,11 +30,9 @@ class SideBySide(Losses):
 
     @property
     def d(self) -> int:
-        """The losses of all."""
         return sum(one.d for one in self.each)
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The inputs of all, each once."""
         return tuple(dict.fromkeys(part for one in self.each for part in one.inputs(pool)))
 
     def signature(self, pool: Pool) -> Array | None:
@@ -44,19 +42,15 @@ class SideBySide(Losses):
         return super().signature(pool)
 
     def known(self, pool: Pool) -> Floats:
-        """What is known of any."""
         return np.concatenate([one.known(pool) for one in self.each])
 
     def settled(self, rows: Rows) -> Bools:
-        """Where all are."""
         return np.asarray(np.all([one.settled(rows) for one in self.each], axis=0))
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
-        """The losses of all."""
         return np.concatenate([one.loss(rows, y) for one in self.each], axis=-1)
 
     def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
-        """The totals of all."""
         return np.concatenate([one.total(rows, y, weights, factor) for one in self.each])
 
     def _along(self, slope: Any) -> Influence:
@@ -70,25 +64,20 @@ class Beside(Influence):
         self.each, self.m = tuple(each), sum(one.m for one in each)
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """Side by side."""
         return np.concatenate([one.of(rows, y, mine) for one, mine in self._pieces(which)], axis=-1)
 
     def affine(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Side by side."""
         return _joined([one.affine(rows, mine) for one, mine in self._pieces(which)])
 
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Side by side."""
         return _joined([one.ends(rows, mine) for one, mine in self._pieces(which)])
 
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Side by side."""
         return _joined([one.moments(rows, y, weights, mine) for one, mine in self._pieces(which)])
 
     def square_sum(
         self, rows: Rows, y: Floats, weights: Floats, factor: Floats, which: slice = ALL
     ) -> Floats:
-        """Side by side."""
         pieces = self._pieces(which)
         return np.concatenate([one.square_sum(rows, y, weights, factor, mine) for one, mine in pieces])
 
@@ -127,31 +116,25 @@ class Stacked(Map):
 
     @property
     def m(self) -> int:
-        """The coordinates of all."""
         return sum(one.m for one in self.each)
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """The ranges of all."""
         low, high = zip(*(one.range for one in self.each), strict=True)
         return np.concatenate(low), np.concatenate(high)
 
     @property
     def ratio(self) -> tuple[Floats, Floats] | None:
-        """Of a stack of one."""
         return self.each[0].ratio if len(self.each) == 1 else None
 
     @property
     def apart(self) -> bool:
-        """Whether those of any are."""
         return any(one.apart for one in self.each)
 
     def g(self, R: Array) -> Array:
-        """Each of its own losses."""
         return np.concatenate([one.g(piece) for one, piece in self._with_pieces(R)], axis=-1)
 
     def jac(self, R: Floats) -> Floats:
-        """The derivatives of all, as blocks."""
         out = np.zeros((self.m, sum(self.sizes)))
         row = column = 0
         for one, piece in self._with_pieces(R):
@@ -160,7 +143,6 @@ class Stacked(Map):
         return out
 
     def slope(self, R: Floats, weight: Floats | None = None) -> tuple[Any, ...]:
-        """The slope of each."""
         ends = np.cumsum([one.m for one in self.each])[:-1]
         weights = [None] * len(self.each) if weight is None else np.split(weight, ends)
         return tuple(
@@ -168,7 +150,6 @@ class Stacked(Map):
         )
 
     def uniform_variance(self, R: Floats) -> Floats | None:
-        """Of all, if each knows its own."""
         each = [one.uniform_variance(piece) for one, piece in self._with_pieces(R)]
         known = [one for one in each if one is not None]
         return np.concatenate(known) if len(known) == len(each) else None
@@ -197,17 +178,14 @@ class Stack(Measure):
 
     @cached_property
     def losses(self) -> Losses:
-        """Side by side."""
         return SideBySide([one.losses for one in self.measures])
 
     @cached_property
     def map(self) -> Map:
-        """Each of its own losses."""
         systems = [getattr(getattr(one, "spec", one), "system", None) for one in self.measures]
         return Stacked([one.map for one in self.measures], [one.d for one in self.measures], systems)
 
     def narrowed(self, rows: Rows) -> Measure:
-        """Each for itself."""
         each = tuple(one.narrowed(rows) for one in self.measures)
         same = all(one is other for one, other in zip(each, self.measures, strict=True))
         return self if same else Stack(each)

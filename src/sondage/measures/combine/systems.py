@@ -48,7 +48,6 @@ class TwoSystems(Derived):
 
     @cached_property
     def inner(self) -> Measure:
-        """The measure of both systems."""
         return Stack(self.sides or (for_system(self.measure, self.a), for_system(self.measure, self.b)))
 
 
@@ -90,7 +89,6 @@ class Difference(TwoSystems):
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """From all of one to all of the other."""
         low, high = self.measure.range
         return low - high, high - low
 
@@ -101,23 +99,18 @@ class Difference(TwoSystems):
 
     @property
     def ratio(self) -> tuple[Floats, Floats] | None:
-        """The mean difference, if it is one."""
         return (np.array([0.0, 1.0]), np.array([1.0, 0.0])) if self.paired else None
 
     def g(self, R: Array) -> Array:
-        """One less the other, or the mean difference."""
         return divide(R[..., 1:], R[..., :1]) if self.paired else super().g(R)
 
     def jac(self, R: Floats) -> Floats:
-        """Of the mean difference, or by the chain rule."""
         return Map.jac(self, R) if self.paired else super().jac(R)
 
     def slope(self, R: Floats, weight: Floats | None = None) -> Any:
-        """Of the mean difference, or by the chain rule."""
         return Map.slope(self, R, weight) if self.paired else super().slope(R, weight)
 
     def outer(self, values: Array) -> Array:
-        """One less the other."""
         a, b = np.split(values, 2, axis=-1)
         return np.asarray(a - b)
 
@@ -130,11 +123,9 @@ class Paired(Losses):
 
     @property
     def d(self) -> int:
-        """The weight and the difference."""
         return 2
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """Those of both."""
         return tuple(dict.fromkeys(part for one in self.sides for part in one.inputs(pool)))
 
     def signature(self, pool: Pool) -> Array | None:
@@ -143,7 +134,6 @@ class Paired(Losses):
         return super().signature(pool) if pools else None
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
-        """The weight, and the difference."""
         a, b = (one.loss(rows, y) for one in self.sides)
         ratio = self.sides[0].ratio
         assert ratio is not None
@@ -178,6 +168,5 @@ class Ratio(TwoSystems):
         return np.where(low >= 0, 0.0, -np.inf), np.full(len(low), np.inf)
 
     def outer(self, values: Array) -> Array:
-        """One over the other."""
         a, b = np.split(values, 2, axis=-1)
         return divide(a, b)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sondage.measures.base import FILLED_IN, Measure
 from sondage.measures.combine import events
 from sondage.measures.combine.stack import made
-from sondage.measures.influence import ALL, Influence
+from sondage.measures.influence import ALL, Influence, Power
 from sondage.measures.losses.base import Input, Losses, column
 from sondage.measures.maps.base import Map
 from sondage.pool.division import compressed, crossed
@@ -69,7 +69,6 @@ class Where(Measure):
 
     @cached_property
     def losses(self) -> Losses:
-        """The weight, and the losses in the event."""
         return Inside(self.measure.losses, self.event, self.codes, self.said_by)
 
     @cached_property
@@ -91,7 +90,6 @@ class Beyond(Map):
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """As inside."""
         return self.inner.range
 
     @property
@@ -104,19 +102,15 @@ class Beyond(Map):
 
     @property
     def apart(self) -> bool:
-        """As inside."""
         return self.inner.apart
 
     def g(self, R: Array) -> Array:
-        """Of the others."""
         return self.inner.g(R[..., 1:])
 
     def jac(self, R: Floats) -> Floats:
-        """The weight of the whole pool does nothing."""
         return np.pad(self.inner.jac(R[1:]), ((0, 0), (1, 0)))
 
     def slope(self, R: Floats, weight: Floats | None = None) -> Any:
-        """That inside."""
         return self.inner.slope(R[1:], weight)
 
     def uniform_variance(self, R: Floats) -> Floats | None:
@@ -139,15 +133,12 @@ class Inside(Losses):
 
     @property
     def d(self) -> int:
-        """The weight, and the losses inside the event."""
         return 1 + self.inner.d
 
     def systems(self, pool: Pool) -> tuple[str, ...]:
-        """The measure's."""
         return self.inner.systems(pool)
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The measure's, and those of the event."""
         more = events.inputs(self.event, self.inner.systems(pool)[0])
         return tuple(dict.fromkeys((*self.inner.inputs(pool), *more)))
 
@@ -199,7 +190,6 @@ class Inside(Losses):
         return np.concatenate([inner[..., :1], inner * self.inside(rows, y)[..., None]], axis=-1)
 
     def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
-        """The weight, and the totals in the event."""
         if self.by_label:
             weights = weights if factor is None else weights * factor[:, None]
             weight = float((weights * rows.weight[:, None]).sum())
@@ -240,11 +230,9 @@ class Within(Influence):
         self.inner, self.losses, self.m = inner, losses, inner.m
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """Zero outside."""
         return self.inner.of(rows, y, which) * self.losses.inside(rows, y)[..., None]
 
     def affine(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Zero outside."""
         if self.losses.by_label:
             return super().affine(rows, which)
         constant, factor = self.inner.affine(rows, which)
@@ -252,7 +240,6 @@ class Within(Influence):
         return constant * member[:, None], factor * member[:, None, None]
 
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Zero outside."""
         if self.losses.by_label:
             return super().ends(rows, which)
         low, high = self.inner.ends(rows, which)
@@ -260,7 +247,6 @@ class Within(Influence):
         return np.where(member, low, 0.0), np.where(member, high, 0.0)
 
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Labels outside the event have no weight."""
         if self.losses.by_label:
             return self.inner.moments(rows, y, weights * self.losses.inside(rows, y), which)
         member = self.losses.on_rows(rows)[:, None]
@@ -270,7 +256,6 @@ class Within(Influence):
     def square_sum(
         self, rows: Rows, y: Floats, weights: Floats, factor: Floats, which: slice = ALL
     ) -> Floats:
-        """The sum in the event."""
         if self.losses.by_label:
             weights = weights * self.losses.inside(rows, y)
         else:
@@ -278,13 +263,7 @@ class Within(Influence):
         return self.inner.square_sum(rows, y, weights, factor, which)
 
     def spread(
-        self,
-        rows: Rows,
-        y: Floats,
-        weights: Floats,
-        *,
-        centre: Floats | None = None,
-        power: Literal[1, 2] = 2,
+        self, rows: Rows, y: Floats, weights: Floats, *, centre: Floats | None = None, power: Power = 2
     ) -> Floats:
         """The spread in the event; outside, where the influence is zero, the size of the centre."""
         away = np.zeros(len(rows)) if centre is None else np.square(centre).sum(axis=1) ** (power / 2)

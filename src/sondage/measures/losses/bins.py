@@ -8,12 +8,12 @@ thresholds is a running sum over bins, and no array is ever as large as items ti
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.influence import ALL, Influence, mean_power
+from sondage.measures.influence import ALL, Influence, Power, mean_power
 from sondage.measures.losses.base import Input, Losses
 from sondage.measures.losses.thresholds import Scores, Thresholds
 from sondage.measures.maps.steps import Steps
@@ -61,11 +61,9 @@ class Bins(Losses):
 
     @property
     def d(self) -> int:
-        """The weight, and two entries for every bin."""
         return 1 + 2 * self.bins
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The score, or the probability."""
         return (Input(self.part(pool.rows(slice(0, 1))), pool.system_name(self.system)),)
 
     def part(self, rows: Rows) -> str:
@@ -124,7 +122,6 @@ class Bins(Losses):
         return np.asarray(out * rows.weight[:, None, None])
 
     def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
-        """A count per bin."""
         chances = self.chances(rows, y, weights) * (rows.weight if factor is None else factor * rows.weight)
         others, positives = chances
         pieces = self.by_bin(rows, chances)[::-1]
@@ -147,7 +144,6 @@ class Bins(Losses):
         return np.concatenate([[weight / len(pool)], each, each])
 
     def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
-        """An item is positive or not."""
         positive, other = bins_of(alpha)
         place = self.bin_of(rows)
         ends = [(alpha[:, :1] + one[:, place]).T * rows.weight[:, None] for one in (other, positive)]
@@ -166,7 +162,6 @@ class FromTables(Influence):
         self.losses, self.tables = losses, tables
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """Read off the tables."""
         other, positive = self.tables[:, self.losses.bin_of(rows), None] * rows.weight[:, None]
         value = np.where(self.losses.is_positive(rows, y), positive, other)
         return np.asarray(value[..., None][..., which])
@@ -179,14 +174,12 @@ class InSteps(Influence):
         self.losses, self.steps, self.m = losses, steps, len(steps.level)
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """By the bin and the label."""
         place, steps = self.losses.bin_of(rows), self.steps.at(which)
         other, positive = (steps.table(place, label)[:, None, :] for label in (0, 1))
         value = np.where(self.losses.is_positive(rows, y)[..., None], positive, other)
         return np.asarray(value * rows.weight[:, None, None])
 
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """A label is positive or not: two terms."""
         place, steps = self.losses.bin_of(rows), self.steps.at(which)
         mean: Floats = np.zeros((len(rows), len(steps.level)))
         square: Floats = np.zeros_like(mean)
@@ -199,18 +192,11 @@ class InSteps(Influence):
     def square_sum(
         self, rows: Rows, y: Floats, weights: Floats, factor: Floats, which: slice = ALL
     ) -> Floats:
-        """By bins and running sums over them."""
         counts = self.losses.chances(rows, y, weights) * (factor * np.square(rows.weight))
         return self.steps.at(which).square_sum(self.losses.by_bin(rows, counts))
 
     def spread(
-        self,
-        rows: Rows,
-        y: Floats,
-        weights: Floats,
-        *,
-        centre: Floats | None = None,
-        power: Literal[1, 2] = 2,
+        self, rows: Rows, y: Floats, weights: Floats, *, centre: Floats | None = None, power: Power = 2
     ) -> Floats:
         """By running sums over the bins; around a centre, some rows at a time."""
         place, weight = self.losses.bin_of(rows), rows.weight

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from sondage.measures.influence import ALL, Influence, weighted_moments, written_out
+from sondage.measures.influence import ALL, Influence, Power, weighted_moments, written_out
 from sondage.measures.losses.base import Input, Losses
 from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import Pool
@@ -37,11 +37,9 @@ class ByLevel(Losses):
 
     @property
     def d(self) -> int:
-        """The weight, and the losses of every level."""
         return int(self.starts[-1])
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The measure's, and the group or those crossed."""
         groups = (self.by,) if isinstance(self.by, str) else self.by
         return (*self.inner.inputs(pool), *(Input("group", one) for one in groups))
 
@@ -50,7 +48,6 @@ class ByLevel(Losses):
         return None if self.inner.signature(pool) is None else super().signature(pool)
 
     def pattern(self, pool: Pool) -> Array:
-        """The measure's, crossed with the level."""
         return compressed(crossed([self.inner.pattern(pool), pool.rows(ALL).group(self.by)]))
 
     # ---- items by their level ----------------------------------------------------------------------
@@ -61,16 +58,13 @@ class ByLevel(Losses):
         return np.where((code >= 0) & (code < self.count), code, self.count)
 
     def fold(self, rows: Rows) -> Ints:
-        """The level."""
         return self.level(rows)
 
     def touches(self, rows: Rows) -> Bools:
-        """Whether it is in one of the levels."""
         return self.level(rows) < self.count
 
     @property
     def folded(self) -> Losses:
-        """The levels laid over each other."""
         return InAnyLevel(self)
 
     def inside(self, k: int) -> Losses:
@@ -151,7 +145,6 @@ class ByLevel(Losses):
         return out
 
     def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
-        """The weight, and the totals of every level."""
         out = np.zeros(self.d)
         each = np.ones(len(rows)) if factor is None else factor
         # Where labels are not written out, the weights say nothing of the row's own.
@@ -180,15 +173,12 @@ class InAnyLevel(Losses):
 
     @property
     def d(self) -> int:
-        """The weight, and the losses of one level."""
         return 1 + self.groups.inner.d
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The grouping's."""
         return self.groups.inputs(pool)
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
-        """Zero where the item is in none of the levels."""
         inner = self.groups.inner.loss(rows, y)
         return np.concatenate([inner[..., :1], inner * self.groups.touches(rows)[:, None, None]], axis=-1)
 
@@ -203,16 +193,13 @@ class Own(Influence):
         self.m = slope.shape[1] if self.each is None else self.each[0].m
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """(n, S, m of one level)."""
         return self.on_levels(rows, y, None)[..., which]
 
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """(n, m of one level) twice."""
         mean, square = self.moments_on_levels(rows, y, weights, None)
         return mean[:, which], square[:, which]
 
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """(n, m of one level) twice."""
         low, high = self.ends_on_levels(rows, None)
         return low[:, which], high[:, which]
 
@@ -254,7 +241,6 @@ class Own(Influence):
         return mean, square
 
     def fold(self, rows: Rows) -> Ints:
-        """The level."""
         return self.losses.level(rows)
 
 
@@ -267,11 +253,9 @@ class OnOwnLevel(Influence):
 
     @property
     def folded(self) -> Influence:
-        """On the item's own level."""
         return self.own
 
     def fold(self, rows: Rows) -> Ints:
-        """The level."""
         return self.losses.level(rows)
 
     def _touched(self, which: slice) -> tuple[int, int]:
@@ -291,35 +275,25 @@ class OnOwnLevel(Influence):
         return out
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """Spread out."""
         return self._spread_out(rows, self.own.on_levels(rows, y, self._touched(which)), which)
 
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Spread out."""
         own = self.own.moments_on_levels(rows, y, weights, self._touched(which))
         mean, square = (self._spread_out(rows, one, which) for one in own)
         return mean, square
 
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Spread out."""
         low, high = self.own.ends_on_levels(rows, self._touched(which))
         return self._spread_out(rows, low, which), self._spread_out(rows, high, which)
 
     def square_sum(
         self, rows: Rows, y: Floats, weights: Floats, factor: Floats, which: slice = ALL
     ) -> Floats:
-        """The sums of every level."""
         _, square = self.own.moments_on_levels(rows, y, weights, self._touched(which))
         return self.losses.sum_by_level(self.losses.level(rows), square * factor[:, None]).ravel()[which]
 
     def spread(
-        self,
-        rows: Rows,
-        y: Floats,
-        weights: Floats,
-        *,
-        centre: Floats | None = None,
-        power: Literal[1, 2] = 2,
+        self, rows: Rows, y: Floats, weights: Floats, *, centre: Floats | None = None, power: Power = 2
     ) -> Floats:
         """On the item's own level; around a centre on all of them, written out."""
         if centre is None:
@@ -327,7 +301,6 @@ class OnOwnLevel(Influence):
         return super().spread(rows, y, weights, centre=centre, power=power)
 
     def affine(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Spread out."""
         m, components = self.own.m, len(rows.labels.components)
         constant, factor = np.zeros((len(rows), m)), np.zeros((len(rows), components, m))
         assert self.own.each is not None

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from sondage.measures.influence import ALL, Influence, mean_power
+from sondage.measures.influence import ALL, Influence, Power, mean_power
 from sondage.measures.losses.base import Input, Losses, class_of
 from sondage.measures.maps.counts import Counts, OwnSlope, split_counts
 from sondage.pool.pool import Pool
@@ -169,7 +169,6 @@ class RightByClass(ClassCounts):
         super().__init__(system, size, codes, pairs=len(codes) or size, coordinates=coordinates)
 
     def of_pair(self, predicted: Ints, y: Ints) -> Floats:
-        """Whether the decision on each class is right."""
         one_hot = np.eye(self.classes + 1)[:, :-1]
         return np.asarray(one_hot[self.places[y]] * (predicted == y)[..., None])
 
@@ -178,7 +177,6 @@ class RightByClass(ClassCounts):
         return np.where(predicted == 0, 0.0, np.nan)
 
     def pair_total(self, predicted: Ints, y: Ints, weights: Floats, factor: Floats) -> Floats:
-        """Counts of right decisions."""
         row, column = np.nonzero(predicted == y)
         place = self.places[predicted[row, 0]]
         share = weights[row, column] * factor[row]
@@ -236,7 +234,6 @@ class OwnClasses(Influence):
         return np.asarray(out * rows.weight[:, None, None])
 
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """From the chance of each class."""
         predicted, codes = self.losses.seen(rows, y)
         mass = self._mass(codes, weights)[:, which]
         total = weights.sum(axis=1)[:, None]
@@ -250,7 +247,6 @@ class OwnClasses(Influence):
         return mean * weight, square * np.square(weight)
 
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """The label is the class, or another."""
         decided = self.losses.places[class_of(rows, self.losses.system)][:, None]
         decision = decided == np.arange(self.m)[which]
         both, alone, chosen = (one[which] for one in self.slope)
@@ -272,13 +268,7 @@ class OwnClasses(Influence):
         return self.slope.squares(right, label, decision)[which]
 
     def spread(
-        self,
-        rows: Rows,
-        y: Floats,
-        weights: Floats,
-        *,
-        centre: Floats | None = None,
-        power: Literal[1, 2] = 2,
+        self, rows: Rows, y: Floats, weights: Floats, *, centre: Floats | None = None, power: Power = 2
     ) -> Floats:
         """``|psi - c|^2 = |psi|^2 - 2 psi.c + |c|^2``, of which psi has two entries."""
         predicted, codes = self.losses.seen(rows, y)
@@ -315,7 +305,6 @@ class PairTable(ClassCounts):
         self.table = np.pad(table, ((0, 0), (0, 1)))  # zeros where there is no label
 
     def of_pair(self, predicted: Ints, y: Ints) -> Floats:
-        """Looked up."""
         return self.table[predicted, y][..., None]
 
 

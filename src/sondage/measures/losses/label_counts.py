@@ -31,15 +31,12 @@ class LabelCounts(LinearLosses):
 
     @property
     def d(self) -> int:
-        """The weight, and three for every label."""
         return 1 + 3 * len(self.places)
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The predictions."""
         return (Input("prediction", pool.system_name(self.system)),)
 
     def known(self, pool: Pool) -> Floats:
-        """The weight and the predictions."""
         total = np.zeros(self.d)
         for _, rows in pool.chunks():
             said = self.said(rows)
@@ -48,13 +45,11 @@ class LabelCounts(LinearLosses):
         return total / len(pool)
 
     def of_labels(self, rows: Rows, label: Floats) -> Floats:
-        """Written out."""
         said, actual = np.broadcast_arrays(self.said(rows)[:, None, :], chosen(label, self.places))
         one = np.ones((*actual.shape[:2], 1))
         return np.concatenate([one, said * actual, actual, said], axis=-1) * rows.weight[:, None, None]
 
     def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
-        """Counts of the labels told, or expected."""
         each = rows.weight if factor is None else factor * rows.weight
         if not written_out(y):
             return self._totals(self.said(rows), chosen(weights, self.places) * each[:, None], each)
@@ -86,7 +81,6 @@ class OfLabels(VectorInfluence):
         self.m = len(losses.places) if each else 1
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """The sum, or the terms."""
         constant, factor, mine = self._terms(rows, which)
         return self._summed(constant[:, None, :] + factor[:, None, :] * chosen(told(rows, y), mine))
 
@@ -104,7 +98,6 @@ class OfLabels(VectorInfluence):
         return self._summed(constant + low), self._summed(constant + high)
 
     def affine(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Written out, for measures made of this one."""
         constant, factor, mine = self._terms(rows, which)
         out = np.zeros((len(rows), len(mine) if self.each else 1, len(rows.labels.components)))
         out[:, np.arange(len(mine)) if self.each else 0, mine] = factor

@@ -59,7 +59,6 @@ class SetLosses(VectorLosses):
 
     @property
     def d(self) -> int:
-        """The weight, and the others."""
         return 1 + self.number
 
     @abstractmethod
@@ -67,11 +66,9 @@ class SetLosses(VectorLosses):
         """(..., d - 1) losses of an item of weight 1."""
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The predictions."""
         return (Input("prediction", pool.system_name(self.system)),)
 
     def of_labels(self, rows: Rows, label: Floats) -> Floats:
-        """From the numbers of hits and missed labels."""
         said, label = self.said(rows), chosen(label, self.places)
         label = np.broadcast_to(label, (len(rows), *label.shape[1:]))
         hits = np.einsum("nc,nsc->ns", said, label)
@@ -90,7 +87,6 @@ class SetLosses(VectorLosses):
         return self.parts(h, m, predicted)
 
     def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
-        """Over the outcomes."""
         if written_out(y):
             return super().expected(rows, y, weights)
         out = np.ones((len(rows), self.d))
@@ -100,7 +96,6 @@ class SetLosses(VectorLosses):
         return out * rows.weight[:, None]
 
     def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
-        """Over the outcomes."""
         if written_out(y):
             return super().second_moment(rows, y, weights, factor)
         total, share = np.zeros((self.d, self.d)), factor * np.square(rows.weight)
@@ -111,7 +106,6 @@ class SetLosses(VectorLosses):
         return total
 
     def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
-        """Over everything that may happen."""
         said = self.said(rows)
         count, labels = said.sum(axis=1).astype(np.int64), said.shape[1]
         low, high = np.empty((2, len(rows), len(alpha)))
@@ -150,11 +144,9 @@ class OfSets(VectorInfluence):
         self.losses, self.J = losses, J
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """Of labels that were told."""
         return np.asarray(self.losses.of_labels(rows, told(rows, y)) @ self.J[which].T)
 
     def believed(self, rows: Rows, means: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Over the outcomes."""
         mean, variance = np.empty((len(rows), 1)), np.empty((len(rows), 1))
         for block, outcomes in self.losses.blocks(rows, means):
             influence = self.J[0, 0] + outcomes.parts @ self.J[0, 1:]
@@ -166,7 +158,6 @@ class OfSets(VectorInfluence):
         return (mean * weight)[:, which], (variance * np.square(weight))[:, which]
 
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Over everything that may happen."""
         return self.losses.extremes(rows, self.J[which])
 
 

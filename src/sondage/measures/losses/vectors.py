@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.influence import ALL, Influence, affine_extremes, written_out
+from sondage.measures.influence import ALL, Influence, Power, affine_extremes, written_out
 from sondage.measures.losses.base import Losses
 from sondage.pool.labels import shown
 from sondage.pool.pool import Pool
@@ -33,11 +33,9 @@ class VectorLosses(Losses):
         """(n, S, d) losses of n rows under S labels of C numbers: ``label`` is (n or 1, S, C)."""
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
-        """The losses of labels that were told."""
         return self.of_labels(rows, told(rows, y))
 
     def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
-        """The sum of what is expected of each row."""
         if written_out(y):
             return super().total(rows, y, weights, factor)
         each = self.expected(rows, y, weights)
@@ -59,13 +57,7 @@ class VectorInfluence(Influence):
         return mean, np.square(mean) + variance
 
     def spread(
-        self,
-        rows: Rows,
-        y: Floats,
-        weights: Floats,
-        *,
-        centre: Floats | None = None,
-        power: Literal[1, 2] = 2,
+        self, rows: Rows, y: Floats, weights: Floats, *, centre: Floats | None = None, power: Power = 2
     ) -> Floats:
         """``E|psi - c|^2 = |E psi - c|^2 + Var psi``; for power 1 the root of it."""
         if written_out(y):
@@ -88,13 +80,11 @@ class LinearLosses(VectorLosses):
         return constant @ J.T, np.einsum("ndc,md->nmc", factor, J, optimize=True)
 
     def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
-        """The losses of the mean label."""
         if written_out(y):
             return super().expected(rows, y, weights)
         return self.of_labels(rows, weights[:, None, :])[:, 0]
 
     def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
-        """Written out: for few losses."""
         if written_out(y):
             return super().second_moment(rows, y, weights, factor)
         mean, (_, slope) = self.expected(rows, y, weights), self._as_affine(rows)
@@ -124,11 +114,9 @@ class Linear(VectorInfluence):
         self.losses, self.J, self.m = losses, J, len(J)
 
     def affine(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """That of the losses."""
         return self.losses.affine(rows, self.J[which])
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """``constant + factor @ label``."""
         constant, factor = self.affine(rows, which)
         label = told(rows, y)
         label = np.broadcast_to(label, (len(rows), *label.shape[1:]))

@@ -90,7 +90,6 @@ class ClassRatios(CountsMap):
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """A share, for every coordinate."""
         return np.zeros(self.m), np.ones(self.m)
 
     def values(self, R: Array, terms: Terms) -> Array:
@@ -123,11 +122,9 @@ class EachClass(ClassRatios):
 
     @property
     def m(self) -> int:
-        """The classes."""
         return self.classes
 
     def g(self, R: Array) -> Array:
-        """The ratio of every class."""
         return np.where(R[..., :1] == 0, np.nan, self.values(R, self.terms))
 
     def derivative(self, R: Floats) -> Counts:
@@ -142,7 +139,6 @@ class EachClass(ClassRatios):
         return right, actual, predicted
 
     def slope(self, R: Floats, weight: Floats | None = None) -> OwnSlope:
-        """The three influences of every class."""
         with np.errstate(all="ignore"):
             right, actual, predicted = (no_gaps(one) for one in self._own(R))
         scale = 1.0 if weight is None else np.sqrt(weight)
@@ -168,11 +164,9 @@ class Averaged(ClassRatios):
 
     @property
     def m(self) -> int:
-        """One."""
         return 1
 
     def g(self, R: Array) -> Array:
-        """The average."""
         with np.errstate(all="ignore"):
             if self.average == "micro":
                 num, den = (_times(self.split(R), factor).sum(axis=-1) for factor in self.terms)
@@ -241,7 +235,6 @@ class MicroRatio(Averaged):
 
     @property
     def ratio(self) -> tuple[Floats, Floats] | None:
-        """Of the counts of all labels together."""
         if self.zero_division != "undefined":
             return None
         num, den = (np.concatenate([[0.0], np.repeat(one, self.classes)]) for one in self.terms)
