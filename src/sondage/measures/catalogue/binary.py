@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -125,7 +126,7 @@ class Jaccard(ByClass):
     def d(self) -> int:
         return 3
 
-    @property
+    @cached_property
     def ratio(self) -> tuple[Floats, Floats]:
         return np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 

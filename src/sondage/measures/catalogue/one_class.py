@@ -164,7 +164,7 @@ class ByClass(OneClass):
     def d(self) -> int:
         return 1 + len(self._used)
 
-    @property
+    @cached_property
     def ratio(self) -> tuple[Floats, Floats]:
         num, den = (np.concatenate([[0.0], one[self._used]]) for one in self.per_class)
         return num, den

@@ -154,7 +154,8 @@ class ByLevel(Losses):
             out[1:] = self.sum_by_level(self.level(rows), found).ravel()
         else:
             for k, place, some in self.members(rows):
-                mine = self.inside(k).total(some, of_rows(y, place, rows), weights[place], each[place])
+                times = None if factor is None else factor[place]
+                mine = self.inside(k).total(some, of_rows(y, place, rows), weights[place], times)
                 out[self.starts[k] : self.starts[k + 1]] = mine
         out[0] = share @ rows.weight
         return out
