@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.measures.test_multilabel import cross_label_experiment
+from tests.measures.catalogue.test_multilabel import cross_label_experiment
 from tests.measures.topics import topic_pool, topics
 from tests.slow.workers import WORKERS
 

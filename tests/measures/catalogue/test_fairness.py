@@ -18,7 +18,7 @@ from sondage.pool import Pool
 from sondage.testing.measures import MeasureSuite
 from sondage.types import Array
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 CLOSE: dict[str, Any] = {"rel": 1e-12, "abs": 1e-12}
 
 RATES = (

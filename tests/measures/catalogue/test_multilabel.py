@@ -38,7 +38,7 @@ from sondage.testing.measures import MeasureSuite
 from sondage.testing.vectors import chances_of, codes_of, some_labels
 from sondage.types import Array, Floats
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 CLOSE: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12}
 AVERAGES = ("micro", "macro", "weighted", "samples", None)
 

@@ -17,7 +17,7 @@ from sondage.pool import Pool
 from sondage.testing.measures import MeasureSuite
 from sondage.types import Floats
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
 # The mean label
