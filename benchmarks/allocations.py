@@ -33,7 +33,7 @@ from sondage.designs.allocations import (
 from sondage.designs.allocations.shares import add_greedily
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, estimate_totals
 from sondage.sampling import Quotas
-from sondage.strata.base import ByGroup
+from sondage.strata.by_group import ByGroup
 from sondage.streams import stream
 from sondage.study.estimates.assess import default_interval
 from sondage.types import Floats, Ints

@@ -15,7 +15,8 @@ from sondage.pool import Pool
 from sondage.registry import from_config
 from sondage.simulation import simulate
 from sondage.strata import EqualSize, LogRank, OneStratum, Strata
-from sondage.strata.base import ByGroup, from_boundary, predicted_pattern
+from sondage.strata.by_group import ByGroup
+from sondage.strata.log_rank import from_boundary, predicted_pattern
 from sondage.testing.units import random_columns, taken
 
 SEED = 99

@@ -12,7 +12,8 @@ from sondage.designs.allocations.shares import shares
 from sondage.designs.base import COST_RULES, PROBABILITY_FLOOR, CostRule, Design, Problem, over_root_cost
 from sondage.designs.influence.of_units import seen_error, unit_spread
 from sondage.sampling import PoissonRound, SamplingKind, Table
-from sondage.strata.base import LogRank, Strata
+from sondage.strata.base import Strata
+from sondage.strata.log_rank import LogRank
 from sondage.types import Floats, Ints
 
 _STEPS = 41

@@ -15,7 +15,8 @@ from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
 from sondage.sampling import OneByOne, SamplingKind, Table
-from sondage.strata.base import LogRank, Strata
+from sondage.strata.base import Strata
+from sondage.strata.log_rank import LogRank
 from sondage.types import Floats
 
 

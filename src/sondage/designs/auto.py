@@ -19,7 +19,7 @@ from sondage.measures.base import Measure, wrong_alike
 from sondage.measures.combine.coordinates import separately
 from sondage.pool.division import Division
 from sondage.pool.pool import Pool
-from sondage.strata.coarser import too_many
+from sondage.strata.fillable_cells import too_many
 
 AUTO_VERSION = 8
 

@@ -127,7 +127,7 @@ class Design(Named, family="sondage.designs"):
         """The units that the design works on: items, or cells of its strata.
 
         ``labels`` is about how many there will be: for designs that must not have more cells than these can
-        fill, as ``stratified`` does (``pool.coarser``). Here it makes no difference.
+        fill, as ``stratified`` does (``strata.fillable_cells``). Here it makes no difference.
         """
         if self.strata is None:
             if self.kind.by_quota:

@@ -12,7 +12,8 @@ from sondage.designs.allocations.shares import shares
 from sondage.designs.base import COST_RULES, PROBABILITY_FLOOR, CostRule, Design, Problem, over_root_cost
 from sondage.designs.influence.sizes_to_draw_by import drawing_size
 from sondage.sampling import PivotalRound, PoissonRound, SamplingKind, SystematicRound, Table
-from sondage.strata.base import LogRank, Strata
+from sondage.strata.base import Strata
+from sondage.strata.log_rank import LogRank
 
 _KINDS: dict[str, SamplingKind] = {
     "poisson": PoissonRound(),

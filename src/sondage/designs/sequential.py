@@ -12,7 +12,8 @@ from sondage.designs.allocations.shares import with_floor
 from sondage.designs.base import PROBABILITY_FLOOR, Design, Problem
 from sondage.designs.influence.of_units import unit_spread
 from sondage.sampling import OneByOne, SamplingKind, Table
-from sondage.strata.base import LogRank, Strata
+from sondage.strata.base import Strata
+from sondage.strata.log_rank import LogRank
 
 
 @dataclass(frozen=True)

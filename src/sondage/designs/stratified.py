@@ -15,8 +15,10 @@ from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.sampling import Quotas, SamplingKind, Table
-from sondage.strata.base import EqualSize, LogRank, Strata
-from sondage.strata.coarser import cells_to_fill
+from sondage.strata.base import Strata
+from sondage.strata.equal_size import EqualSize
+from sondage.strata.fillable_cells import cells_to_fill
+from sondage.strata.log_rank import LogRank
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Stratified(Design):
             raise InvalidInput(f"allocation= takes a name or an allocation, not {self.allocation!r}")
 
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
-        """Cells of the strata, no more of them than the labels can fill (``pool.coarser``)."""
+        """Cells of the strata, no more of them than the labels can fill (``strata.fillable_cells``)."""
         strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
         return cells_to_fill(pool, strata, measure.systems(pool), measure.signature(pool), seed, labels)
 

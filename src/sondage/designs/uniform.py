@@ -13,7 +13,8 @@ from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits, Units
 from sondage.sampling import Quotas, SamplingKind, Table
-from sondage.strata.base import OneStratum, Strata
+from sondage.strata.base import Strata
+from sondage.strata.one_stratum import OneStratum
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sondage.measures.base import Measure
 from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.pool.units import compressed, crossed
-from sondage.strata.coarser import EACH, too_many
+from sondage.strata.fillable_cells import EACH, too_many
 from sondage.types import Array, Bools, Floats, Ints
 
 _PASSED_OVER = 3.0

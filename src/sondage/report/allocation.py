@@ -13,7 +13,8 @@ from sondage.errors import InvalidInput
 from sondage.estimators.sample import ANSWERED
 from sondage.frames import frame_of
 from sondage.report.text import table
-from sondage.strata.base import EqualSize, Strata
+from sondage.strata.base import Strata
+from sondage.strata.equal_size import EqualSize
 from sondage.strata.in_words import predicted_words
 from sondage.strata.stratification import Stratification
 from sondage.study.view import StudyView

@@ -1,7 +1,8 @@
 """How a pool is cut: rules for strata, and what they make of a pool."""
 
-from sondage.strata.base import ByGroup, EqualSize, LogRank, OneStratum, Strata
+from sondage.strata.base import Strata
 from sondage.strata.by_features import KdTree, KMeansOnFeatures, Linkage
+from sondage.strata.by_group import ByGroup
 from sondage.strata.by_score import (
     CumulatedRootFrequency,
     EqualWidth,
@@ -9,9 +10,13 @@ from sondage.strata.by_score import (
     KMeansOnScore,
     OptimalBands,
 )
+from sondage.strata.clusters import Clusters
 from sondage.strata.consensus import Consensus
-from sondage.strata.given import Clusters, Cross
+from sondage.strata.cross import Cross
+from sondage.strata.equal_size import EqualSize
 from sondage.strata.hierarchy import Tree, complete_tree
+from sondage.strata.log_rank import LogRank
+from sondage.strata.one_stratum import OneStratum
 from sondage.strata.stratification import Stratification
 
 __all__ = [

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.pool.pool import Pool
-from sondage.strata.base import EqualSize, Strata
+from sondage.strata.base import Strata
+from sondage.strata.equal_size import EqualSize
 from sondage.types import Array, Ints
 
 

@@ -21,7 +21,7 @@ from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.pool.division import crossed
 from sondage.pool.units import CellUnits, Units
-from sondage.strata.base import LogRank
+from sondage.strata.log_rank import LogRank
 from sondage.streams import stream
 from sondage.testing.beliefs import BeliefSuite
 from sondage.testing.units import SEED

@@ -49,7 +49,7 @@ class ErrorCurve(ErrorBelief):
 
     >>> pool = Pool.from_arrays(score=np.linspace(-1, 1, 64), threshold=0.0)
     >>> from sondage.pool.units import CellUnits
-    >>> from sondage.strata.base import LogRank
+    >>> from sondage.strata.log_rank import LogRank
     >>> units = CellUnits(pool, LogRank().codes(pool, ("model",), 1), pool.system().prediction, seed=1)
     >>> belief = ErrorCurve().bind(pool, ("model",))
     >>> state = belief.start(pool, units)

@@ -11,7 +11,7 @@ from sondage.beliefs.error_rates import Places
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
-from sondage.strata.base import from_boundary
+from sondage.strata.log_rank import from_boundary
 from sondage.types import Floats
 
 _OUTER = 3.0

@@ -26,7 +26,8 @@ from sondage.measures.combine.coordinates import separately
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.sampling import Quotas, SamplingKind, Table
-from sondage.strata.base import LogRank, Strata
+from sondage.strata.base import Strata
+from sondage.strata.log_rank import LogRank
 from sondage.streams import Stream
 from sondage.types import Array, Bools, Floats, Ints, is_number
 

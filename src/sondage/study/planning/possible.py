@@ -23,7 +23,7 @@ from sondage.pool.division import Kinds
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import Units
-from sondage.strata.base import LogRank
+from sondage.strata.log_rank import LogRank
 from sondage.streams import Stream
 from sondage.types import Floats
 

@@ -13,7 +13,7 @@ from sondage.measures import Accuracy, PerGroup, resolve
 from sondage.pool import Pool
 from sondage.pool.units import CellUnits
 from sondage.strata import ByGroup, Consensus, LogRank, Strata
-from sondage.strata.coarser import EACH, cells_to_fill, joined_bands
+from sondage.strata.fillable_cells import EACH, cells_to_fill, joined_bands
 from sondage.types import Array
 
 SEED = 7

@@ -7,8 +7,9 @@ import numpy as np
 from sondage.pool.division import compressed, cost_band, crossed
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
-from sondage.strata.base import LogRank, Strata, predicted_pattern
+from sondage.strata.base import Strata
 from sondage.strata.consensus import Consensus
+from sondage.strata.log_rank import LogRank, predicted_pattern
 from sondage.types import Array, Ints
 
 EACH = 5

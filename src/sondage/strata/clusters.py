@@ -1,19 +1,18 @@
-"""Strata from what is there already: clusters made elsewhere, and other strata crossed."""
+"""Clusters that were made elsewhere as strata."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.pool.division import compressed, crossed
+from sondage.pool.division import compressed
 from sondage.pool.pool import CHUNK, Pool
 from sondage.strata.base import Strata, check_count
 from sondage.strata.hierarchy import Tree
-from sondage.strata.stratification import Stratification, left_out
+from sondage.strata.stratification import Stratification
 from sondage.types import Array
 
 
@@ -116,60 +115,3 @@ class Clusters(Strata):
         notes = ("items in no cluster (label -1) are a stratum of their own",) if alone else ()
         size = np.bincount(codes)
         return Stratification(self.alias, codes, size, names, "cluster", self.count, None, notes, tree)
-
-
-@dataclass(frozen=True)
-class Cross(Strata):
-    """Several rules at once: items are together if every rule puts them together.
-
-    Combinations without items are left out. The tree parts by the first rule at the root, then by the
-    next.
-
-    >>> pool = Pool.from_arrays(score=[0.1, 0.2, 0.8, 0.9], groups={"shop": ["a", "b", "b", "b"]})
-    >>> from sondage.strata import ByGroup, EqualWidth
-    >>> print(Cross((ByGroup("shop"), EqualWidth(2))).describe(pool))
-    strata 'cross' of 4 items: 4 asked for, 3 made
-    stratum  group 'shop' x along the score  items   share
-    0        a x 0.1 to 0.2                      1  25.0 %
-    1        b x 0.1 to 0.2                      1  25.0 %
-    2        b x 0.8 to 0.9                      2  50.0 %
-    1 of 4 combinations holds no item and was left out
-    """
-
-    alias: ClassVar[str] = "cross"
-    rules: tuple[Strata, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rules", tuple(self.rules))
-        if not self.rules or not all(isinstance(rule, Strata) for rule in self.rules):
-            raise InvalidInput("rules= must be strata, at least one, such as (ByGroup('shop'), EqualSize(5))")
-
-    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
-        """Combinations in the order of the first rule, then of the next."""
-        return compressed(crossed([rule.codes(pool, systems, seed) for rule in self.rules]))
-
-    def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
-        """The combinations; named by what each rule says."""
-        parts = [rule.describe(pool, systems, seed) for rule in self.rules]
-        codes = compressed(crossed([part.codes for part in parts]))
-        _, first, size = np.unique(codes, return_index=True, return_counts=True)
-        levels = [part.codes[first].astype(np.int64) for part in parts]
-        names = tuple(
-            " x ".join(part.names[level[k]] for part, level in zip(parts, levels, strict=True))
-            for k in range(len(size))
-        )
-        wanted = math.prod(part.actual for part in parts)
-        notes = [note for part in parts for note in part.notes]
-        if len(size) < wanted:
-            notes.append(left_out(wanted - len(size), wanted, "combinations"))
-        return Stratification(
-            self.alias,
-            codes,
-            size,
-            names,
-            " x ".join(part.named_by for part in parts),
-            math.prod(part.requested or part.actual for part in parts),
-            None,
-            tuple(notes),
-            Tree.from_codes(*levels),
-        )

@@ -1,0 +1,113 @@
+"""Strata by rank from the decision boundary: narrow where errors crowd, wide where they are rare."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sondage.errors import InvalidInput
+from sondage.pool.division import crossed
+from sondage.pool.pool import Pool
+from sondage.strata.base import Strata, check_count
+from sondage.strata.equal_size import EqualSize, whole_runs
+from sondage.types import Array, Floats, Ints, is_number
+
+
+@dataclass(frozen=True)
+class LogRank(Strata):
+    """Bands that widen with the rank from the decision boundary, inside each predicted class.
+
+    Band k+1 holds ``growth`` times the items nearer to the boundary than it, at most the share
+    ``largest`` of its class. Errors crowd at the boundary and thin out with rank, so this puts the
+    narrow bands where they pay, whatever the scale or calibration of the scores. Equal scores stay in one
+    band, however many they are. With more than two classes, neighbouring bands are joined until there are
+    about ``most`` in all: bands that get no label would have to be stood for by others. With ``across``,
+    ranks are over all predicted classes together, by how sure the systems are.
+    """
+
+    alias: ClassVar[str] = "log-rank"
+    growth: float = 0.3
+    largest: float = 1 / 16
+    most: int = 60
+    across: bool = False
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.growth) and 0 < self.growth < np.inf):
+            raise InvalidInput(f"growth= must be a number above 0, not {self.growth!r}")
+        if not (is_number(self.largest) and 0 < self.largest <= 1):
+            raise InvalidInput(f"largest= must be a number in (0, 1], not {self.largest!r}")
+        check_count(self.most, "most")
+
+    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
+        """Bands numbered by predicted class, then outwards from the boundary."""
+        if not pool.labels.finite:
+            return EqualSize(10).codes(pool, systems, seed)
+        classes = predicted_pattern(pool, systems)
+        if self.across:
+            return self._across(pool, systems, classes)
+        codes = np.empty(len(pool), dtype=np.int32)
+        begin, found = 0, np.unique(classes)
+        each = max(1, self.most // len(found))
+        for one in found:
+            members = np.flatnonzero(classes == one)
+            distance = from_boundary(pool, systems, members)
+            cuts = self._cuts(len(members))
+            if pool.labels.size > 2:
+                cuts = cuts[np.unique(np.rint(np.linspace(0, len(cuts) - 1, each + 1)).astype(np.int64))]
+            bands = whole_runs(np.zeros(len(members)) if distance is None else distance, cuts)
+            codes[members] = begin + bands
+            begin += int(bands.max()) + 1
+        return codes
+
+    def _across(self, pool: Pool, systems: tuple[str, ...], classes: Array) -> Array:
+        """Bands of how sure the systems are, whatever they predict."""
+        far = np.zeros(len(pool))
+        for one in np.unique(classes):
+            members = np.flatnonzero(classes == one)
+            distance = from_boundary(pool, systems, members)
+            if distance is not None:
+                far[members] = distance
+        return whole_runs(far, self._cuts(len(pool)))
+
+    def _cuts(self, n: int) -> Ints:
+        widest = math.ceil(n * self.largest)
+        cuts = [0]
+        while cuts[-1] < n:
+            size = min(max(1, math.ceil(self.growth * cuts[-1])), widest)
+            cuts.append(min(n, cuts[-1] + size))
+        return np.array(cuts)
+
+
+def predicted_pattern(pool: Pool, systems: tuple[str, ...]) -> Array:
+    """What the systems together predict, as one number per item."""
+    known = [pool.system(name).prediction for name in systems] if pool.labels.finite else []
+    columns = [column for column in known if column is not None]
+    return crossed(columns) if columns else np.zeros(len(pool), dtype=np.int8)
+
+
+def from_boundary(pool: Pool, systems: tuple[str, ...], members: Ints) -> Floats | None:
+    """How far items of one predicted pattern are from the decision boundary; only ranks matter.
+
+    Of two classes, scores are taken to be higher for the second, unless they are clearly higher where the
+    first is predicted. Of more, a score says how sure the prediction is.
+    """
+    total = None
+    for name in systems:
+        system = pool.system(name)
+        if system.probability is not None and system.probability.ndim == 2:
+            one: Array = system.probability[members].max(axis=1)
+        else:
+            score = system.score if system.score is not None else system.probability
+            if score is None:
+                continue
+            one = score[members]
+            if pool.labels.size == 2 and system.prediction is not None:
+                above = bool(system.prediction[members[0]] > 0) != system.upside_down
+                one = one if above else -one
+        if len(systems) > 1:  # scores of different systems share no scale
+            one = (one - one.mean()) / (one.std() or 1.0)
+        total = one if total is None else total + one
+    return total
