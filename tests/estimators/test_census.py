@@ -73,7 +73,17 @@ def test_the_rest_of_the_pool_plays_no_part(
         np.testing.assert_allclose(np.atleast_1d(numbers), exact, atol=1e-12)
 
 
-@pytest.mark.parametrize("measure", [PerGroup("multilabel_f1", "region"), Stack(("multilabel_f1",))])
+@pytest.mark.parametrize(
+    "measure",
+    [
+        PerGroup("multilabel_f1", "region"),
+        WorstGroup("multilabel_f1", "region"),
+        Difference("multilabel_f1", "a", "b"),
+        Difference(WorstGroup("multilabel_f1", "region"), "a", "b"),
+        Stack(("multilabel_f1",)),
+    ],
+    ids=repr,
+)
 def test_labels_that_matter_are_not_taken_as_known(measure: Measure) -> None:
     bound = measure.bind(TEXTS)
     assert not bound.settled(TEXTS.rows(slice(None))).any()

@@ -11,7 +11,8 @@ from sondage.measures.base import Measure
 from sondage.measures.influence import Chain
 from sondage.measures.losses.base import Losses
 from sondage.measures.maps.base import Map, complex_step, no_gaps
-from sondage.types import Array, Floats
+from sondage.pool.rows import Rows
+from sondage.types import Array, Bools, Floats
 
 
 class Derived(Map, Measure):
@@ -49,6 +50,10 @@ class Derived(Map, Measure):
     def apart(self) -> bool:
         """As inside."""
         return self.inner.map.apart
+
+    def settled(self, rows: Rows) -> Bools:
+        """As inside: at any one place the least of several values hides all others."""
+        return self.inner.settled(rows) if rows.labels.kind == "vector" else super().settled(rows)
 
     def g(self, R: Array) -> Array:
         """The function of the values inside."""

@@ -172,6 +172,10 @@ class Stack(Measure):
             raise InvalidInput("a list of measures must name at least one")
         object.__setattr__(self, "measures", tuple(made(one) for one in self.measures))
 
+    def settled(self, rows: Rows) -> Bools:
+        """Where all are."""
+        return np.asarray(np.all([one.settled(rows) for one in self.measures], axis=0))
+
     def bind(self, pool: Pool) -> Stack:
         """Bind each."""
         return Stack(tuple(one.bind(pool) for one in self.measures))

@@ -16,7 +16,7 @@ from sondage.measures.losses.base import Input, Losses
 from sondage.measures.maps.base import Map, divide
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.types import Array, Floats
+from sondage.types import Array, Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,15 @@ class Difference(TwoSystems):
         ratio = self.sides[0].ratio
         return ratio is not None and np.array_equal(ratio[1], np.eye(self.sides[0].d)[0])
 
-    def _anywhere(self) -> Floats:
-        """Of means over all items, averages of the same weight: then equal losses cancel."""
+    def settled(self, rows: Rows) -> Bools:
+        """As inside; of means over all items, also where both sides have equal losses."""
         ratio = self.sides[0].ratio
         mean = ratio is not None and np.array_equal(ratio[1], np.eye(self.sides[0].d)[0])
-        return np.ones(self.d) if mean else super()._anywhere()
+        return Measure.settled(self, rows) if mean else super().settled(rows)
+
+    def _anywhere(self) -> Floats:
+        """Averages of the same weight: then equal losses cancel."""
+        return np.ones(self.d)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -60,6 +60,13 @@ class Where(Measure):
         object.__setattr__(self, "measure", made(self.measure))
         object.__setattr__(self, "event", events.normal(self.event))
 
+    def settled(self, rows: Rows) -> Bools:
+        """Where the measure is, and outside of the event."""
+        inside: Any = self.losses
+        if rows.labels.kind != "vector" or inside.by_label:
+            return super().settled(rows)
+        return np.asarray(self.measure.settled(rows) | ~inside.on_rows(rows))
+
     def bind(self, pool: Pool) -> Where:
         """Bind the measure, and check the event."""
         measure = self.measure.bind(pool)
