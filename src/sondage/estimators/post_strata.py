@@ -15,9 +15,8 @@ import numpy as np
 
 from sondage.estimators.base import Case
 from sondage.measures.base import Measure
-from sondage.pool.division import Division
+from sondage.pool.division import Division, compressed, crossed
 from sondage.pool.pool import Pool
-from sondage.pool.units import compressed, crossed
 from sondage.strata.fillable_cells import EACH, too_many
 from sondage.types import Array, Bools, Floats, Ints
 

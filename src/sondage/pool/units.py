@@ -7,9 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sondage.pool.division import REPRESENTATIVES, Division, cost_band
-from sondage.pool.division import compressed as compressed
-from sondage.pool.division import crossed as crossed
+from sondage.pool.division import REPRESENTATIVES, Division, cost_band, crossed
 from sondage.pool.keyed_order import LazyOrder, keyed_hash
 from sondage.pool.pool import Pool
 from sondage.streams import unit_interval
