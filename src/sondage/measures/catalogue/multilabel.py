@@ -11,7 +11,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import Bound, Measure
 from sondage.measures.catalogue.binary import FBeta, Jaccard, Precision, Recall
-from sondage.measures.catalogue.one_class import ByClass, needs_every_decision, ratio_map
+from sondage.measures.catalogue.one_class import ByClass, needs_every_decision, ratio_map, refuse_missing
 from sondage.measures.losses.base import Input, Losses
 from sondage.measures.losses.label_counts import LabelCounts
 from sondage.measures.losses.label_sets import ExactMatch, RatioWithinItem
@@ -83,17 +83,9 @@ class LabelRatio(Measure):
         values = ratio_map(ratio, self.average, names, self.zero_division, averaged)
         bound = Bound(replace(self, components=components), LabelCounts(self.system, places), values)
         if self.zero_division == "undefined" and needs_every_decision(ratio.per_class, self.average):
-            self._refuse_missing(names, bound.known(pool)[-len(places) :])
+            known = bound.known(pool)[-len(places) :]
+            refuse_missing(self.alias, known, names, ("label", "labels"))
         return bound
-
-    def _refuse_missing(self, names: tuple[str, ...], predicted: Floats) -> None:
-        never = [name for name, count in zip(names, predicted, strict=True) if count == 0]
-        if never:
-            raise InvalidInput(
-                f"measure {self.alias!r}: label {never[0]!r} is never predicted: its precision is 0/0, "
-                f"and the average undefined whatever the truth ({len(never)} such labels): pass "
-                "zero_division=0, 1 or 'skip', or name the labels that count with labels=[...]"
-            )
 
 
 def _refuse_empty(name: str, within: RatioWithinItem, pool: Pool) -> None:

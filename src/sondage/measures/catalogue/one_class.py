@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -149,7 +150,8 @@ class ByClass(OneClass):
         values = ratio_map(self, self.average, tuple(map(str, wanted)), self.zero_division)
         losses = RightByClass(self.system, pool.labels.size, codes, values.m)
         if self.zero_division == "undefined" and needs_every_decision(self.per_class, self.average):
-            _refuse_missing(self, losses.known(pool)[-len(codes) :], wanted)
+            known = losses.known(pool)[-len(codes) :]
+            refuse_missing(self.alias, known, wanted, ("class", "classes"))
         return Bound(self, losses, values)
 
     # ---- the positive class alone ------------------------------------------------------------------
@@ -204,14 +206,14 @@ def needs_every_decision(terms: Terms, average: str | None) -> bool:
     return average == "macro_of_means" or (average == "macro" and not terms[1][:2].any())
 
 
-def _refuse_missing(measure: ByClass, predicted: Floats, labels: Any) -> None:
-    """Refuse a mean over classes of which one is undefined whatever the labels."""
-    never = [label for label, count in zip(labels, predicted, strict=True) if count == 0]
+def refuse_missing(alias: str, predicted: Floats, classes: Sequence[Any], words: tuple[str, str]) -> None:
+    """Refuse a mean over classes (or labels, in other words) of which one is never decided on."""
+    never = [one for one, count in zip(classes, predicted, strict=True) if count == 0]
     if never:
         raise InvalidInput(
-            f"measure {measure.alias!r}: class {never[0]!r} is never predicted, so that its precision is 0/0 "
-            f"and the average undefined whatever the labels ({len(never)} such classes): pass "
-            "zero_division=0, 1 or 'skip', or name the classes that count with labels=[...]"
+            f"measure {alias!r}: {words[0]} {never[0]!r} is never predicted, so that its precision is 0/0 "
+            f"and the average undefined whatever the truth ({len(never)} such {words[1]}): pass "
+            f"zero_division=0, 1 or 'skip', or name the {words[1]} that count with labels=[...]"
         )
 
 
