@@ -143,3 +143,12 @@ def test_a_known_group_is_the_worst_only_if_no_other_can_be_worse(alternative: A
     assert least.ci.low == pytest.approx(min(each.ci.low))
     if each.ci.low[1] < 1 / 3:
         assert least.std_error == each.std_error[1]
+
+
+def test_with_every_label_the_worst_group_is_exact_whichever_it_is() -> None:
+    pool, labels, _ = small_group("multi")
+    for design in ("uniform", "poisson"):
+        study = sd.create_study(pool, WorstGroup("multilabel_f1", "region"), design=design, rng=0)
+        study.tell({item.id: labels[item.id] for item in study.ask(SIZE)})
+        each = study.estimate(PerGroup("multilabel_f1", "region"))
+        assert study.estimate().value == pytest.approx(min(each.value))
