@@ -61,7 +61,7 @@ def test_importance_sampling_for_the_curve_beats_a_uniform_sample() -> None:
 def test_where_nothing_drawn_reaches_the_threshold_precision_is_undefined() -> None:
     """And only there: recall is still known, and so is precision elsewhere."""
     pool, labels = synthetic_pool(n=400, prevalence=0.2, rng=2)
-    study = sd.create_study(pool, "precision_recall_curve", design="uniform", rng=3)
+    study = sd.create_study(pool, "precision_recall_curve", design="uniform", rng=6)
     study.run(labels, budget=30)
     estimate = study.estimate()
     assert isinstance(study.measure, PrecisionRecallCurve)

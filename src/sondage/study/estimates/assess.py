@@ -82,7 +82,7 @@ def assess(case: Case, question: Question, seed: int) -> Estimate:
         memo = case.memo if len(parts) <= _KEPT else {}
         pieces.append(_assess_one(replace(case, measure=one, memo=memo), question, seed, notes))
     order = np.argsort(np.concatenate([places for _, places in parts]))
-    return replace(joined(pieces, order), names=case.measure.names)
+    return _undefined_by_name(replace(joined(pieces, order), names=case.measure.names), pieces)
 
 
 def _assess_one(case: Case, question: Question, seed: int, notes: tuple[str, ...]) -> Estimate:
@@ -93,13 +93,18 @@ def _assess_one(case: Case, question: Question, seed: int, notes: tuple[str, ...
         if joint and one.measure.m < case.measure.m and question.interval is not None:
             question = replace(question, interval=question.interval.among(case.measure.m))
         pieces.append(_assess(one, question, seed, notes))
-    estimate = joined(pieces)
-    if len(pieces) > 1 and all(one.why is None or one.why.endswith(_NOTHING_SEEN) for one in pieces):
-        estimate = replace(estimate, why=_zero_over_zero(estimate.names, ~np.asarray(estimate.defined)))
+    estimate = _undefined_by_name(joined(pieces), pieces)
     if isinstance(case.measure, WorstGroup):
         known = np.atleast_1d(estimate.std_error) <= _NO_WIDTH * (1.0 + np.abs(np.atleast_1d(estimate.value)))
         return _with_rivals(case, case.measure, question, seed, estimate, known) if known.any() else estimate
     return estimate
+
+
+def _undefined_by_name(estimate: Estimate, pieces: Sequence[Estimate]) -> Estimate:
+    """Which coordinates are 0/0, by the names that they have in the whole."""
+    if any(one.why is not None and not one.why.endswith(_NOTHING_SEEN) for one in pieces):
+        return estimate
+    return replace(estimate, why=_zero_over_zero(estimate.names, ~np.atleast_1d(estimate.defined)))
 
 
 def _with_rivals(
@@ -236,8 +241,12 @@ def _too_little(case: Case, totals: Totals, linear: Linear) -> dict[str, Bools]:
     open_ = linear.open & (totals.given and totals.replicates is None)
     space = case.pool.labels
     endless = space.kind == "real" and not np.isfinite([space.low, space.high]).all()
+    # At an end of its range a ratio has no slope by what counts below its line: recall at a threshold that
+    # no draw reaches is 0 by the positives seen elsewhere.
+    low, high = case.measure.range
+    at_end = case.measure.tangent & ((linear.value <= low) | (linear.value >= high))
     return {
-        "no label so far bears on": open_ & (linear.labels == 0),
+        "no label so far bears on": open_ & (linear.labels == 0) & ~at_end,
         "a single label bears so far on": open_ & (linear.labels == 1) & endless,
     }
 
