@@ -37,10 +37,18 @@ class _MeanOfErrors(PlainMean):
     def of_error(self, error: Floats) -> Floats:
         """What is averaged, from prediction less truth."""
 
+    @cached_property
+    def losses(self) -> Losses:
+        return ErrorLosses(self)
+
+
+class ErrorLosses(Parts):
+    """The weight, and a function of the error."""
+
     def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
         """Of labels without ends, an error that cannot be negative is 0 at least."""
         low, high = super().extremes(rows, alpha)
-        if self.limits[0] == 0 and not np.isfinite([rows.labels.low, rows.labels.high]).all():
+        if self.of.limits[0] == 0 and not np.isfinite([rows.labels.low, rows.labels.high]).all():
             known = rows.weight[:, None] * alpha[:, 0]
             low, high = np.where(alpha[:, 1] > 0, known, low), np.where(alpha[:, 1] < 0, known, high)
         return low, high
