@@ -145,10 +145,18 @@ def test_a_known_group_is_the_worst_only_if_no_other_can_be_worse(alternative: A
         assert least.std_error == each.std_error[1]
 
 
-def test_with_every_label_the_worst_group_is_exact_whichever_it_is() -> None:
-    pool, labels, _ = small_group("multi")
-    for design in ("uniform", "poisson"):
-        study = sd.create_study(pool, WorstGroup("multilabel_f1", "region"), design=design, rng=0)
-        study.tell({item.id: labels[item.id] for item in study.ask(SIZE)})
-        each = study.estimate(PerGroup("multilabel_f1", "region"))
-        assert study.estimate().value == pytest.approx(min(each.value))
+@pytest.mark.parametrize(("worst", "chosen"), [("min", min), ("max", max)])
+def test_with_every_label_the_worst_group_is_exact_whichever_it_is(worst: Any, chosen: Any) -> None:
+    r = np.random.default_rng(2)
+    truth, said = r.integers(0, 2, (2, 60, 3))
+    pool = sd.Pool.from_arrays(
+        id=np.arange(60),
+        prediction=said,
+        labels=list(TOPICS),
+        multilabel=True,
+        groups={"region": np.repeat(["a", "b", "c", "d"], 15)},
+    )
+    study = sd.create_study(pool, WorstGroup("multilabel_f1", "region", worst=worst), design="uniform", rng=0)
+    study.tell({item.id: truth[item.id].tolist() for item in study.ask(60)})
+    each = study.estimate(PerGroup("multilabel_f1", "region"))
+    assert study.estimate().value == pytest.approx(chosen(each.value))

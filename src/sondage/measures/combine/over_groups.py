@@ -16,8 +16,7 @@ from sondage.measures.combine.per_group import By, PerGroup, by_words, crossing
 from sondage.measures.combine.stack import Stack, made
 from sondage.measures.maps.base import divide
 from sondage.pool.pool import Pool
-from sondage.pool.rows import Rows
-from sondage.types import Array, Bools, Floats, Ints
+from sondage.types import Array, Floats, Ints
 
 Method = Literal["between_groups", "to_overall"]
 Undefined = Literal["undefined", "skip"]
@@ -69,10 +68,6 @@ class OverGroups(Derived):
     @abstractmethod
     def attained(self, R: Floats) -> tuple[str, ...]:
         """Which levels the value of each coordinate is about."""
-
-    def settled(self, rows: Rows) -> Bools:
-        """Where no level needs a label: those that do not enter at some averages may at others."""
-        return self.inner.settled(rows)
 
     def jac(self, R: Floats) -> Floats:
         """The chain rule; levels that do not enter need not have a derivative."""
