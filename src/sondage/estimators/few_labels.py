@@ -13,9 +13,9 @@ from sondage.measures.base import Measure
 from sondage.pool.rows import Rows
 from sondage.types import Bools, Floats, Ints
 
-_APART = 64
+APART = 64
 """Coordinates for which the pool is looked through; of more at once, all are taken to be open."""
-_AT_ONCE = 1_000_000
+AT_ONCE = 1_000_000
 LEAST = 1e-12
 """An influence below this part of the slope is rounding error."""
 
@@ -33,7 +33,7 @@ def left_open(case: Case, known: Ints, J: Floats, labels: Floats, square: Floats
     k among M items does, ``M (M - k) / k * square / (k - 1)``.
     """
     few = labels < FEW
-    if not few.any() or len(J) > _APART:
+    if not few.any() or len(J) > APART:
         return np.zeros((2, len(J))), np.ones(len(J), dtype=bool)
     reach, left = _reach(case, known, np.nan_to_num(J))
     hidden = 2.0 / ((labels + 2.0) * (labels + 3.0)) * np.square(np.where(np.isfinite(reach), reach, 0.0))
@@ -71,7 +71,7 @@ def _reach(case: Case, known: Ints, J: Floats) -> tuple[Floats, Floats]:
         rows, count = found.row[left > 0], left[left > 0].astype(np.float64)
     least = LEAST * np.abs(J).max(axis=1)
     reach, number = np.zeros((2, len(J))), np.zeros(len(J))
-    step = max(1, _AT_ONCE // (len(J) * case.measure.d))
+    step = max(1, AT_ONCE // (len(J) * case.measure.d))
     for start in range(0, len(rows), step):
         some = count[start : start + step]
         low, high = ends_of(case.measure, pool.rows(rows[start : start + step]), J)

@@ -15,6 +15,7 @@ from sondage.beliefs import at_least
 from sondage.estimators.base import Case
 from sondage.estimators.few_labels import LEAST, ends_of, left_open
 from sondage.estimators.guard import recalibration
+from sondage.estimators.held_certain import if_wrong
 from sondage.estimators.linear import FEW, through
 from sondage.estimators.post_strata import kinds_of
 from sondage.estimators.sample import Sample
@@ -122,6 +123,7 @@ def unseen_draw(
         dark = _hardly_labelled(case, seen, J)
         known = seen.row if case.oracle == "deterministic" else seen.row[:0]
         hidden, open_ = left_open(case, np.unique(known), J, labels, square)
+        hidden = np.maximum(hidden, if_wrong(case, seen.row, J))
         below, above = np.stack([below + dark[0], above + dark[1]]) * open_
         found[:] = [(J, Unseen(below, above, sums[0, 7] > 0, sums[1, 7] > 0, labels, open_, hidden))]
         return found[0][1]
