@@ -60,3 +60,5 @@ def test_doubt_ends_where_scores_and_labels_say() -> None:
     assert doubt(half, 50)[0] == 0
     assert doubt(np.repeat([0.001, 0.4], 50), 0)[0] == 0  # no item is held certain
     assert doubt(np.repeat([0.0, 0.01], 50), 0)[0] < 1e-5  # rounded scores
+    some = np.r_[half[:-1], 0.001]
+    assert doubt(some, 0)[0] == pytest.approx(0.4**2 / 3 * 0.5**2)  # a single one says little

@@ -16,9 +16,12 @@ from sondage.estimators.linear import through
 from sondage.estimators.post_strata import signatures
 from sondage.types import Floats, Ints
 
+_NEXT = 4
+"""Items held certain to each of the next surest that say how sure is meant."""
+
 
 class _Certain(NamedTuple):
-    """The rows that are held certain, the label of each, and (S,) the least doubt in others of that label."""
+    """The rows that are held certain, the label of each, and (S,) the doubt in the next surest."""
 
     row: Ints
     label: Ints
@@ -29,7 +32,7 @@ def if_wrong(case: Case, asked: Ints, J: Floats) -> Floats:
     """(2, m) least variance below and above for what items held certain could do to each coordinate.
 
     ``asked`` are the rows that were labelled. Scores say of such items only that they are surer than the next
-    surest: the share of them that is wrong is uniform up to the doubt in that one, d, so that its mean square
+    surest: the share of them that is wrong is uniform up to the doubt in those, d, so that its mean square
     is ``d^2 / 3``; and uniform on [0, 1] it is ``2 / ((k + 2) (k + 3))`` after k labels that were right. The
     lesser of the two counts: rounded scores leave little doubt, and many labels leave little of any.
     """
@@ -58,20 +61,39 @@ def if_wrong(case: Case, asked: Ints, J: Floats) -> Floats:
         for side, most in zip(far, (middle - low, high - middle), strict=True):
             np.add.at(side, of[piece], left * np.maximum(most, 0.0))
     share = np.minimum(np.square(certain.doubt[kinds])[:, None] / 3.0, 2.0 / ((k + 2.0) * (k + 3.0)))
-    return np.nan_to_num((share * np.square(far / len(case.pool))).sum(axis=1))
+    return np.asarray(np.nan_to_num((share * np.square(far / len(case.pool))).sum(axis=1)))
 
 
 def _held_certain(case: Case) -> _Certain:
-    doubt = np.ones(case.pool.labels.size)
-    rows, labels = [], []
+    rows, labels, doubts = [], [], []
     for piece, some in case.pool.chunks():
         weights = case.belief.items(some).weights
         label, left = weights.argmax(axis=1), 1.0 - weights.max(axis=1)
-        sure = left <= 2.0 * POSSIBLE * weights.shape[1]
-        np.minimum.at(doubt, label[~sure], left[~sure])
-        rows.append(piece.start + np.flatnonzero(sure))
-        labels.append(label[sure])
-    return _Certain(np.concatenate(rows), np.concatenate(labels), doubt)
+        rows.append(np.arange(piece.start, piece.start + len(label)))
+        labels.append(label)
+        doubts.append(np.where(left <= 2.0 * POSSIBLE * weights.shape[1], 0.0, left))
+    row, label, left = np.concatenate(rows), np.concatenate(labels), np.concatenate(doubts)
+    sure = left == 0.0
+    if not sure.any():
+        return _Certain(row[:0], label[:0], np.ones(0))
+    return _Certain(row[sure], label[sure], _next_surest(label, left, case.pool.labels.size))
+
+
+def _next_surest(label: Ints, left: Floats, labels: int) -> Floats:
+    """(S,) the median doubt in the next surest items, a quarter as many as are certain; 1 where all are.
+
+    Not in a single one: it may be there by chance.
+
+    >>> _next_surest(np.array([0, 0, 0, 0, 0, 0, 1]), np.array([0.0, 0.0, 0.0, 0.0, 0.3, 0.1, 0.0]), 2)
+    array([0.1, 1. ])
+    """
+    order = np.lexsort((left, label))
+    size = np.bincount(label, minlength=labels)
+    certain = np.bincount(label, weights=left == 0.0, minlength=labels).astype(np.int64)
+    many = np.minimum(-(-certain // _NEXT), size - certain)
+    place = np.cumsum(size) - size + certain + many // 2
+    found = left[order[np.minimum(place, len(order) - 1)]]
+    return np.where(many > 0, found, 1.0)
 
 
 def _alike(case: Case, certain: _Certain, asked: Ints) -> tuple[Ints, Ints, Ints, Ints]:
