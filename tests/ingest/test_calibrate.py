@@ -379,7 +379,7 @@ MARGIN, LABEL = scored(10, 40)
         ({"calibrate": "sigmoid", "calibration": (MARGIN, LABEL[:-1])}, r"shape \(40,\), labels \(39,\)"),
         ({"calibrate": "sigmoid", "calibration": (MARGIN, LABEL + 1)}, r"label 2 is not one of \[0, 1\]"),
         ({"calibrate": "sigmoid", "calibration": (MARGIN, LABEL, -LABEL)}, "weights must be 40 numbers"),
-        ({"calibrate": "sigmoid", "calibration": (np.full(40, np.nan), LABEL)}, "row 0 .* is missing"),
+        ({"calibrate": "sigmoid", "calibration": (np.full(40, np.nan), LABEL)}, "has no value in row 0 "),
         ({"calibrate": "sigmoid", "calibration": (np.array(["a"] * 40), LABEL)}, "must be numeric"),
         ({"calibrate": "sigmoid", "calibration": (MARGIN,)}, "not 1 things"),
         ({"calibrate": "sigmoid", "calibration": {"margin": MARGIN}}, "column 'score' is not there"),

@@ -46,15 +46,15 @@ GOOD: dict[str, list[Any]] = {
     "sd": [1.0, 1.0, 1.0, 1.0],
     "r": [0.5, 1.5, 2.5, 3.5],
 }
-WAY_OUT = "Fix or remove these rows"
+WAY_OUT = "or remove such rows"
 
 # What is wrong: the roles, the column, its values, the first bad row of the source, what is said.
 BAD: dict[str, tuple[dict[str, Any], str, list[Any], int, str]] = {
-    "missing score": ({"score": "s"}, "s", [0.1, None, 0.3, None], 1, "missing"),
-    "nan score": ({"score": "s"}, "s", [0.1, 0.2, NAN, 0.4], 2, "missing"),
+    "missing score": ({"score": "s"}, "s", [0.1, None, 0.3, None], 1, "no value"),
+    "nan score": ({"score": "s"}, "s", [0.1, 0.2, NAN, 0.4], 2, "no value"),
     "infinite score": ({"score": "s"}, "s", [0.1, INF, 0.3, -INF], 1, "infinite"),
     "minus infinite score": ({"score": "s"}, "s", [0.1, 0.2, 0.3, -INF], 3, "infinite"),
-    "missing id": ({"id": "key"}, "key", ["a", "b", None, "c"], 2, "missing"),
+    "missing id": ({"id": "key"}, "key", ["a", "b", None, "c"], 2, "no value"),
     "probability above 1": (
         {"probability": "p"},
         "p",
@@ -69,7 +69,7 @@ BAD: dict[str, tuple[dict[str, Any], str, list[Any], int, str]] = {
         1,
         r"probability in \[0, 1\]",
     ),
-    "missing probability": ({"probability": "p"}, "p", [0.1, None, 0.5, 0.2], 1, "missing"),
+    "missing probability": ({"probability": "p"}, "p", [0.1, None, 0.5, 0.2], 1, "no value"),
     "class probability above 1": (
         {"probability": ["q", "p"]},
         "p",
@@ -98,11 +98,11 @@ BAD: dict[str, tuple[dict[str, Any], str, list[Any], int, str]] = {
         3,
         r"not one of the classes \[0, 1\]",
     ),
-    "missing prediction": ({"prediction": "f"}, "f", ["x", None, "y", "x"], 1, "missing"),
+    "missing prediction": ({"prediction": "f"}, "f", ["x", None, "y", "x"], 1, "no value"),
     "cost of 0": ({"cost": "cost"}, "cost", [1.0, 0.0, 2.0, -1.0], 1, "above 0 to be a cost"),
     "negative cost": ({"cost": "cost"}, "cost", [1.0, 2.0, 2.0, -1.0], 3, "above 0 to be a cost"),
     "infinite cost": ({"cost": "cost"}, "cost", [1.0, 2.0, INF, 1.0], 2, "infinite"),
-    "missing cost": ({"cost": "cost"}, "cost", [1.0, 2.0, None, 1.0], 2, "missing"),
+    "missing cost": ({"cost": "cost"}, "cost", [1.0, 2.0, None, 1.0], 2, "no value"),
     "weight of 0": ({"weight": "cost"}, "cost", [0.0, 2.0, 2.0, 1.0], 0, "above 0 to be a weight"),
     "negative std": (
         {"prediction": "r", "std": "sd"},
@@ -111,8 +111,8 @@ BAD: dict[str, tuple[dict[str, Any], str, list[Any], int, str]] = {
         2,
         "standard deviation",
     ),
-    "missing group": ({"groups": "g"}, "g", ["u", "v", None, "u"], 2, "missing"),
-    "nan group": ({"groups": "g"}, "g", [1.0, NAN, 2.0, 1.0], 1, "missing"),
+    "missing group": ({"groups": "g"}, "g", ["u", "v", None, "u"], 2, "no value"),
+    "nan group": ({"groups": "g"}, "g", [1.0, NAN, 2.0, 1.0], 1, "no value"),
     "infinite number predicted": (
         {"prediction": "r", "labels": "real"},
         "r",
@@ -132,7 +132,7 @@ def test_column_row_fault_and_way_out(source: str, fault: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         Pool.from_frame(frame, **{"id": "key", **roles})
     message = str(caught.value)
-    assert f"column {column!r}, row {row} " in message
+    assert re.search(rf"column {column!r}(,| has no value in) row {row} ", message)
     assert re.search(said, message)
     assert WAY_OUT in message
 
@@ -159,7 +159,7 @@ def test_the_same_in_arrays(fault: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         Pool.from_arrays(**arrays)
     message = str(caught.value)
-    assert f"column {called!r}, row {row} " in message
+    assert re.search(rf"column {re.escape(repr(called))}(,| has no value in) row {row} ", message)
     assert re.search(said, message)
     assert WAY_OUT in message
 
@@ -176,7 +176,9 @@ def test_the_value_is_shown_as_people_write_it() -> None:
 
 
 def test_how_many_rows_are_bad() -> None:
-    with pytest.raises(InvalidInput, match="2 of 4 rows"):
+    with pytest.raises(
+        InvalidInput, match=r"row 1 \(value -1\.0\) is not a probability in \[0, 1\] \(2 of 4 rows\): fix"
+    ):
         Pool.from_arrays(probability=[0.5, -1.0, 0.5, 7.0])
 
 
@@ -253,8 +255,28 @@ def test_empty_arrays() -> None:
 
 @pytest.mark.parametrize("column", ["score", "probability", "cost", "weight", "std"])
 def test_text_where_numbers_are_needed(column: str) -> None:
-    with pytest.raises(InvalidInput, match=f"column '{column}' must be numeric"):
+    with pytest.raises(InvalidInput, match=f"column '{column}' must be numeric, not text$"):
         Pool.from_arrays(**{column: ["1", "many"]})
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        (["1", "many" * 5000] * 600, "text"),  # so uneven that it is kept entry by entry
+        (np.array(["2026-01-01", "2026-01-02"], dtype="M8[D]"), "dates"),
+        (np.array([1, 2], dtype="m8[s]"), "durations"),
+    ],
+)
+def test_what_is_no_number_is_named_in_words(values: Any, what: str) -> None:
+    with pytest.raises(InvalidInput, match=f"column 'cost' must be numeric, not {what}$"):
+        Pool.from_arrays(prediction=np.arange(len(values)) % 2, cost=values)
+
+
+def test_many_rows_are_counted_with_commas() -> None:
+    score = np.linspace(0, 1, 3000)
+    score[7] = np.nan
+    with pytest.raises(InvalidInput, match=r"column 'score' has no value in row 7 \(1 of 3,000 rows\)"):
+        Pool.from_arrays(score=score)
 
 
 def test_text_predicted_where_labels_are_numbers() -> None:
@@ -307,7 +329,7 @@ def test_a_number_where_a_column_is_needed() -> None:
 
 
 def test_a_missing_value_of_pandas_in_an_array() -> None:
-    with pytest.raises(InvalidInput, match=r"column 'score', row 1 .*missing"):
+    with pytest.raises(InvalidInput, match=r"column 'score' has no value in row 1 \(1 of 2 rows\): fill"):
         Pool.from_arrays(score=pd.Series([0.5, pd.NA], dtype=object))
 
 

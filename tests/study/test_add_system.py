@@ -350,7 +350,7 @@ def test_a_new_model_by_way_of_its_own_pool() -> None:
         ("b", FRAME, {"scor": "score"}, r"unknown parts \['scor'\]"),
         ("b", FRAME, {"prediction": "id"}, r"is not one of the classes \[0, 1\]"),
         ("b", FRAME, {"prediction": "match", "threshold": 0.5}, "pass one of them"),
-        ("b", FRAME.assign(score=np.nan), {"score": "score"}, "row 0 .* is missing"),
+        ("b", FRAME.assign(score=np.nan), {"score": "score"}, "column 'score' has no value in row 0 "),
         (
             "b",
             FRAME,

@@ -29,6 +29,9 @@ _BATCH, _BUFFER = 1 << 16, 1 << 20
 INDEX = "(index)"
 """The name under which the index of a frame is read."""
 
+_OTHER_THAN_NUMBERS = {"U": "text", "T": "text", "O": "text", "M": "dates", "m": "durations"}
+"""What a column holds, by the kind of its array; objects are text where it is very uneven."""
+
 
 class Columns:
     """Named columns of one source, read once, each checked for gaps when it is taken."""
@@ -122,7 +125,7 @@ class Columns:
         column = self._columns[name]
         if isinstance(column, nw.Series):
             if column.null_count():
-                self._refuse(name, column.is_null().to_numpy(), "is missing", sourced=True)
+                _refuse_gaps(name, column.is_null().to_numpy())
             values = _values(column)
         else:
             values = column
@@ -132,35 +135,32 @@ class Columns:
             )
         if values.dtype == object:
             gaps = np.array([is_gap(value) for value in values], dtype=bool)
-            self._refuse(name, gaps, "is missing", sourced=True)
+            _refuse_gaps(name, gaps)
             return _of_one_type(name, values)
         # nan and NaT spread to the least value: no mask is made for a good column.
         if values.dtype.kind in "fmM" and len(values) and np.isnan(values.min()):
-            self._refuse(name, np.isnan(values), "is missing", sourced=True)
+            _refuse_gaps(name, np.isnan(values))
         return as_text(values) if values.dtype.kind in "UT" else values
 
     def numbers(self, name: str) -> Array:
         """The column as finite floats (of the width it came in)."""
         values = self.raw(name)
         if values.dtype.kind not in "biuf":
-            raise InvalidInput(f"column {name!r} must be numeric, not {values.dtype}")
+            what = _OTHER_THAN_NUMBERS.get(values.dtype.kind, str(values.dtype))
+            raise InvalidInput(f"column {name!r} must be numeric, not {what}")
         if values.dtype.kind != "f":
             values = values.astype(np.float64)
         # The sum is finite unless something is not: no mask is made for a good column.
         with np.errstate(over="ignore", invalid="ignore"):
             suspicious = not np.isfinite(values.sum(dtype=np.float64))
         if suspicious:
-            self._refuse(name, ~np.isfinite(values), "is missing or infinite")
+            self.check(name, ~np.isfinite(values), "is infinite")
         return values
 
     def check(self, name: str, bad: Bools, fault: str) -> None:
-        """Refuse the column where ``bad``."""
-        self._refuse(name, bad, fault)
-
-    def _refuse(self, name: str, bad: Bools, fault: str, sourced: bool = False) -> None:
-        """Name the first row at fault, as the source numbers it."""
+        """Refuse the column where ``bad``, by the first row at fault, as the source numbers it."""
         if bad.any():
-            if self.order is not None and not sourced:
+            if self.order is not None:
                 back = np.empty_like(bad)
                 back[self.order] = bad
                 bad = back
@@ -168,9 +168,22 @@ class Columns:
             column = self._columns[name]
             value = column[row] if not isinstance(column, nw.Series) else column.item(row)
             raise InvalidInput(
-                f"column {name!r}, row {row} (value {plain(value)!r}) {fault}; "
-                f"{int(bad.sum())} of {len(bad)} rows are like this. Fix or remove these rows"
+                f"column {name!r}, row {row} (value {plain(value)!r}) {fault} {_share(bad)}: fix or remove "
+                "such rows"
             )
+
+
+def _refuse_gaps(name: str, gaps: Bools) -> None:
+    """Refuse a column with gaps, in the order of the source."""
+    if gaps.any():
+        raise InvalidInput(
+            f"column {name!r} has no value in row {int(np.argmax(gaps))} {_share(gaps)}: fill or remove "
+            "such rows"
+        )
+
+
+def _share(bad: Bools) -> str:
+    return f"({int(bad.sum()):,} of {len(bad):,} rows)"
 
 
 def _values(column: nw.Series[Any]) -> Array:
