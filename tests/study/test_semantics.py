@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -769,6 +770,20 @@ def test_11_the_weights_of_mixed_rounds_do_not_follow_the_labels(pool: Pool, lab
         assert not np.allclose(Weighted().totals(drawn).cov, PoissonEstimator().totals(included).cov)
     np.testing.assert_allclose(shares[0], shares[0][0], rtol=1e-9)
     np.testing.assert_allclose(shares[1], shares[0], rtol=1e-9)
+
+
+def test_11_what_each_kind_warns_of_is_said_once(
+    pool: Pool, labels: dict[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind, own in ((Weighted, "of draws"), (PoissonEstimator, "of inclusions")):
+        totals = kind.totals
+
+        def noted(self: Any, case: Case, totals: Any = totals, own: str = own) -> Any:
+            return replace(totals(self, case), notes=("of both", own))
+
+        monkeypatch.setattr(kind, "totals", noted)
+    both, _, _ = mixed_case(pool, labels)
+    assert estimate_totals(both).notes == ("of both", "of draws", "of inclusions")
 
 
 # ---- 13. every estimate carries its guarantee ----------------------------------------------------

@@ -85,6 +85,7 @@ def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:
         sum(one.df for one in totals),
         sum(w * one.pool_cov for w, one in zip(weight, totals, strict=True)),
         prior_cov=None if prior_cov is None else np.asarray(prior_cov),
+        notes=tuple(dict.fromkeys(note for one in totals for note in one.notes)),
         unseen=all_unseen([(w, one.unseen) for w, one in zip(weight.tolist(), totals, strict=True)]),
     )
 
