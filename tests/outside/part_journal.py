@@ -26,7 +26,7 @@ class FolderJournal(Journal):
     def at(cls, address, *, must_exist=False):
         path = Path(address.removeprefix("folder:"))
         if must_exist and not path.exists():
-            raise InvalidInput(f"storage= there is no folder {str(path)!r}")
+            raise InvalidInput(f"storage: there is no folder {str(path)!r}")
         return cls(path)
 
     def create(self, name, config):

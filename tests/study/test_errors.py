@@ -240,6 +240,9 @@ BAD_STUDIES: dict[str, tuple[dict[str, Any], type[SondageError], str]] = {
         InvalidInput,
         r"storage: the folder '/no/such/folder' does not exist",
     ),
+    "name of another type": ({"name": 3}, InvalidInput, r"name= takes text that is not empty .*, not 3"),
+    "name of two parts": ({"name": ("a", 1)}, InvalidInput, r"name= takes text .*, not \('a', 1\)"),
+    "empty name": ({"name": ""}, InvalidInput, r"name= takes text that is not empty .*, not ''"),
     "pool": ({"pool": [1, 2]}, InvalidInput, r"pool= takes a Pool \(see Pool.from_frame\), not list"),
     "measure for other labels": (
         {"measure": "mean_squared_error"},
@@ -294,7 +297,7 @@ def test_loading_where_there_is_no_study(storage: Any, pool: Pool) -> None:
 
 def test_loading_a_file_that_is_not_there_does_not_make_it(tmp_path: Path, pool: Pool) -> None:
     path = tmp_path / "typo.db"
-    with pytest.raises(InvalidInput, match=r"typo\.db"):
+    with pytest.raises(InvalidInput, match=r"storage: there is no file .*typo\.db"):
         sd.load_study(f"sqlite:///{path}", pool=pool)
     assert not path.exists()
 
@@ -303,6 +306,12 @@ def test_loading_a_name_that_is_not_there(storage: Any, pool: Pool) -> None:
     sd.create_study(pool, "f1", storage=storage(), name="mine")
     with pytest.raises(InvalidInput, match=r"there is no study named 'yours'.*\['mine'\]"):
         sd.load_study(storage(), "yours", pool)
+
+
+def test_loading_a_name_that_is_no_text(storage: Any, pool: Pool) -> None:
+    sd.create_study(pool, "f1", storage=storage())
+    with pytest.raises(InvalidInput, match=r"name= takes text .*, not \('a', 1\)"):
+        sd.load_study(storage(), ("a", 1), pool)  # type: ignore[arg-type]
 
 
 def test_loading_one_of_several_needs_a_name(storage: Any, pool: Pool) -> None:

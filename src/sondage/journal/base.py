@@ -133,7 +133,7 @@ class Journal(Registered, family="sondage.journal"):
     @classmethod
     def at(cls, address: str, *, must_exist: bool = False) -> Self:
         """The journal at an address of its scheme; with ``must_exist`` an error where there is none yet."""
-        raise InvalidInput(f"storage= a {cls.alias!r} journal has no address: pass the object itself")
+        raise InvalidInput(f"storage: a {cls.alias!r} journal has no address: pass the object itself")
 
     @property
     def read_only(self) -> bool:

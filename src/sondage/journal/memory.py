@@ -32,7 +32,7 @@ class MemoryJournal(Journal):
         """A new one."""
         if address != "memory:" or must_exist:
             why = "a new one is empty" if must_exist else "they have no names"
-            raise InvalidInput(f"storage= {address!r} leads to no journal in memory ({why}): pass the object")
+            raise InvalidInput(f"storage: {address!r} leads to no journal in memory ({why}): pass the object")
         return cls()
 
     def create(self, name: str, config: dict[str, Any]) -> None:

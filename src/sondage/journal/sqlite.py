@@ -65,11 +65,11 @@ class SqliteJournal(Journal):
     def at(cls, address: str, *, must_exist: bool = False) -> Self:
         """The journal in the file that an address names."""
         if not address.startswith(_ADDRESS) or len(address) == len(_ADDRESS):
-            raise InvalidInput(f"storage= a file is named as in 'sqlite:///study.db', not {address!r}")
+            raise InvalidInput(f"storage: a file is named as in 'sqlite:///study.db', not {address!r}")
         path = Path(address.removeprefix(_ADDRESS).removesuffix(_READ_ONLY))
         read_only = address.endswith(_READ_ONLY)
         if (must_exist or read_only) and not path.exists():
-            raise InvalidInput(f"storage= there is no file {str(path)!r}: make a study with create_study")
+            raise InvalidInput(f"storage: there is no file {str(path)!r}: make a study with create_study")
         return cls(path, read_only=read_only)
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:

@@ -85,6 +85,7 @@ def create_study(
     """
     if not isinstance(pool, Pool):
         raise InvalidInput(f"pool= takes a Pool (see Pool.from_frame), not {type(pool).__name__}")
+    name = _checked_name(name)
     settings = _checked_settings(oracle, target, budget, confidence_level)
     if objective is not None and not isinstance(objective, Objective):
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
@@ -142,6 +143,7 @@ def load_study(
     ``pool`` may be left out if the study's pool came from a parquet file that is still there;
     ``measure`` and ``design`` are needed only where they are made of Python functions or arrays.
     """
+    name = _checked_name(name)
     journal = open_journal(storage, must_exist=True)
     names = journal.names()
     if not names:
@@ -216,6 +218,15 @@ def made_with(pool: Pool, fingerprint: str) -> Pool:
     return pool
 
 
+def _checked_name(name: object) -> str | None:
+    """The name of a study, or None where it is left open."""
+    if name is None:
+        return None
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"name= takes text that is not empty (or None), not {name!r}")
+    return str(name)
+
+
 def _checked_settings(oracle: Any, target: Any, budget: Any, level: Any) -> dict[str, Any]:
     """Settings that make sense, or an error."""
     if oracle not in _ORACLES:
@@ -268,7 +279,7 @@ def resolve_design(
 
 def _enter(journal: Journal, name: str | None, config: dict[str, Any]) -> str:
     """Enter a study under its name, or under the first that is free; many may do so at once."""
-    if name:
+    if name is not None:
         journal.create(name, config)
         return name
     while True:

@@ -112,7 +112,8 @@ class Study(StudyView):
 
     def release(self, id: Id | None = None, *, annotator: str) -> None:
         """Give back an item that ``annotator`` holds (all of them without an ``id``), for others to take."""
-        self.replay.write(lambda: leases.releases(self.replay.latest(), id, annotator, self.clock()))
+        holder = leases.checked_annotator(annotator)
+        self.replay.write(lambda: leases.releases(self.replay.latest(), id, holder, self.clock()))
 
     def tell(
         self,
@@ -137,9 +138,10 @@ class Study(StudyView):
             raise InvalidInput(
                 "tell() takes one id, or a mapping: tell({id: label, ...}) answers many at once"
             )
+        who = None if annotator is None else leases.checked_annotator(annotator)
         answers = {id: label} if told is None else told
         ledger = self.replay.ledger
-        self.replay.write(lambda: telling.checked_answers(ledger, answers, annotator, replace, self.clock()))
+        self.replay.write(lambda: telling.checked_answers(ledger, answers, who, replace, self.clock()))
 
     def reopen(self, id: Id) -> None:
         """Take back every answer to an item, so that it is open again (for one that could not be told)."""

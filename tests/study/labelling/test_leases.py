@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sondage as sd
@@ -180,3 +182,39 @@ def test_bad_arguments_are_named_and_nothing_is_asked(study: Study, call: Any, m
         call(study)
     assert message in str(error.value)
     assert study.n_open == 0
+
+
+@pytest.mark.parametrize(
+    "name", [("a", 1), 3, True, "", ["a"], np.int64(3), np.nan, date(2026, 1, 1), b"ann"]
+)
+def test_an_annotator_that_is_no_name_is_refused_before_anything_is_written(
+    pool: sd.Pool, tmp_path: Path, name: Any
+) -> None:
+    where = f"sqlite:///{tmp_path / 'study.db'}"
+    study = sd.create_study(pool, "f1", storage=where, rng=3)
+    id = study.ask(1)[0].id
+    for call in (
+        lambda: study.ask(1, annotator=name),
+        lambda: study.tell(id, 1, annotator=name),
+        lambda: study.tell({}, annotator=name),
+        lambda: study.release(annotator=name),
+        lambda: study.release(id, annotator=name),
+        lambda: study.take_open(1, annotator=name),
+    ):
+        with pytest.raises(InvalidInput, match=r"annotator= takes a name, not .*: pass text"):
+            call()
+    again = sd.load_study(where, pool=pool)
+    assert (again.n_labels, ids(again.open_items())) == (0, [id])
+
+
+def test_to_release_the_items_of_nobody_is_refused(study: Study) -> None:
+    study.ask(1, annotator="ann")
+    with pytest.raises(InvalidInput, match="annotator= takes a name, not None"):
+        study.release(annotator=None)  # type: ignore[arg-type]
+
+
+def test_who_has_answered_is_told_to_name_another_annotator(study: Study) -> None:
+    (item,) = study.ask(1)
+    study.tell(item.id, 1, annotator="ann")
+    with pytest.raises(AlreadyAnswered, match="or another annotator= for a second opinion"):
+        study.tell(item.id, 1, annotator="ann")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import re
 import warnings
 from pathlib import Path
@@ -553,6 +554,8 @@ def test_an_item_says_by_which_chance_it_was_drawn(design: str, reason: str, poo
     assert items
     assert all(re.search(f"; {reason}", item.reason) for item in items)
     assert [item.reason for item in study.open_items()] == [item.reason for item in items]
+    assert not hasattr(items[0], "why")  # a function that makes the sentence is nobody's business
+    assert pickle.loads(pickle.dumps(items[0])).reason == items[0].reason
 
 
 def test_the_joint_region_of_several_measures(pool: Pool, labels: dict[int, int]) -> None:

@@ -14,21 +14,21 @@ from sondage.types import Id
 class Item:
     """What an oracle needs: the id to answer by, what to show, what it costs, and why it is asked.
 
-    ``why`` is the reason, or a function that makes it: it is made when it is first read.
+    ``_why`` is the reason, or a function that makes it: it is made when it is first read.
     """
 
     id: Id
     payload: dict[str, Any] = field(repr=False)
     cost: float = 1.0
-    why: str | Callable[[], str] = field(default="", repr=False, compare=False)
+    _why: str | Callable[[], str] = field(default="", repr=False, compare=False)
 
     @cached_property
     def reason(self) -> str:
         """Why this item is asked, in one sentence."""
-        return self.why if isinstance(self.why, str) else self.why()
+        return self._why if isinstance(self._why, str) else self._why()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"id": self.id, "payload": self.payload, "cost": self.cost, "why": self.reason}
+        return {"id": self.id, "payload": self.payload, "cost": self.cost, "_why": self.reason}
 
 
 class _CannotTell:

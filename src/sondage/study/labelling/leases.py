@@ -33,11 +33,17 @@ class Hold(NamedTuple):
         """A hold that makes sense, or an error; None where nobody is named."""
         if not is_number(seconds) or not 0 < seconds < np.inf:
             raise InvalidInput(f"lease= takes a number of seconds above 0, not {seconds!r}")
-        if annotator is None:
-            return None
-        if not isinstance(annotator, str) or not annotator:
-            raise InvalidInput(f"annotator= takes a name, not {annotator!r}")
-        return cls(annotator, float(seconds))
+        return None if annotator is None else cls(checked_annotator(annotator), float(seconds))
+
+
+def checked_annotator(annotator: object) -> str:
+    """The name of an annotator, or an error: what is no text does not come back from a journal as it was."""
+    if not isinstance(annotator, str) or not annotator:
+        raise InvalidInput(
+            f"annotator= takes a name, not {annotator!r}: pass text that is not empty, such as 'ann' or "
+            "str(number)"
+        )
+    return str(annotator)
 
 
 def with_leases(made: Round, hold: Hold | None, now: float) -> list[Record]:

@@ -32,8 +32,9 @@ def _checked(ledger: Ledger, id: Id, label: Any, annotator: str | None, replace:
     free = any(not one for one in answers)
     mine = any(annotator in one for one in answers) or (annotator is None and not free)
     if mine and not replace and not (free and ledger.oracle == "stochastic"):
+        other = "annotator=" if annotator is None else "another annotator="
         raise AlreadyAnswered(
-            f"id {id!r} has an answer already: pass replace=True to correct it, or annotator= for "
+            f"id {id!r} has an answer already: pass replace=True to correct it, or {other} for "
             "a second opinion"
         )
     refused = label is None or label is CANNOT_TELL
