@@ -78,6 +78,11 @@ def test_the_name_that_an_estimate_prints_is_understood() -> None:
         ("macro_accuracy", "did you mean 'accuracy', .*'balanced_accuracy'"),
         ("weighted_kappa", "did you mean 'cohen_kappa' or 'kappa'"),
         ("f05", "no name is like it"),
+        ("recall@", "did you mean 'recall_at_k'"),
+        ("f1@@", "no name is like it"),
+        ("f1_scroe", "did you mean 'f1'"),
+        ("f1_score@10", "did you mean 'f1'"),
+        ("sensitivty", "did you mean 'recall'"),
         ("perplexity", r"Measure\.catalogue\(\) has all"),
     ],
 )
@@ -123,9 +128,10 @@ def test_options_are_required_to_be_in_their_range_or_among_choices(
     class Some(Named, family="test.require"):
         share: float = 0.5
         form: str = "mean"
+        batch: int = 1
 
         def __post_init__(self) -> None:
-            self.require(share="(0, 1]", form=("mean", "rms", "auto"))
+            self.require(share="(0, 1]", form=("mean", "rms", "auto"), batch="at least 1")
 
     assert Some(share=1.0).share == 1
     for share in (0.0, 1.5, float("nan")):
@@ -133,3 +139,8 @@ def test_options_are_required_to_be_in_their_range_or_among_choices(
             Some(share=share)
     with pytest.raises(InvalidInput, match="form= must be 'mean', 'rms' or 'auto', not 'median'"):
         Some(form="median")
+    with pytest.raises(InvalidInput, match=r"share= must be a number in \(0, 1\], not 'half'"):
+        Some(share="half")  # type: ignore[arg-type]
+    for batch in (0, 1.5, True, "a"):
+        with pytest.raises(InvalidInput, match=f"batch= must be a whole number of at least 1, not {batch!r}"):
+            Some(batch=batch)  # type: ignore[arg-type]

@@ -15,13 +15,17 @@ def html_table(caption: str, rows: Iterable[Sequence[str]], head: Sequence[str] 
     '<table><caption>a &lt; b</caption><tr><th></th><th>value</th></tr><tr><th>n</th><td>3</td></tr></table>'
     """
     cell = "<td>" if head else '<td style="text-align:left">'
-    lines = ["".join(f"<th>{escape(one)}</th>" for one in head)] if head else []
-    lines += [
-        f"<th>{escape(first)}</th>" + "".join(f"{cell}{escape(one)}</td>" for one in others)
+    body = "".join(
+        f"<tr><th>{escape(first)}</th>" + "".join(f"{cell}{escape(one)}</td>" for one in others) + "</tr>"
         for first, *others in rows
-    ]
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table><caption>{escape(caption)}</caption>{body}</table>"
+    )
+    top = html_row(head, "th") if head else ""
+    return f"<table><caption>{escape(caption)}</caption>{top}{body}</table>"
+
+
+def html_row(cells: Iterable[str], tag: str) -> str:
+    """A row of cells that are all alike, "th" or "td"; everything is escaped."""
+    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
 def html_list(lines: Iterable[str]) -> str:

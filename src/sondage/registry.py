@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from sondage.errors import InvalidInput
+from sondage.types import is_number, is_whole
 
 _LISTED, _NEAREST = 20, 3
 """Most names of a family that an error lists, and most that it proposes."""
@@ -77,9 +78,25 @@ class Registered(ABC):
         return cls._made(name, options)
 
     @classmethod
+    def resolved(cls, part: Any, option: str = "", *, optional: bool = True) -> Self | None:
+        """A part from its name or itself, as an option takes it; None stays None where it is ``optional``."""
+        if isinstance(part, str):
+            return cls.from_alias(part)
+        if isinstance(part, cls) or (part is None and optional):
+            return part
+        name = cls.__name__
+        kind = f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+        raise InvalidInput(f"{option or name.lower()}= takes a name or {kind}, not {what_it_is(part)}")
+
+    @classmethod
     def spelled(cls, word: str, known: Mapping[str, str]) -> tuple[str, dict[str, Any]] | None:
         """The alias, and options, that a name means of which only letters and digits are kept."""
         return (known[word], {}) if word in known else None
+
+    @classmethod
+    def spellings(cls, known: Mapping[str, str]) -> Mapping[str, str]:
+        """The names to propose, by the letters of every way to write them."""
+        return known
 
     @classmethod
     def advice(cls, word: str, known: Mapping[str, str]) -> str | None:
@@ -92,7 +109,7 @@ class Registered(ABC):
         family = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", Registered._families[cls._family].__name__).lower()
         said = cls.advice(letters(name), known)
         if said is None:
-            *others, last = ["", *map(repr, _nearest(letters(name), known))]
+            *others, last = ["", *map(repr, _nearest(letters(name), cls.spellings(known)))]
             said = f"did you mean {' or '.join(filter(None, (', '.join(others[1:]), last)))}?" if last else ""
         if len(known) <= _LISTED:
             said += f" known are {', '.join(map(repr, cls.catalogue()))}"
@@ -132,12 +149,20 @@ class Named(Registered):
         return {"family": self._family, "alias": alias, "options": options}
 
     def require(self, **options: str | tuple[str, ...]) -> None:
-        """Refuse options that are outside a range, like ``floor="(0, 1]"``, or none of some choices."""
+        """Refuse options that are outside a range, like ``floor="(0, 1]"``, or none of some choices.
+
+        ``batch="at least 1"`` is for whole numbers.
+        """
         for name, wanted in options.items():
             value = getattr(self, name)
             if isinstance(wanted, tuple):
                 said = f"{', '.join(map(repr, wanted[:-1]))} or {wanted[-1]!r}, not {value!r}"
                 right = value in wanted
+            elif wanted.startswith("at least "):
+                said = f"a whole number of {wanted}, not {value!r}"
+                right = is_whole(value) and value >= int(wanted.removeprefix("at least "))
+            elif not is_number(value):
+                said, right = f"a number in {wanted}, not {value!r}", False
             else:
                 low, high = map(float, wanted[1:-1].split(","))
                 said = f"in {wanted}, not {value}"
@@ -172,12 +197,12 @@ def what_it_is(value: object) -> str:
 
 
 def letters(name: str) -> str:
-    """What a name is told by: its letters and digits, and the point of a number.
+    """What a name is told by: its letters and digits, and the point of a number; ``@`` is "at".
 
-    >>> letters("F1-Score"), letters("roc_auc"), letters("F0.5 score")
-    ('f1score', 'rocauc', 'f0.5score')
+    >>> letters("F1-Score"), letters("roc_auc"), letters("F0.5 score"), letters("recall@10")
+    ('f1score', 'rocauc', 'f0.5score', 'recallat10')
     """
-    return re.sub(r"[^a-z0-9.]", "", name.lower())
+    return re.sub(r"[^a-z0-9.]", "", name.lower().replace("@", "at"))
 
 
 def _nearest(word: str, known: Mapping[str, str]) -> list[str]:
@@ -185,9 +210,9 @@ def _nearest(word: str, known: Mapping[str, str]) -> list[str]:
     slip = difflib.get_close_matches(word, known, n=1, cutoff=0.9)
     if slip:
         return [known[slip[0]]]
-    close = difflib.get_close_matches(word, known, n=_NEAREST)
+    close = difflib.get_close_matches(word, known, n=2 * _NEAREST)
     inside = [one for one in known if min(len(one), len(word)) > 2 and (one in word or word in one)]
-    return [known[one] for one in dict.fromkeys(close + inside)][:_NEAREST]
+    return list(dict.fromkeys(known[one] for one in close + inside))[:_NEAREST]
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ import pytest
 from tests.designs.problems import problem_of
 
 import sondage as sd
-from sondage.designs import Design, Uniform
+from sondage.beliefs import CountBelief
+from sondage.designs import AIS, Design, Stratified, Uniform
+from sondage.errors import InvalidInput
 from sondage.pool import Pool
+from sondage.strata import LogRank
 
 
 def test_every_unit_is_where_its_items_are() -> None:
@@ -64,3 +68,34 @@ def test_every_design_gives_a_reason_for_every_unit(design: str) -> None:
     for unit in range(problem.units.count):
         assert re.search(r"probability [\d.]+|rank \d", study.design.reason(problem, unit))
     assert all("; " in item.reason for item in study.ask(5))
+
+
+@pytest.mark.parametrize("kind", sorted(set(Design.catalogue().values()), key=lambda kind: kind.alias))
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("belief", 3, "belief= takes a name or a Belief, not 3"),
+        ("strata", 3.5, "strata= takes a name or a Strata, not 3.5"),
+        ("strata", "no such", "unknown strata 'no such'"),
+        ("batch", 0, "batch= must be a whole number of at least 1, not 0"),
+        ("batch", "a", "batch= must be a whole number of at least 1, not 'a'"),
+    ],
+)
+def test_options_of_a_wrong_kind_are_refused_by_name(
+    kind: type[Design], option: str, value: Any, said: str
+) -> None:
+    if option in {one.name for one in fields(kind)}:  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match=re.escape(said)):
+            kind(**{option: value})
+
+
+def test_parts_of_a_design_may_be_given_by_name() -> None:
+    assert AIS(belief="counts") == AIS(belief=CountBelief())  # type: ignore[arg-type]
+    assert Stratified(strata="log-rank", belief="scores") == Stratified()  # type: ignore[arg-type]
+    pool, labels = sd.datasets.synthetic_pool(300, prevalence=0.2, rng=1)
+    assert sd.create_study(pool, "f1", design=AIS(belief="scores"), budget=60).run(labels).n_labels == 60  # type: ignore[arg-type]
+
+
+def test_a_random_sample_takes_no_strata() -> None:
+    with pytest.raises(InvalidInput, match="takes no strata: use Stratified"):
+        Uniform(strata=LogRank())

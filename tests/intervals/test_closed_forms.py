@@ -144,5 +144,6 @@ def test_bootstrap_of_a_study_is_the_same_for_the_same_seed() -> None:
 
 
 def test_bootstrap_with_few_replicates_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="replicates="):
-        Bootstrap(replicates=50)
+    for few in (50, 999.5, "many"):
+        with pytest.raises(InvalidInput, match="replicates= must be a whole number of at least 99"):
+            Bootstrap(replicates=few)  # type: ignore[arg-type]

@@ -167,8 +167,9 @@ def test_all_coordinates_are_held_together(interval: Interval, alternative: str)
 
 
 def test_few_replicates_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="replicates="):
-        Simultaneous(replicates=50)
+    for few in (50, 999.5, "many"):
+        with pytest.raises(InvalidInput, match="replicates= must be a whole number of at least 99"):
+            Simultaneous(replicates=few)  # type: ignore[arg-type]
 
 
 @given(st.integers(0, 10_000), st.integers(2, 6), st.sampled_from([0.6, 0.9, 0.99]), st.sampled_from([1, 2]))

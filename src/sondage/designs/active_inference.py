@@ -64,6 +64,7 @@ class ActiveInference(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.require(floor="(0, 1]", start="[0, 1]", probability_floor=PROBABILITY_FLOOR, cost=COST_RULES)
 
     def table(self, problem: Problem, n: int) -> Table:

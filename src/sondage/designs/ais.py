@@ -11,7 +11,6 @@ from sondage.beliefs import Belief
 from sondage.beliefs.dirichlet_tree.belief import DirichletTree, StochasticDirichletTree
 from sondage.designs.base import COST_RULES, CostRule, Design, Oracle, Problem, over_root_cost
 from sondage.designs.influence.sizes_to_draw_by import drawing_size
-from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.sampling import SamplingKind, Table, WithReplacement
@@ -52,10 +51,10 @@ class AIS(Design):
 
     def __post_init__(self) -> None:
         self.require(form=("auto", "mean", "rms"), mix="[0, 1]", epsilon="[0, 1)", cost=COST_RULES)
-        if self.depth < 1:
-            raise InvalidInput(f"depth= must be at least 1, not {self.depth}")
+        self.require(depth="at least 1")
         if isinstance(self.strata, int):
             object.__setattr__(self, "strata", CumulatedRootFrequency(self.strata))
+        super().__post_init__()
 
     def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
         """A Dirichlet tree that fits the oracle, unless another belief is given."""
@@ -73,7 +72,7 @@ class AIS(Design):
         mean = self.form == "mean" or (self.form == "auto" and deterministic)
         labelled = len(problem.seen.y) / len(problem.pool)
         # The schedules of Prop. 2: by the share labelled, or by the number of stages.
-        stage = problem.expected / max(self.batch, 1)
+        stage = problem.expected / self.batch
         epsilon = self.epsilon * ((1 - labelled) if deterministic else 1 / (stage + 1))
         unit, asked = drawing_size(problem, 1 if mean else 2, epsilon=epsilon)
         cost = problem.units.cost

@@ -51,6 +51,7 @@ class Audit(Design):
     probability_floor: float = 1e-3
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.require(floor="(0, 1]", share=("spread", "deficit"), probability_floor=PROBABILITY_FLOOR)
 
     def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
@@ -90,7 +90,8 @@ class Design(Named, family="sondage.designs"):
     * ``table`` returns chances or quotas and never draws: that is done by its ``kind`` of sampling.
     * it looks at the ``Problem`` alone, so that a reload gives the same table;
     * it never names a measure: influence comes from ``designs.influence``.
-    * an item whose label could matter never gets chance 0 for good without the estimate saying so.
+    * an item whose label could matter never gets chance 0 for good without the estimate saying so;
+    * a ``__post_init__`` of its own calls that of ``Design``, which makes parts of names.
 
     ``kind`` is a kind of sampling, or its name. ``strata`` is how the pool is cut into units; None makes
     every item its own unit. Kinds ``poisson`` and ``fixed`` draw single items and need None; kinds ``strata``
@@ -115,9 +116,19 @@ class Design(Named, family="sondage.designs"):
         if isinstance(cls.__dict__.get("kind"), str):
             cls.kind = kind_of(cls.kind)
 
+    def __post_init__(self) -> None:
+        """Beliefs and strata may be given by name; one of a subclass calls this one."""
+        self.require(batch="at least 1")
+        defaults = {one.name: one.default for one in fields(self)}  # type: ignore[arg-type]
+        for option, family, needed in (("belief", Belief, True), ("strata", Strata, self.kind.by_quota)):
+            if option in defaults:
+                optional = defaults[option] is None or not needed
+                part = family.resolved(getattr(self, option), option, optional=optional)
+                object.__setattr__(self, option, part)
+
     def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
         """The belief that it works with, not yet bound to the pool."""
-        return Belief.from_alias(self.belief) if isinstance(self.belief, str) else self.belief
+        return self.belief
 
     def with_truth(self, truth: Floats) -> Design:
         """The design for a simulation in which the true labels are these: itself, unless it wants to know."""
@@ -135,8 +146,7 @@ class Design(Named, family="sondage.designs"):
                     f"design {self.alias!r} shares labels out by strata: give it strata=LogRank()"
                 )
             return ItemUnits(pool, seed)
-        strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
-        return strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
+        return self.strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
 
     def refuses(self, problem: Problem) -> str | None:
         """Why the design cannot serve this problem, and what can; None if it can."""

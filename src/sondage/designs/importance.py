@@ -46,6 +46,7 @@ class Importance(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.require(
             form=("auto", "mean", "rms"),
             mix="[0, 1]",

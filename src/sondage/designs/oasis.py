@@ -41,6 +41,7 @@ class Oasis(Design):
         self.require(epsilon="(0, 1]", cost=COST_RULES)
         if isinstance(self.strata, int):
             object.__setattr__(self, "strata", CumulatedRootFrequency(self.strata))
+        super().__post_init__()
 
     def table(self, problem: Problem, n: int) -> Table:
         """One chance for all items of a stratum."""

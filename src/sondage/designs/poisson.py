@@ -40,6 +40,7 @@ class Poisson(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.require(floor="[0, 1]", probability_floor=PROBABILITY_FLOOR, cost=COST_RULES)
 
     @property

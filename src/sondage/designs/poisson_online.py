@@ -45,6 +45,7 @@ class PoissonOnline(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.require(
             floor="(0, 1]", sampling=tuple(_KINDS), probability_floor=PROBABILITY_FLOOR, cost=COST_RULES
         )

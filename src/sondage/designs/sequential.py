@@ -35,6 +35,7 @@ class Sequential(Design):
     probability_floor: float = 1e-3
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.require(floor="(0, 1]", probability_floor=PROBABILITY_FLOOR)
 
     def table(self, problem: Problem, n: int) -> Table:

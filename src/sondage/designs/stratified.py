@@ -10,7 +10,6 @@ import numpy as np
 from sondage.beliefs import Belief, ScoreBelief
 from sondage.designs.allocations import Allocation, Neyman, Rectifier, Rules
 from sondage.designs.base import COST_RULES, PROBABILITY_FLOOR, CostRule, Design, Problem
-from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
@@ -46,19 +45,12 @@ class Stratified(Design):
 
     def __post_init__(self) -> None:
         self.require(floor="[0, 1]", probability_floor=PROBABILITY_FLOOR, cost=COST_RULES)
-        if isinstance(self.allocation, str):
-            try:
-                made = Allocation.from_alias(self.allocation)
-            except InvalidInput as error:
-                raise InvalidInput(f"allocation=: {error}") from None
-            object.__setattr__(self, "allocation", made)
-        if not isinstance(self.allocation, Allocation):
-            raise InvalidInput(f"allocation= takes a name or an allocation, not {self.allocation!r}")
+        super().__post_init__()
+        object.__setattr__(self, "allocation", Allocation.resolved(self.allocation, optional=False))
 
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
         """Cells of the strata, no more of them than the labels can fill (``strata.fillable_cells``)."""
-        strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
-        return cells_to_fill(pool, strata, measure.systems(pool), measure.signature(pool), seed, labels)
+        return cells_to_fill(pool, self.strata, measure.systems(pool), measure.signature(pool), seed, labels)
 
     def refuses(self, problem: Problem) -> str | None:
         """What the allocation refuses, too."""

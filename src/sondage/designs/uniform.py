@@ -9,6 +9,7 @@ import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
 from sondage.designs.base import Design, Problem
+from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits, Units
@@ -25,6 +26,14 @@ class Uniform(Design):
     kind: ClassVar[SamplingKind] = Quotas()
     belief: Belief = field(default_factory=ScoreBelief)
     strata: Strata = field(default_factory=OneStratum)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.strata, OneStratum):
+            raise InvalidInput(
+                f"design {self.alias!r} draws from the whole pool and takes no strata: "
+                "use Stratified(strata=..., allocation='proportional')"
+            )
 
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
         """The whole pool is one unit, whatever the measure looks at."""

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from sondage.errors import InvalidInput
 from sondage.estimators.base import Totals
 from sondage.estimators.linear import linearise
 from sondage.intervals.base import Interval
@@ -32,8 +31,7 @@ class Bootstrap(Interval):
     replicates: int = 999
 
     def __post_init__(self) -> None:
-        if self.replicates < 99:
-            raise InvalidInput(f"replicates= must be at least 99, not {self.replicates}")
+        self.require(replicates="at least 99")
 
     def limits(
         self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream

@@ -13,9 +13,8 @@ from sondage.estimators.base import Totals
 from sondage.intervals.base import Guarantee, Interval
 from sondage.measures.base import Measure
 from sondage.streams import Stream
-from sondage.types import Floats, is_whole
+from sondage.types import Floats
 
-_TAILS = ("honest", "tight")
 _SMALL = 10.0
 _BEYOND, _MOST = 5.0, 20_000
 BETWEEN_LOOKS = 50
@@ -42,10 +41,7 @@ class PosteriorInterval(Interval):
     replicates: int = 1000
 
     def __post_init__(self) -> None:
-        if self.tail not in _TAILS:
-            raise InvalidInput(f"tail= must be 'honest' or 'tight', not {self.tail!r}")
-        if not is_whole(self.replicates) or self.replicates < 99:
-            raise InvalidInput(f"replicates= must be a whole number of at least 99, not {self.replicates!r}")
+        self.require(tail=("honest", "tight"), replicates="at least 99")
 
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
         """Only where there is a belief to draw from."""

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import fdtrc
 
-from sondage.errors import InvalidInput
 from sondage.estimators.base import Totals
 from sondage.estimators.linear import Linear
 from sondage.intervals.base import Interval
@@ -75,8 +74,7 @@ class Simultaneous(Beta):
     replicates: int = 2000
 
     def __post_init__(self) -> None:
-        if self.replicates < 99:
-            raise InvalidInput(f"replicates= must be at least 99, not {self.replicates}")
+        self.require(replicates="at least 99")
 
     def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
         """The critical value."""

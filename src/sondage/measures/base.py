@@ -14,7 +14,7 @@ from sondage.errors import InvalidInput
 from sondage.measures.influence import Influence
 from sondage.measures.losses.base import Input, Losses, Parts
 from sondage.measures.maps.base import Map, divide
-from sondage.measures.spelling import advice_on, other_spelling
+from sondage.measures.spelling import advice_on, all_spellings, other_spelling
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.registry import Named
@@ -105,6 +105,11 @@ class Measure(Named, family="sondage.measures"):
     def spelled(cls, word: str, known: Mapping[str, str]) -> tuple[str, dict[str, Any]] | None:
         """Scikit-learn's names, synonyms, and names with an option inside."""
         return other_spelling(word, known)
+
+    @classmethod
+    def spellings(cls, known: Mapping[str, str]) -> Mapping[str, str]:
+        """Synonyms and scikit-learn's names too."""
+        return all_spellings(known)
 
     @classmethod
     def advice(cls, word: str, known: Mapping[str, str]) -> str | None:

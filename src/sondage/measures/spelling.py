@@ -75,13 +75,24 @@ def other_spelling(word: str, known: Mapping[str, str]) -> Spelled | None:
         return "fbeta", {"beta": float(beta[1])}
     if at := re.fullmatch(r"(precision|recall)(?:at)?(\d+)", word):
         return f"{at[1]}_at_k", {"k": int(at[2])}
-    if top := re.fullmatch(r"top(\d+)(?:accuracy|acc)?", word):
+    if top := re.fullmatch(r"top(?:at)?(\d+)(?:accuracy|acc)?", word):
         return "top_k_accuracy", {"k": int(top[1])}
     if kappa := re.fullmatch(
         r"(linear|quadratic)(?:weighted)?(?:cohen)?kappa|(?:cohen)?kappa(linear|quadratic)", word
     ):
         return "cohen_kappa", {"weights": kappa[1] or kappa[2]}
     return _averaged(word, known)
+
+
+def all_spellings(known: Mapping[str, str]) -> dict[str, str]:
+    """The names to propose for a word that is near one of these: aliases, synonyms, scikit-learn's names.
+
+    >>> all_spellings({"f1": "f1"})["f1score"]
+    'f1'
+    """
+    scores = {f"{word}score": alias for word, alias in known.items()}
+    synonyms = {word: alias for word, (alias, options) in _SYNONYMS.items() if not options}
+    return scores | synonyms | dict(known)
 
 
 def _averaged(word: str, known: Mapping[str, str]) -> Spelled | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.estimators.sample import ANSWERED
 from sondage.frames import frame_of
+from sondage.html import html_row
 from sondage.report.text import table
 from sondage.strata.base import Strata
 from sondage.strata.equal_size import EqualSize
@@ -77,11 +77,8 @@ class LabelsByStratum:
         return table(head, rows, left=3 if self.predicted else 2)
 
     def _repr_html_(self) -> str:
-        def row(cells: Sequence[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
         head, rows = self._cells()
-        return f"<table>{row(head, 'th')}{''.join(row(cells, 'td') for cells in rows)}</table>"
+        return f"<table>{html_row(head, 'th')}{''.join(html_row(cells, 'td') for cells in rows)}</table>"
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         shown = [self.positive] if self.positive is not None else list(self.found)

@@ -144,17 +144,6 @@ class Tree:
         """
         return self._up(values, np.add)
 
-    def multiply_down(self, values: Array) -> Floats:
-        """(V, ...) products along the path from the root to each node, from (V, ...) values of the nodes.
-
-        >>> complete_tree(4).multiply_down(np.array([1, 0.5, 0.5, 0.25, 0.75, 0, 1])).tolist()
-        [1.0, 0.5, 0.5, 0.125, 0.375, 0.0, 0.5]
-        """
-        product = np.array(values, dtype=np.float64)
-        for level in self._levels:
-            product[level.nodes] *= product[self.parent[level.nodes]]
-        return product
-
     def pruned(self, keep: Bools) -> Tree:
         """The tree over some of the strata, numbered anew; nodes left with one child are taken out.
 

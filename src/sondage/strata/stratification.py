@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 
 import numpy as np
 
+from sondage.html import html_row
 from sondage.pool.division import Division
 from sondage.strata.hierarchy import Tree, complete_tree
 from sondage.types import Array, Floats, Ints
@@ -86,11 +86,8 @@ class Stratification:
         return "\n".join([self._summary(), *lines, *self.notes])
 
     def _repr_html_(self) -> str:
-        def row(cells: Sequence[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-        head = row(("stratum", self.named_by, "items", "share"), "th")
-        body = "".join(row(cells, "td") for cells in self._rows())
+        head = html_row(("stratum", self.named_by, "items", "share"), "th")
+        body = "".join(html_row(cells, "td") for cells in self._rows())
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return f"<table><caption>{escape(self._summary())}</caption>{head}{body}</table>{notes}"
 

@@ -17,7 +17,6 @@ from sondage.journal import Journal, Lease, Round
 from sondage.measures import Measure
 from sondage.pool.pool import Pool
 from sondage.study import html
-from sondage.study.estimates.questions import resolved
 from sondage.study.estimates.result import Estimate
 from sondage.study.labelling import leases, loop, telling
 from sondage.study.labelling.asking import next_round
@@ -189,7 +188,7 @@ class Study(StudyView):
         curves; with ``allow_unsafe=True``, at the ordinary one; or at ``interval``.
         """
         now = self.snapshot()
-        estimate = look(now, rule, allow_unsafe, resolved(Interval, interval))  # type: ignore[type-abstract]
+        estimate = look(now, rule, allow_unsafe, Interval.resolved(interval))
         self._history.append(estimate)
         decision = rule.check(self._history)
         if remembered(now, rule, decision, estimate, self.clock()):

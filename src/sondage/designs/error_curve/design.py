@@ -29,7 +29,7 @@ from sondage.sampling import Quotas, SamplingKind, Table
 from sondage.strata.base import Strata
 from sondage.strata.log_rank import LogRank
 from sondage.streams import Stream
-from sondage.types import Array, Bools, Floats, Ints, is_number
+from sondage.types import Array, Bools, Floats, Ints
 
 _NOTHING = 1e-9
 _FIRST = 2.0
@@ -90,19 +90,15 @@ class ErrorCurveDesign(Design):
     cost: CostRule = "use"
 
     def __post_init__(self) -> None:
-        self.require(cost=COST_RULES)
-        belief = Belief.from_alias(self.belief) if isinstance(self.belief, str) else self.belief
-        if not isinstance(belief, ErrorCurve):
+        self.require(cost=COST_RULES, floor="[0, 1]")
+        super().__post_init__()
+        if not isinstance(self.belief, ErrorCurve):
             raise InvalidInput(
                 f"belief= of design {self.alias!r} must be an 'error-curve', not {self.belief!r}: "
                 "other beliefs go with design='stratified'"
             )
-        if not isinstance(self.strata, str | Strata):
-            raise InvalidInput(f"strata= takes strata or their name, such as 'log-rank', not {self.strata!r}")
         if not isinstance(self.joint, bool):
             raise InvalidInput(f"joint= must be True or False, not {self.joint!r}")
-        if not (is_number(self.floor) and 0 <= self.floor <= 1):
-            raise InvalidInput(f"floor= must be a number in [0, 1], not {self.floor!r}")
 
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
         """Cells of the strata; with more than two classes, of one rank of doubt over all of them.
@@ -114,7 +110,7 @@ class ErrorCurveDesign(Design):
                 f"design {self.alias!r} counts wrong predictions, and numbers are not right or wrong: "
                 "use design='auto', or 'stratified' or 'poisson'"
             )
-        strata = Strata.from_alias(self.strata) if isinstance(self.strata, str) else self.strata
+        strata = self.strata
         if pool.labels.size > 2 and isinstance(strata, LogRank):
             strata = replace(strata, across=True)
         return strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from sondage.errors import InvalidInput
 from sondage.estimators import Estimator, estimate_totals
 from sondage.intervals.base import Alternative, Interval
 from sondage.intervals.joint_region import Region, region
 from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
-from sondage.registry import Named
 from sondage.study.estimates.assess import Question, assess, checked_level, effective_labels, together
 from sondage.study.estimates.result import Estimate
 from sondage.study.snapshot import Snapshot
 from sondage.study.stopping.looking import after_looks
 
-T = TypeVar("T", bound=Named)
 Wanted = tuple[Any, Any, Any, str | None]
 """A measure (a list, or None for the study's own), ``by``, ``where``, ``system``, as the user gave them."""
 _FEW_PARTS = 8
@@ -44,8 +42,8 @@ def estimate_of(
         rounds=rounds,
         exclude=exclude,
         alternative=alternative,
-        interval=resolved(Interval, interval),  # type: ignore[type-abstract]
-        estimator=resolved(Estimator, estimator),  # type: ignore[type-abstract]
+        interval=Interval.resolved(interval),
+        estimator=Estimator.resolved(estimator),
         target_of_design=own,
         pool_size=len(now.pool),
         design_n_eff=0.0 if own else _effective_for_its_own(now, bound),
@@ -68,16 +66,6 @@ def region_of(now: Snapshot, wanted: Wanted, confidence_level: float | None) -> 
 def level_of(now: Snapshot, confidence_level: float | None) -> float:
     """The level asked for, or the study's own."""
     return checked_level(now.parts.confidence_level if confidence_level is None else confidence_level)
-
-
-def resolved(family: type[T], part: Any) -> T | None:
-    """A part of a family from its name or itself."""
-    if isinstance(part, str):
-        return family.from_alias(part)
-    if part is None or isinstance(part, family):
-        return part
-    name = family.__name__
-    raise InvalidInput(f"{name.lower()}= takes a name or an {name}, not {part!r}")
 
 
 def _bound(now: Snapshot, wanted: Wanted) -> tuple[Measure, bool]:
