@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import sondage as sd
 from sondage.designs import Lure
 from sondage.estimators import SequentialEstimator
-from sondage.estimators.lure import LureEstimator
+from sondage.estimators.sequential import LureEstimator
 from sondage.testing.designs import ask_and_tell, small_pool
 
 

@@ -13,7 +13,7 @@ from sondage.designs import Design, Sequential
 from sondage.errors import InvalidInput
 from sondage.estimators import Counts, Estimator, SequentialEstimator, estimator_for
 from sondage.estimators.combine import estimators_of
-from sondage.estimators.lure import LureEstimator
+from sondage.estimators.sequential import LureEstimator
 from sondage.sampling import kind_of
 from sondage.testing.designs import ask_and_tell, small_pool
 

@@ -26,9 +26,8 @@ from sondage.estimators import (
     SequentialEstimator,
     Weighted,
 )
-from sondage.estimators.lure import LureEstimator
 from sondage.estimators.predictions import nothing_predicted, predictions
-from sondage.estimators.sequential import increments
+from sondage.estimators.sequential import LureEstimator, increments
 from sondage.measures import resolve
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits

@@ -11,7 +11,7 @@ from tests.designs.test_active_inference import misled
 import sondage as sd
 from sondage.beliefs import ScoreBelief
 from sondage.designs import ActiveInference, Stratified
-from sondage.estimators.lure import LureEstimator
+from sondage.estimators.sequential import LureEstimator
 from sondage.strata import EqualSize, OneStratum
 from sondage.testing.designs import ask_and_tell
 

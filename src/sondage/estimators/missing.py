@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from sondage.estimators.base import Case
-from sondage.estimators.guard import believed_parts
+from sondage.estimators.expected_variance import believed_parts
 from sondage.estimators.post_strata import join_neighbours, patterns
 from sondage.estimators.sample import OPEN, Sample
 from sondage.types import Bools, Floats, Ints

@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
-from sondage.estimators.guard import expected_second_moment
+from sondage.estimators.expected_variance import expected_second_moment
 from sondage.estimators.known_totals import use_known
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample

@@ -1,4 +1,4 @@
-"""Sequential: unbiased increments of draws without replacement, combined with fixed weights."""
+"""Sequential: unbiased increments of draws without replacement, combined with fixed weights; and LURE."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
-from sondage.estimators.foresight import paid_for, stepwise
 from sondage.estimators.missing import Response
 from sondage.estimators.predictions import expected_square, nothing_predicted, predictions
 from sondage.estimators.sample import Sample
 from sondage.estimators.support import drawn_by_chance
 from sondage.estimators.unseen import unseen_draw
+from sondage.estimators.weights_by_cost import paid_for, stepwise
 from sondage.sampling import OneByOne, SamplingKind
 from sondage.types import Floats, Ints
 
@@ -134,3 +134,20 @@ def _shares(case: Case, sample: Sample, weighting: str) -> Floats:
         end = np.minimum(t - 1 + np.maximum(left, 1.5), N - 0.5)
         share = stepwise(share / (1.0 / (N - end) - 1.0 / (N - t + 1)))
     return np.asarray(share / share.sum())
+
+
+@dataclass(frozen=True)
+class LureEstimator(SequentialEstimator):
+    """Totals ``N / M sum_m v_m l_m`` of M draws without replacement (Farquhar, Gal and Rainforth 2021).
+
+    ``v_m = 1 + (N - M) / (N - m) (1 / ((N - m + 1) q_m) - 1)``, where ``q_m`` is the chance of the m-th item
+    among those left. It is the mean of the increments of the ``sequential`` estimator when nothing is
+    predicted of the rest, and its variance is theirs: the papers give none. Averages are ratios of totals
+    here, and the weight is one of those, so that the accuracy is ``sum v l / sum v``.
+
+    >>> LureEstimator().control
+    False
+    """
+
+    alias: ClassVar[str] = "lure"
+    control: bool = False

@@ -9,13 +9,13 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
-from sondage.estimators.foresight import paid_for, stepwise
-from sondage.estimators.guard import expected_second_moment
+from sondage.estimators.expected_variance import expected_second_moment
 from sondage.estimators.missing import Response
 from sondage.estimators.predictions import expected_square, predictions
 from sondage.estimators.sample import Sample
 from sondage.estimators.support import drawn_by_chance
 from sondage.estimators.unseen import unseen_draw
+from sondage.estimators.weights_by_cost import paid_for, stepwise
 from sondage.sampling import EachRound, SamplingKind
 from sondage.types import Bools, Floats, Ints
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from sondage.beliefs import at_least
 from sondage.estimators.base import Case
+from sondage.estimators.expected_variance import recalibration
 from sondage.estimators.few_labels import LEAST, ends_of, left_open
-from sondage.estimators.guard import recalibration
 from sondage.estimators.held_certain import if_wrong
 from sondage.estimators.linear import FEW, through
 from sondage.estimators.post_strata import kinds_of

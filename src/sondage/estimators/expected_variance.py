@@ -1,4 +1,4 @@
-"""The guard: what the belief expects of a design's variance, before the labels have shown it.
+"""What the belief expects of a design's variance, before the labels have shown it.
 
 A variance made only of errors seen is zero when none was seen. The belief's own variance stands in for
 what a small sample could not show; how much it counts is decided where totals become an estimate.
