@@ -12,7 +12,7 @@ import sondage as sd
 from sondage.designs import Importance
 from sondage.designs.influence.of_items import item_spread
 from sondage.errors import InvalidInput
-from sondage.measures import Difference
+from sondage.measures import Difference, WorstGroup
 from sondage.pool.pool import Pool
 from sondage.sampling import WithReplacement
 
@@ -218,3 +218,22 @@ def test_items_on_which_equal_systems_agree_have_a_chance() -> None:
     settled = Importance().table(problem_of(pool, Difference("accuracy", "a", "b"), Importance()), 1).chance
     assert settled is not None
     assert ((settled > 0) == (a != b)).all()  # no label changes the difference where they agree
+
+
+def test_items_that_decide_whether_there_is_a_value_have_a_chance() -> None:
+    """F1 of a group in which no topic is predicted is 0 if one of its texts has some, and else 0/0."""
+    n = 30
+    probability = np.full((n, 2), 0.7)
+    probability[:3] = 0.2
+    pool = Pool.from_arrays(
+        probability=probability,
+        prediction=(probability > 0.5).astype(int),
+        labels=["sport", "film"],
+        multilabel=True,
+        groups={"region": np.where(np.arange(n) < 3, "isles", "north")},
+    )
+    measure = WorstGroup("multilabel_f1", "region")
+    study = sd.create_study(pool, measure, design="importance", rng=1)
+    study.run({k: {"film"} if k % 2 else {"sport", "film"} for k in range(n)}, budget=n)
+    assert study.n_labels == n
+    assert study.estimate().value == 0.0

@@ -71,7 +71,7 @@ class Importance(Design):
         )
         if form == "rms":
             size = np.sqrt(size)
-        if self.probability_floor and problem.pool.labels.finite:
+        if self.probability_floor and problem.pool.labels.kind != "real":
             size = self._doubted(problem, size)
         size = over_root_cost(size, problem.units.cost, self.cost)
         if not size.any():  # nothing is believed to matter: then everything might
@@ -83,7 +83,8 @@ class Importance(Design):
         """Sizes, that of the others on average where an item is believed to move nothing under any label.
 
         Two systems that are believed to be equally good make all items on which they agree such: if they are
-        not, the labels of these count too.
+        not, the labels of these count too. So do those of a group in which no topic is predicted: they decide
+        whether its F1 is 0 or nothing at all.
         """
         nothing = np.flatnonzero(size <= _ROUNDING * size.max(initial=0.0))
         if 0 < len(nothing) < len(size):
