@@ -28,7 +28,7 @@ from tests.study.example import (
 import sondage as sd
 from sondage.beliefs import ScoreBelief
 from sondage.designs import Design, Importance, Poisson, Sequential, Stratified
-from sondage.errors import AlreadyAnswered, NothingLeft, NotSupported
+from sondage.errors import AlreadyAnswered, InvalidInput, NothingLeft, NotSupported
 from sondage.estimators import (
     ANSWERED,
     Case,
@@ -355,6 +355,16 @@ def test_6_replace_keeps_the_chances_and_uses_the_newest_answer(
     assert study.spent == spent  # a correction costs nothing
     assert len(answers_of(study)) == len(items) + len(wrong)  # and takes nothing away
     assert shown(study.estimate()) == shown(right.estimate())
+
+
+def test_6_replace_is_true_or_false_whatever_the_journal(pool: Pool, tmp_path: Path) -> None:
+    study = study_of(pool, storage=f"sqlite:///{tmp_path}/told.db")
+    id = study.ask(1)[0].id
+    study.tell(id, 0)
+    study.tell(id, 1, replace=np.True_)  # type: ignore[arg-type]
+    assert study.labels()["label"].tolist() == [1]
+    with pytest.raises(InvalidInput, match="replace= must be True or False, not 'yes'"):
+        study.tell(id, 0, replace="yes")  # type: ignore[arg-type]
 
 
 def test_6_the_belief_uses_a_correction_from_the_next_round_on(pool: Pool, labels: dict[int, int]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from sondage.errors import AlreadyAnswered, InvalidInput, UnknownItem
 from sondage.ingest.pandas_index import labels_by_id
 from sondage.journal import Answer
@@ -18,6 +20,8 @@ def checked_answers(
     ledger: Ledger, told: Mapping[Id, Any], annotator: str | None, replace: bool, now: float
 ) -> list[Answer]:
     """Answers that can be taken, all or none."""
+    if not isinstance(replace, bool | np.bool_):
+        raise InvalidInput(f"replace= must be True or False, not {replace!r}")
     return [_checked(ledger, id, label, annotator, replace, now) for id, label in told.items()]
 
 
@@ -43,7 +47,7 @@ def _checked(ledger: Ledger, id: Id, label: Any, annotator: str | None, replace:
             label = ledger.pool.labels.plain(label)
         except InvalidInput as error:
             raise InvalidInput(f"id {id!r}: {error}") from None
-    return Answer(id, None if refused else label, refused, annotator, replace, now)
+    return Answer(id, None if refused else label, refused, annotator, bool(replace), now)
 
 
 def _without_numpy(id: Id) -> Any:
