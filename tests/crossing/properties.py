@@ -236,7 +236,9 @@ def movable(studies: Studies) -> np.ndarray:
     """(coordinates,) whether labels decide what the value is, and not only whether there is one."""
     rng = np.random.default_rng(studies.combination.turn)
     pool, y = studies.labelled.pool, studies.labelled.y
-    values = np.array([pool_value(studies.aim, pool, rng.permutation(y)) for _ in range(50)])
+    values = np.array(
+        [studies.truth, *(pool_value(studies.aim, pool, rng.permutation(y)) for _ in range(50))]
+    )
     return np.array([len(np.unique(np.round(one[~np.isnan(one)], 9))) > 1 for one in values.T])
 
 
