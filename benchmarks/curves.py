@@ -101,7 +101,7 @@ def brute_force(problem: Any, subset: int) -> Any:
     """The size of the influence of some items, from an array of items times thresholds."""
     measure, pool, belief = problem.measure, problem.pool, problem.belief
     R = item_expectation(pool, measure, belief)
-    psi = measure.influence(R, 1 / np.maximum(measure.uniform_variance(R), 1e-300))
+    psi = measure.influence(R, 1 / np.maximum(measure.map.uniform_variance(R), 1e-300))
     rows = pool.rows(np.linspace(0, len(pool) - 1, subset).astype(int))
     labels, weights = belief.items(rows)
     return Influence.spread(psi, rows, labels, weights, power=1)

@@ -49,15 +49,15 @@ def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float) -> De
 
 def _means(pool: Pool, measure: Measure) -> bool:
     """Whether all that is asked for are means over the items of the pool."""
-    if measure.wide or any(part != "prediction" for part, _ in measure.inputs(pool)):
+    if measure.wide or any(part != "prediction" for part, _ in measure.losses.inputs(pool)):
         return False
-    rows = Division(measure.pattern(pool)).first
+    rows = Division(measure.losses.pattern(pool)).first
     return all(is_mean_over_pool(one, pool, rows) for one, _ in separately(measure, pool))
 
 
 def _by_predictions(pool: Pool, measure: Measure) -> bool:
     """Whether what an item counts follows from its label and the predicted classes."""
-    alone = all(part == "prediction" for part, _ in measure.inputs(pool))
+    alone = all(part == "prediction" for part, _ in measure.losses.inputs(pool))
     predicted = all(pool.has("prediction", name) for name in measure.systems(pool))
     if not (pool.labels.finite and alone and predicted and not pool.has("weight") and not measure.wide):
         return False
@@ -66,6 +66,6 @@ def _by_predictions(pool: Pool, measure: Measure) -> bool:
 
 def _right_or_wrong(pool: Pool, measure: Measure) -> bool:
     """Whether all that counts of a label is if the prediction is right."""
-    rows = pool.rows(Division(measure.pattern(pool)).first)
+    rows = pool.rows(Division(measure.losses.pattern(pool)).first)
     loss = measure.loss(rows, np.arange(pool.labels.size, dtype=np.float64))
     return wrong_alike(loss, rows.prediction(measure.systems(pool)[0]).astype(np.int64))

@@ -84,13 +84,13 @@ def _touched(case: Case, kinds: Division) -> Ints | None:
     """The rows that count for any of the measure's coordinates, by their kind; None for all."""
     if case.measure.layout is case.measure:
         return None
-    return kinds.rows_in(case.measure.touches(case.pool.rows(kinds.first)))
+    return kinds.rows_in(case.measure.losses.touches(case.pool.rows(kinds.first)))
 
 
 def recalibration(case: Case, kinds: Division) -> Recalibration:
     """What the labels seen say about the belief, for each kind of item; those not seen stay as believed."""
     seen = case.sample.distinct()
-    seen = seen.where(np.isfinite(seen.y) & case.measure.touches(case.pool.rows(seen.row)))
+    seen = seen.where(np.isfinite(seen.y) & case.measure.losses.touches(case.pool.rows(seen.row)))
     counts = np.zeros((len(seen), case.pool.labels.size))
     counts[np.arange(len(seen)), seen.y.astype(np.int64)] = 1.0
     share = case.belief.items(case.pool.rows(seen.row)).weights

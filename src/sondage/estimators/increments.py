@@ -155,7 +155,7 @@ class Increments:
     def known(self) -> Floats:
         """(d,) totals of the losses that need no label; nan where they do."""
         measure, pool = self._case.measure, self._case.pool
-        return self._case.once("known totals", lambda: measure.known(pool) * len(pool))
+        return self._case.once("known totals", lambda: measure.losses.known(pool) * len(pool))
 
     @cached_property
     def moves(self) -> tuple[Floats, Floats] | None:

@@ -56,7 +56,7 @@ class Signatures:
     @cached_property
     def touched(self) -> Bools:
         """(K,) which count for any of the measure's coordinates."""
-        return self.measure.touches(self.pool.rows(self.row))
+        return self.measure.losses.touches(self.pool.rows(self.row))
 
 
 def signatures(case: Case) -> Signatures | None:
@@ -88,7 +88,7 @@ def kinds_of(case: Case) -> Division:
 
 def patterns(case: Case) -> Division:
     """Items with different predictions and groups, as far as the measure looks at these."""
-    return case.once("pattern", lambda: Division(case.measure.pattern(case.pool)))
+    return case.once("pattern", lambda: Division(case.measure.losses.pattern(case.pool)))
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ def touched(strata: PostStrata, case: Case) -> Bools:
         return strata.alike.touched[strata.signature]
     if case.measure.layout is case.measure:
         return np.ones(len(strata.size), dtype=bool)
-    return case.measure.touches(case.pool.rows(strata.cells.first))
+    return case.measure.losses.touches(case.pool.rows(strata.cells.first))
 
 
 def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.measures.influence import Influence
-from sondage.measures.losses.base import Input, Losses, Parts
+from sondage.measures.losses.base import Losses, Parts
 from sondage.measures.maps.base import Map, divide
 from sondage.measures.spelling import advice_on, all_spellings, other_spelling
 from sondage.pool.pool import Pool
@@ -23,15 +23,13 @@ from sondage.types import Array, Bools, Floats, Ints
 LabelKind = Literal["classes", "real", "vector", "any"]
 """What kind of label a measure is about: a class, a number, several numbers at once, or any of these."""
 
-_IN_WORDS = {"classes": "classes", "real": "real numbers", "vector": "several numbers at once"}
-_MADE_WITH = {
-    "classes": "labels=[...], the classes in order",
-    "real": "labels='real'",
-    "vector": "multilabel=True",
+_KINDS = {
+    "classes": ("classes", "labels=[...], the classes in order", "accuracy"),
+    "real": ("real numbers", "labels='real'", "mean_absolute_error"),
+    "vector": ("several numbers at once", "multilabel=True", "multilabel_f1"),
 }
+"""Kinds of labels in words, how a pool of them is made, and a measure of them."""
 _GOLDEN = 0.6180339887498949
-_SUCH_AS = {"classes": "accuracy", "real": "mean_absolute_error", "vector": "multilabel_f1"}
-
 
 FILLED_IN = {"filled in": True}
 """Metadata of a field that ``bind`` fills in, and that is no part of the configuration."""
@@ -46,11 +44,11 @@ class Measure(Named, family="sondage.measures"):
     all that designs and variances look at. This is all that may be asked of a bound measure:
 
     ==========  ======================================================================================
-    the values  ``names m range ratio g jac uniform_variance``
-    the losses  ``d loss total expected second_moment extremes settled known inputs systems``
-                ``signature pattern touches``
-    both        ``influence(R, weight)`` with ``of moments square_sum spread ends affine``; ``wide``
-    for others  ``aim companions blocks layout``
+    the map     ``names m range ratio g jac``; of ``map`` itself, ``uniform_variance``
+    the losses  ``d systems signature loss total expected second_moment extremes``;
+                of ``losses`` itself, ``inputs pattern known touches folded fold``
+    both        ``influence(R, weight)`` with ``of moments square_sum spread ends``; ``settled wide``
+    for others  ``aim companions blocks layout narrowed``
     ==========  ======================================================================================
 
     Most measures are written as ``Averages``. A measure made of others changes one side: see ``combine/``.
@@ -76,21 +74,18 @@ class Measure(Named, family="sondage.measures"):
         """Check that the pool can serve the measure, and fill in what depends on it."""
         self.check_labels(pool)
         first = pool.rows(slice(0, 1))
-        for part, name in self.inputs(pool):
-            if part == "group":
-                first.group(name or "")
-            else:
-                getattr(first, part)(name)
+        for part, name in self.losses.inputs(pool):
+            getattr(first, part)(name)  # refuses a column that is not there
         return self
 
     def check_labels(self, pool: Pool) -> None:
         """Refuse a pool whose labels are of another kind."""
-        have = pool.labels.kind
-        if self.label_kind not in ("any", have):
+        if self.label_kind not in ("any", pool.labels.kind):
+            needed, made_with, _ = _KINDS[self.label_kind]
+            have, _, such_as = _KINDS[pool.labels.kind]
             raise InvalidInput(
-                f"measure {self.alias!r} needs labels that are {_IN_WORDS[self.label_kind]}, but the pool's "
-                f"are {_IN_WORDS[have]}: make the pool with {_MADE_WITH[self.label_kind]}, or ask for a "
-                f"measure of {_IN_WORDS[have]}, such as {_SUCH_AS[have]!r}"
+                f"measure {self.alias!r} needs labels that are {needed}, but the pool's are {have}: make the "
+                f"pool with {made_with}, or ask for a measure of {have}, such as {such_as!r}"
             )
 
     def config(self) -> dict[str, Any]:
@@ -103,17 +98,14 @@ class Measure(Named, family="sondage.measures"):
 
     @classmethod
     def spelled(cls, word: str, known: Mapping[str, str]) -> tuple[str, dict[str, Any]] | None:
-        """Scikit-learn's names, synonyms, and names with an option inside."""
         return other_spelling(word, known)
 
     @classmethod
     def spellings(cls, known: Mapping[str, str]) -> Mapping[str, str]:
-        """Synonyms and scikit-learn's names too."""
         return all_spellings(known)
 
     @classmethod
     def advice(cls, word: str, known: Mapping[str, str]) -> str | None:
-        """What to ask for in place of a name that is not understood."""
         return advice_on(word, known)
 
     # ---- for designs and estimates that look further than one measure -------------------------------
@@ -157,67 +149,6 @@ class Measure(Named, family="sondage.measures"):
         """How far items move the values near ``R``; ``weight`` is how much each value matters."""
         return self.losses.along(self.map.slope(R, weight))
 
-    # ---- the smooth side ---------------------------------------------------------------------------
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name of each coordinate."""
-        return self.map.names
-
-    @property
-    def m(self) -> int:
-        """Number of coordinates."""
-        return self.map.m
-
-    @property
-    def range(self) -> tuple[Floats, Floats]:
-        """Least and greatest value of each coordinate."""
-        return self.map.range
-
-    @property
-    def ratio(self) -> tuple[Floats, Floats] | None:
-        """``(num, den)`` if ``g(R) = num @ R / den @ R`` with ``den @ l >= 0``, otherwise None."""
-        return self.map.ratio
-
-    def g(self, R: Array) -> Array:
-        """(..., d) -> (..., m)."""
-        return self.map.g(R)
-
-    def jac(self, R: Floats) -> Floats:
-        """(m, d) derivative of ``g``."""
-        return self.map.jac(R)
-
-    def uniform_variance(self, R: Floats) -> Floats | None:
-        """(m,) variance of one uniform draw's influence, where it follows from ``R`` alone."""
-        return self.map.uniform_variance(R)
-
-    # ---- the linear side ---------------------------------------------------------------------------
-
-    @property
-    def d(self) -> int:
-        """Number of losses."""
-        return self.losses.d
-
-    def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The columns that the loss looks at."""
-        return self.losses.inputs(pool)
-
-    def systems(self, pool: Pool) -> tuple[str, ...]:
-        """The systems that the loss looks at, in order."""
-        return self.losses.systems(pool)
-
-    def signature(self, pool: Pool) -> Array | None:
-        """(N,) small numbers: equal means equal loss for every label. None: nothing pools."""
-        return self.losses.signature(pool)
-
-    def pattern(self, pool: Pool) -> Array:
-        """(N,) small numbers for the predicted classes and groups that the loss looks at."""
-        return self.losses.pattern(pool)
-
-    def known(self, pool: Pool) -> Floats:
-        """(d,) pool means that need no label; nan where they do."""
-        return self.losses.known(pool)
-
     def settled(self, rows: Rows) -> Bools:
         """(n,) whether no label of a row can move the values, as far as that can be told."""
         if rows.labels.kind != "vector":
@@ -230,29 +161,54 @@ class Measure(Named, family="sondage.measures"):
         """(d,) averages at which nothing cancels by chance."""
         return 0.5 + np.arange(1.0, self.d + 1.0) * _GOLDEN % 1.0
 
-    def touches(self, rows: Rows) -> Bools:
-        """(n,) whether a row counts for any of the coordinates; others of ``layout`` it may count for."""
-        return self.losses.touches(rows)
+    # ---- what is asked most often of one side, in short: see ``Map`` and ``Losses`` --------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.map.names
+
+    @property
+    def m(self) -> int:
+        return self.map.m
+
+    @property
+    def range(self) -> tuple[Floats, Floats]:
+        return self.map.range
+
+    @property
+    def ratio(self) -> tuple[Floats, Floats] | None:
+        return self.map.ratio
+
+    def g(self, R: Array) -> Array:
+        return self.map.g(R)
+
+    def jac(self, R: Floats) -> Floats:
+        return self.map.jac(R)
+
+    @property
+    def d(self) -> int:
+        return self.losses.d
+
+    def systems(self, pool: Pool) -> tuple[str, ...]:
+        return self.losses.systems(pool)
+
+    def signature(self, pool: Pool) -> Array | None:
+        return self.losses.signature(pool)
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
-        """(n, S, d) losses of n rows under S labels: ``y`` is (S,) for all or (n, S)."""
         return self.losses.loss(rows, y)
 
-    def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
-        """(n, a) least and greatest ``alpha @ l`` over the labels; equal means no label is needed."""
-        return self.losses.extremes(rows, alpha)
-
     def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
-        """(d,) sum over rows and labels of ``weights * l``, each row ``factor`` times."""
         return self.losses.total(rows, y, weights, factor)
 
     def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
-        """(n, d) the belief's mean of the losses of each row."""
         return self.losses.expected(rows, y, weights)
 
     def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
-        """(d, d) sum over rows of ``factor`` times the belief's mean of ``l l'``."""
         return self.losses.second_moment(rows, y, weights, factor)
+
+    def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
+        return self.losses.extremes(rows, alpha)
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ class MeasureSuite:
         for seed in SEEDS:
             columns, other = self.columns(seed), self.columns(seed + 50)
             pool = Pool.from_arrays(**columns)
-            inputs = self.make_measure().bind(pool).inputs(pool)
+            inputs = self.make_measure().bind(pool).losses.inputs(pool)
             mixed = {**other, "id": columns["id"], "labels": columns["labels"]}
             mixed["groups"] = dict(other["groups"])
             mixed["systems"] = {name: dict(parts) for name, parts in other["systems"].items()}
@@ -252,7 +252,7 @@ class MeasureSuite:
     def test_known(self) -> None:
         """``known`` is the pool mean of each loss that no label changes; nan only where one may."""
         for pool, measure, y in self.cases():
-            known = measure.known(pool)
+            known = measure.losses.known(pool)
             assert known.shape == (measure.d,)
             loss = measure.loss(pool.rows(slice(None)), self.choices(pool))
             fixed = (np.ptp(loss, axis=1) == 0).all(axis=0)
@@ -383,7 +383,7 @@ class MeasureSuite:
         """Where it follows from the averages, it is the mean squared influence of an item."""
         for pool, measure, y in self.cases():
             R = self.means(measure, pool, y)
-            found = measure.uniform_variance(R)
+            found = measure.map.uniform_variance(R)
             if found is None or not np.isfinite(measure.g(R)).all() or pool.weight is not None:
                 continue
             influence = measure.loss(pool.rows(slice(None)), y[:, None])[:, 0] @ measure.jac(R).T
@@ -451,7 +451,7 @@ class MeasureSuite:
         """A pool that lacks a column the loss looks at is refused before any label is asked."""
         columns = self.columns(1)
         pool = Pool.from_arrays(**columns)
-        for part, name in self.make_measure().bind(pool).inputs(pool):
+        for part, name in self.make_measure().bind(pool).losses.inputs(pool):
             less = {**columns, "groups": dict(columns["groups"])}
             less["systems"] = {key: dict(parts) for key, parts in columns["systems"].items()}
             if part == "group":

@@ -130,7 +130,7 @@ def test_prevalence_needs_labels_only() -> None:
     assert exact(Prevalence(pos_label="b"), ["a", "b", "b", "c"]) == 0.5
     pool = Pool.from_arrays(systems={"a": {"score": [0.1, 0.2]}, "b": {"score": [0.3, 0.4]}})
     bound = Prevalence(system="b").bind(pool)
-    assert bound.inputs(pool) == ()
+    assert bound.losses.inputs(pool) == ()
     assert bound.systems(pool) == ("b",)
     with pytest.raises(InvalidInput, match="pos_label="):
         exact("prevalence", ["a", "b", "c"])

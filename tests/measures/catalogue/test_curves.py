@@ -160,7 +160,7 @@ def test_no_threshold_dominates() -> None:
     precision, recall = curve.g(R).reshape(2, -1)
     predicted = np.array([(score >= cut).mean() for cut in curve.cuts])
     expected = np.concatenate([precision * (1 - precision) / predicted, recall * (1 - recall) / y.mean()])
-    np.testing.assert_allclose(curve.uniform_variance(R), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(curve.map.uniform_variance(R), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_thinning_hardly_changes_the_design(monkeypatch: pytest.MonkeyPatch) -> None:

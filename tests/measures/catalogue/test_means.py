@@ -64,7 +64,7 @@ def test_mean_needs_numbers() -> None:
 
 def test_mean_looks_at_no_prediction_and_pools_everything() -> None:
     pool = Pool.from_arrays(prediction=[1, 2, 2, 1], labels=[1, 2])
-    assert Mean().bind(pool).inputs(pool) == ()
+    assert Mean().bind(pool).losses.inputs(pool) == ()
     signature = Mean().bind(pool).signature(pool)
     assert signature is not None
     assert set(signature.tolist()) == {0}

@@ -315,7 +315,7 @@ def test_mistakes_are_refused() -> None:
 def test_inputs() -> None:
     pool = Pool.from_arrays(prediction=[0.5, 0.7], labels="real")
     for name in COUNTERPARTS:
-        assert Measure.from_alias(name).bind(pool).inputs(pool) == (Input("prediction", "model"),)
+        assert Measure.from_alias(name).bind(pool).losses.inputs(pool) == (Input("prediction", "model"),)
 
 
 # Through a study

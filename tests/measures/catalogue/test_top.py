@@ -68,7 +68,7 @@ def test_what_the_pool_fixes() -> None:
     signature = bound.signature(pool)
     assert signature is not None
     assert signature.tolist() == [2, 0, 1, 1, 1, 0]
-    assert bound.known(pool)[2] == pytest.approx(3 / 6)
+    assert bound.losses.known(pool)[2] == pytest.approx(3 / 6)
     low, high = bound.extremes(pool.rows(slice(None)), np.eye(3))
     assert ((low != high).any(axis=1)).tolist() == [True, False, True, True, True, False]
     other = sd.Pool.from_arrays(id=list("fedcba"), score=score)

@@ -153,7 +153,7 @@ def test_known_of_groups_of_numbers_are_the_shares_of_the_groups() -> None:
         prediction=[0.1, 0.7, 2.0, 3.0], labels="real", groups={"g": ["x", "y", "y", "y"]}
     )
     measure = PerGroup(MeanSquaredError(), "g").bind(pool)
-    known = measure.known(pool)
+    known = measure.losses.known(pool)
     mean = measure.loss(pool.rows(slice(None)), np.zeros((4, 1)))[:, 0].mean(axis=0)
     told = np.isfinite(known)
     np.testing.assert_allclose(known[told], mean[told])

@@ -225,7 +225,7 @@ def test_constant_coordinates_have_no_influence() -> None:
         assert measure.g(R)[at] == 1.0
         found = measure.influence(R).of(pool.rows(slice(None)), np.array([0.0, 1.0]))
         assert (found[..., at] == 0.0).all()
-        assert measure.uniform_variance(R)[at] == 0.0
+        assert measure.map.uniform_variance(R)[at] == 0.0
 
 
 # Where the score comes from
@@ -235,11 +235,11 @@ def test_score_first_then_probability() -> None:
     columns = random_columns(1)
     pool = Pool.from_arrays(**columns)
     both = RocAuc().bind(pool)
-    assert both.inputs(pool)[0].part == "score"
+    assert both.losses.inputs(pool)[0].part == "score"
     for parts in columns["systems"].values():
         del parts["score"]
     pool = Pool.from_arrays(**columns)
-    assert RocAuc().bind(pool).inputs(pool)[0].part == "probability"
+    assert RocAuc().bind(pool).losses.inputs(pool)[0].part == "probability"
 
 
 def test_a_score_speaks_for_the_second_of_two_classes() -> None:

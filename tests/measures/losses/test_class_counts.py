@@ -74,7 +74,7 @@ def test_same_as_written_out(measure: Measure) -> None:
     here = pool(1)
     rows, bound = here.rows(slice(None)), measure.bind(here)
     y = np.concatenate([np.arange(5), rng.integers(0, 5, 35)]).astype(float)
-    R = Measure.total(bound, rows, y[:, None], np.ones((40, 1))) / 40
+    R = Losses.total(bound.losses, rows, y[:, None], np.ones((40, 1))) / 40
     assert np.isfinite(bound.g(R)).all()
     matter = rng.uniform(0.1, 3.0, bound.m)
     matrix, psi = bound.jac(R) * np.sqrt(matter)[:, None], bound.influence(R, matter)
@@ -83,11 +83,11 @@ def test_same_as_written_out(measure: Measure) -> None:
         columns = np.atleast_2d(labels).shape[1]
         weights, factor = rng.uniform(size=(40, columns)), rng.uniform(size=40)
         np.testing.assert_allclose(
-            bound.total(rows, labels, weights), Measure.total(bound, rows, labels, weights), **close
+            bound.total(rows, labels, weights), Losses.total(bound.losses, rows, labels, weights), **close
         )
         np.testing.assert_allclose(
             bound.total(rows, labels, weights, factor),
-            Measure.total(bound, rows, labels, weights * factor[:, None]),
+            Losses.total(bound.losses, rows, labels, weights * factor[:, None]),
             **close,
         )
         for which in (slice(None), slice(0, 1), slice(bound.m - 1, None)):
@@ -117,7 +117,7 @@ def test_extremes_and_known_same_as_written_out(measure: Measure, weighted: bool
         bound.extremes(rows, alpha), Losses.extremes(bound.losses, rows, alpha), strict=True
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(bound.known(here), bound.losses.known_written_out(here), rtol=1e-12)
+    np.testing.assert_allclose(bound.losses.known(here), bound.losses.known_written_out(here), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_known_of_a_class_that_is_never_predicted(measure: Measure) -> None:
     """It is never predicted rightly, and that needs no label."""
     here = Pool.from_arrays(prediction=["a", "b", "a", "d", "e"], labels=LETTERS)
     bound = measure.bind(here)
-    known = bound.known(here)
+    known = bound.losses.known(here)
     np.testing.assert_allclose(known, bound.losses.known_written_out(here), rtol=1e-12)
     assert (known == 0).any()
 
@@ -204,7 +204,7 @@ def test_nothing_larger_than_a_few_beliefs(measure: Measure) -> None:
         bound.total(rows, labels, weights, np.ones(n))
         psi.square_sum(rows, labels, weights, np.ones(n))
         psi.spread(rows, labels, weights, power=1)
-        bound.known(here)
+        bound.losses.known(here)
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -234,7 +234,7 @@ def _of_their_own(problem: Problem) -> Bools:
             loss = one.loss(pool.rows(rows), labels)
             if not wrong_alike(loss, state.ranks.expects[unit]):
                 open_ = np.ptp(loss, axis=1).any(axis=1)
-                found, kind = np.unique(one.pattern(pool)[rows[open_]], return_inverse=True)
+                found, kind = np.unique(one.losses.pattern(pool)[rows[open_]], return_inverse=True)
                 kinds.append(np.zeros((len(found), problem.units.count), dtype=bool))
                 kinds[-1][kind, unit[open_]] = True
         return np.concatenate(kinds)

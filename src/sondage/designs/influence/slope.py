@@ -43,7 +43,7 @@ def target(
 
 def uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]) -> Floats:
     """(m,) mean squared influence of an item, over rows that stand for the given shares of the pool."""
-    known = measure.uniform_variance(R)
+    known = measure.map.uniform_variance(R)
     if known is not None:
         return known
     psi, total = measure.influence(R), np.zeros(measure.m)

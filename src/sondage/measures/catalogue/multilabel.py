@@ -83,7 +83,7 @@ class LabelRatio(Measure):
         values = ratio_map(ratio, self.average, names, self.zero_division, averaged)
         bound = Bound(replace(self, components=components), LabelCounts(self.system, places), values)
         if self.zero_division == "undefined" and needs_every_decision(ratio.per_class, self.average):
-            known = bound.known(pool)[-len(places) :]
+            known = bound.losses.known(pool)[-len(places) :]
             refuse_missing(self.alias, known, names, ("label", "labels"))
         return bound
 

@@ -38,17 +38,14 @@ class Derived(Map, Measure):
 
     @property
     def losses(self) -> Losses:
-        """Those inside."""
         return self.inner.losses
 
     @property
     def map(self) -> Map:
-        """Itself."""
         return self
 
     @property
     def apart(self) -> bool:
-        """As inside."""
         return self.inner.map.apart
 
     def settled(self, rows: Rows) -> Bools:
@@ -56,15 +53,12 @@ class Derived(Map, Measure):
         return self.inner.settled(rows) if rows.labels.kind == "vector" else super().settled(rows)
 
     def g(self, R: Array) -> Array:
-        """The function of the values inside."""
         return np.asarray(self.outer(self.inner.g(R)))
 
     def jac(self, R: Floats) -> Floats:
-        """The chain rule."""
         return self.outer_jac(np.asarray(self.inner.g(R))) @ self.inner.jac(R)
 
     def slope(self, R: Floats, weight: Floats | None = None) -> Any:
-        """The slope inside, and the derivative of the function."""
         outer = self.outer_jac(np.asarray(self.inner.g(R)))
         if weight is not None:
             outer = outer * np.sqrt(weight)[:, None]

@@ -42,13 +42,22 @@ class OverGroups(Derived):
     levels: tuple[str, ...] = field(default=(), kw_only=True)
     least_levels: ClassVar[int] = 2
 
+    @property
+    @abstractmethod
+    def what(self) -> str:
+        """What is made of the levels, in the names of the coordinates."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``recall: min over region``, ``recall: gap to overall over region``, ..."""
+        return tuple(f"{name}: {self.what} over {by_words(self.by)}" for name in self.measure.names)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", made(self.measure))
         object.__setattr__(self, "by", crossing(self.by))
         check_choice("zero_division", self.zero_division, ("undefined", "skip"))
 
     def bind(self, pool: Pool) -> Self:
-        """Bind the measure and learn the levels."""
         levels = pool.levels(self.by)
         if len(levels) < self.least_levels:
             raise InvalidInput(
@@ -96,15 +105,21 @@ class OverGroups(Derived):
             real = np.where(np.isnan(real), -np.inf, real)
         return np.asarray(np.argmax(real, axis=-2))
 
-    def place(self, level: Ints) -> tuple[Ints, Ints]:
-        """Rows and columns of ``outer_jac`` that belong to one level for each coordinate."""
-        j = np.arange(self.measure.m)
-        return j, level * self.measure.m + j
+    def place(self, level: Ints) -> Ints:
+        """(..., coordinates) where the values of one level for each coordinate are among those of all."""
+        return np.asarray(level * self.measure.m + np.arange(self.measure.m))
+
+    def slopes(self, *entries: tuple[Ints, Array | float], values: Floats) -> Floats:
+        """(m, m of inner) a derivative that is zero but for some places, and what it is there."""
+        out = np.zeros((self.m, len(values)))
+        for place, slope in entries:
+            out[np.arange(self.m), place] = slope
+        return out
 
 
-def taken(table: Array, level: Ints) -> Array:
-    """(..., coordinates) the values at one level for each coordinate."""
-    return np.take_along_axis(table, level[..., None, :], axis=-2)[..., 0, :]
+def taken(values: Array, place: Ints) -> Array:
+    """(..., coordinates) the values at one place for each coordinate."""
+    return np.take_along_axis(values, place, axis=-1)
 
 
 @dataclass(frozen=True)
@@ -132,9 +147,8 @@ class WorstGroup(OverGroups):
         check_choice("worst", self.worst, ("min", "max"))
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """``recall: min over region``."""
-        return tuple(f"{name}: {self.worst} over {by_words(self.by)}" for name in self.measure.names)
+    def what(self) -> str:
+        return self.worst
 
     @property
     def range(self) -> tuple[Floats, Floats]:
@@ -146,15 +160,12 @@ class WorstGroup(OverGroups):
         return self.least(table) if self.worst == "min" else self.greatest(table)
 
     def outer(self, values: Array) -> Array:
-        return taken(self.table(values), self.worst_level(values))
+        return taken(values, self.place(self.worst_level(values)))
 
     def outer_jac(self, values: Floats) -> Floats:
-        out = np.zeros((self.m, len(values)))
-        out[self.place(self.worst_level(values))] = 1.0
-        return out
+        return self.slopes((self.place(self.worst_level(values)), 1.0), values=values)
 
     def attained(self, R: Floats) -> tuple[str, ...]:
-        """The worst level."""
         return tuple(self.levels[level] for level in self.worst_level(np.asarray(self.inner.g(R))))
 
 
@@ -163,6 +174,8 @@ class Compared(OverGroups):
     """Levels compared with each other, or with the whole pool (``method="to_overall"``)."""
 
     method: Method = "between_groups"
+    is_above: ClassVar[np.ufunc] = np.greater
+    """How a level is told from the whole pool: where they are equal, the derivative has a sign by this."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -173,36 +186,41 @@ class Compared(OverGroups):
         """Whether levels are compared with the whole pool."""
         return self.method == "to_overall"
 
+    @property
+    def what(self) -> str:
+        word = self.alias.removeprefix("group_")
+        return f"{word} to overall" if self.to_overall else word
+
     @cached_property
     def inner(self) -> Measure:
         """The measure in every level, and in the whole pool in front if it is compared with."""
         each = PerGroup(self.measure, self.by, self.levels)
         return Stack((self.measure, each)) if self.to_overall else each
 
-    def overall_and_table(self, values: Array) -> tuple[Array, Array]:
-        """(..., 1, coordinates) values of the whole pool, (..., levels, coordinates) of the levels."""
-        m = self.measure.m
-        return values[..., None, :m], self.table(values[..., m:])
-
-    def far_levels(self, values: Array) -> tuple[Ints, Ints]:
-        """(..., coordinates) the levels with the greatest and with the least value.
-
-        They are the same only if all others are left out; then there is nothing to compare.
-        """
-        table = self.table(values)
-        return self.greatest(table), self.least(table)
-
     @abstractmethod
-    def furthest(self, values: Array) -> Ints:
-        """(..., coordinates) the level that is furthest from the whole pool."""
+    def furthest(self, table: Array, whole: Array) -> Ints:
+        """(..., coordinates) the level furthest from the whole pool; ``whole`` is (..., 1, coordinates)."""
+
+    def greater_and_lesser(self, values: Array) -> tuple[Ints, Ints]:
+        """(..., coordinates) where the greater and the lesser of the two values compared are.
+
+        They are the same only if all other levels are left out; then there is nothing to compare.
+        """
+        m = self.measure.m
+        if not self.to_overall:
+            table = self.table(values)
+            return self.place(self.greatest(table)), self.place(self.least(table))
+        there = m + self.place(self.furthest(self.table(values[..., m:]), values[..., None, :m]))
+        above = self.is_above(np.real(taken(values, there)), np.real(values[..., :m]))
+        return np.where(above, there, np.arange(m)), np.where(above, np.arange(m), there)
 
     def attained(self, R: Floats) -> tuple[str, ...]:
         """The greatest and the least level, or the one furthest from the whole pool."""
-        values = np.asarray(self.inner.g(R))
+        m, (high, low) = self.measure.m, self.greater_and_lesser(np.asarray(self.inner.g(R)))
         if self.to_overall:
-            return tuple(self.levels[level] for level in self.furthest(values))
-        pairs = zip(*self.far_levels(values), strict=True)
-        return tuple(f"{self.levels[high]}, {self.levels[low]}" for high, low in pairs)
+            return tuple(self.levels[level - 1] for level in np.maximum(high, low) // m)
+        pairs = zip(high // m, low // m, strict=True)
+        return tuple(f"{self.levels[most]}, {self.levels[least]}" for most, least in pairs)
 
 
 @dataclass(frozen=True)
@@ -223,46 +241,22 @@ class Gap(Compared):
     """
 
     alias: ClassVar[str] = "gap"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """``recall: gap over region``."""
-        what = "gap to overall" if self.to_overall else "gap"
-        return tuple(f"{name}: {what} over {by_words(self.by)}" for name in self.measure.names)
+    is_above: ClassVar[np.ufunc] = np.greater_equal
 
     @property
     def range(self) -> tuple[Floats, Floats]:
         return np.zeros(self.measure.m), np.full(self.measure.m, np.inf)
 
-    def furthest(self, values: Array) -> Ints:
-        """The level with the greatest distance."""
-        overall, table = self.overall_and_table(values)
-        return self.greatest(np.abs(np.real(table - overall)))
+    def furthest(self, table: Array, whole: Array) -> Ints:
+        return self.greatest(np.abs(np.real(table - whole)))
 
     def outer(self, values: Array) -> Array:
-        if not self.to_overall:
-            table, (high, low) = self.table(values), self.far_levels(values)
-            return np.where(high == low, np.nan, taken(table, high) - taken(table, low))
-        overall, table = self.overall_and_table(values)
-        away = taken(table - overall, self.furthest(values))
-        return np.where(np.real(away) < 0, -away, away)
+        high, low = self.greater_and_lesser(values)
+        return np.where(high == low, np.nan, taken(values, high) - taken(values, low))
 
     def outer_jac(self, values: Floats) -> Floats:
-        """One for a level, less one for the other; with the sign of a distance from the whole pool."""
-        m = self.measure.m
-        out = np.zeros((m, len(values)))
-        if not self.to_overall:
-            high, low = self.far_levels(values)
-            out[self.place(low)] = -1.0
-            out[self.place(high)] = 1.0
-            return out
-        overall, table = self.overall_and_table(values)
-        level = self.furthest(values)
-        sign = np.where(taken(table - overall, level) < 0, -1.0, 1.0)
-        rows, columns = self.place(level)
-        out[rows, m + columns] = sign
-        out[rows, rows] = -sign
-        return out
+        high, low = self.greater_and_lesser(values)
+        return self.slopes((low, -1.0), (high, 1.0), values=values)
 
 
 @dataclass(frozen=True)
@@ -291,54 +285,22 @@ class GroupRatio(Compared):
         return bound
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """``recall: ratio over region``."""
-        what = "ratio to overall" if self.to_overall else "ratio"
-        return tuple(f"{name}: {what} over {by_words(self.by)}" for name in self.measure.names)
-
-    @property
     def range(self) -> tuple[Floats, Floats]:
         return np.full(self.measure.m, -np.inf), np.ones(self.measure.m)
 
-    def furthest(self, values: Array) -> Ints:
+    def furthest(self, table: Array, whole: Array) -> Ints:
         """The level with the least ratio, turned to be at most 1."""
-        overall, table = self.overall_and_table(values)
-        share = np.real(divide(table, overall))
+        share = np.real(divide(table, whole))
         with np.errstate(divide="ignore"):
             return self.least(np.where(share > 1, 1 / share, share))
 
-    def lesser_and_greater(self, values: Array) -> tuple[Array, Array]:
-        """(..., coordinates) the lesser and the greater of the two values compared."""
-        if not self.to_overall:
-            table, (high, low) = self.table(values), self.far_levels(values)
-            return taken(table, low), taken(table, high)
-        overall, table = self.overall_and_table(values)
-        level, whole = taken(table, self.furthest(values)), overall[..., 0, :]
-        turned = np.real(level) > np.real(whole)
-        return np.where(turned, whole, level), np.where(turned, level, whole)
-
     def outer(self, values: Array) -> Array:
-        value = divide(*self.lesser_and_greater(values))
-        if self.to_overall:
-            return value
-        high, low = self.far_levels(values)
-        return np.where(high == low, np.nan, value)
+        high, low = self.greater_and_lesser(values)
+        return np.where(high == low, np.nan, divide(taken(values, low), taken(values, high)))
 
     def outer_jac(self, values: Floats) -> Floats:
         """``1 / b`` for the lesser, ``- a / b^2`` for the greater."""
-        m = self.measure.m
-        out = np.zeros((m, len(values)))
-        lesser, greater = self.lesser_and_greater(values)
-        up, down = divide(np.ones(m), greater), -divide(lesser, greater**2)
-        if not self.to_overall:
-            high, low = self.far_levels(values)
-            out[self.place(high)] = down
-            out[self.place(low)] = up
-            return out
-        overall, table = self.overall_and_table(values)
-        level = self.furthest(values)
-        turned = taken(table, level) > overall[0]
-        rows, columns = self.place(level)
-        out[rows, m + columns] = np.where(turned, down, up)
-        out[rows, rows] = np.where(turned, up, down)
-        return out
+        high, low = self.greater_and_lesser(values)
+        lesser, greater = taken(values, low), taken(values, high)
+        down, up = -divide(lesser, greater**2), divide(np.ones(self.m), greater)
+        return self.slopes((high, down), (low, up), values=values)

@@ -19,18 +19,12 @@ from sondage.pool.rows import Rows
 from sondage.types import Array, Bools, Floats
 
 
-class SideBySide(Losses):
-    """The losses of several measures, one after the other."""
-
-    plain: ClassVar[bool] = False
+class Several(Losses):
+    """Losses made of those of several measures."""
 
     def __init__(self, each: Sequence[Losses]) -> None:
         self.each = tuple(each)
         self.wide = any(one.wide for one in self.each)
-
-    @property
-    def d(self) -> int:
-        return sum(one.d for one in self.each)
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         return tuple(dict.fromkeys(part for one in self.each for part in one.inputs(pool)))
@@ -40,6 +34,16 @@ class SideBySide(Losses):
         if any(one.signature(pool) is None for one in self.each):
             return None
         return super().signature(pool)
+
+
+class SideBySide(Several):
+    """The losses of several measures, one after the other."""
+
+    plain: ClassVar[bool] = False
+
+    @property
+    def d(self) -> int:
+        return sum(one.d for one in self.each)
 
     def known(self, pool: Pool) -> Floats:
         return np.concatenate([one.known(pool) for one in self.each])
@@ -173,11 +177,9 @@ class Stack(Measure):
         object.__setattr__(self, "measures", tuple(made(one) for one in self.measures))
 
     def settled(self, rows: Rows) -> Bools:
-        """Where all are."""
         return np.asarray(np.all([one.settled(rows) for one in self.measures], axis=0))
 
     def bind(self, pool: Pool) -> Stack:
-        """Bind each."""
         return Stack(tuple(one.bind(pool) for one in self.measures))
 
     @cached_property

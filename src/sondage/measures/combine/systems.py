@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -11,8 +12,8 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import FILLED_IN, Measure
 from sondage.measures.combine.derived import Derived
-from sondage.measures.combine.stack import Stack, for_system, made
-from sondage.measures.losses.base import Input, Losses
+from sondage.measures.combine.stack import Several, Stack, for_system, made
+from sondage.measures.losses.base import Losses
 from sondage.measures.maps.base import Map, divide
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -23,6 +24,7 @@ from sondage.types import Array, Bools, Floats
 class TwoSystems(Derived):
     """A function of a measure of system ``a`` and the same measure of system ``b``."""
 
+    sign: ClassVar[str]
     measure: Measure
     a: str
     b: str
@@ -50,6 +52,11 @@ class TwoSystems(Derived):
     def inner(self) -> Measure:
         return Stack(self.sides or (for_system(self.measure, self.a), for_system(self.measure, self.b)))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``f1: a - b``, ``f1: a / b``."""
+        return tuple(f"{name}: {self.a} {self.sign} {self.b}" for name in self.measure.names)
+
 
 @dataclass(frozen=True)
 class Difference(TwoSystems):
@@ -67,29 +74,26 @@ class Difference(TwoSystems):
     """
 
     alias: ClassVar[str] = "difference"
+    sign: ClassVar[str] = "-"
+
+    @cached_property
+    def _of_means(self) -> bool:
+        """Whether both sides are means over all items."""
+        ratio = self.sides[0].ratio if self.sides else None
+        return ratio is not None and np.array_equal(ratio[1], np.eye(self.sides[0].d)[0])
 
     @cached_property
     def paired(self) -> bool:
         """Whether it is a mean of the items' differences."""
-        if not self.sides or self.inner.wide:
-            return False
-        ratio = self.sides[0].ratio
-        return ratio is not None and np.array_equal(ratio[1], np.eye(self.sides[0].d)[0])
+        return self._of_means and not self.inner.wide
 
     def settled(self, rows: Rows) -> Bools:
         """As inside; of means over all items, also where both sides have equal losses."""
-        ratio = self.sides[0].ratio
-        mean = ratio is not None and np.array_equal(ratio[1], np.eye(self.sides[0].d)[0])
-        return Measure.settled(self, rows) if mean else super().settled(rows)
+        return Measure.settled(self, rows) if self._of_means else super().settled(rows)
 
     def _anywhere(self) -> Floats:
         """Averages of the same weight: then equal losses cancel."""
         return np.ones(self.d)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """``f1: a - b``."""
-        return tuple(f"{name}: {self.a} - {self.b}" for name in self.measure.names)
 
     @property
     def range(self) -> tuple[Floats, Floats]:
@@ -99,7 +103,7 @@ class Difference(TwoSystems):
     @cached_property
     def losses(self) -> Losses:
         """Those of both sides, or the items' differences."""
-        return Paired(self.sides) if self.paired else self.inner.losses
+        return Paired([one.losses for one in self.sides], self.sides[0]) if self.paired else self.inner.losses
 
     @property
     def ratio(self) -> tuple[Floats, Floats] | None:
@@ -119,29 +123,19 @@ class Difference(TwoSystems):
         return np.asarray(a - b)
 
 
-class Paired(Losses):
-    """The weight, and what one side has more than the other."""
+class Paired(Several):
+    """The weight, and what one side of a difference of means has more than the other."""
 
-    def __init__(self, sides: tuple[Measure, ...]) -> None:
-        self.sides = sides
+    d = 2
 
-    @property
-    def d(self) -> int:
-        return 2
-
-    def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        return tuple(dict.fromkeys(part for one in self.sides for part in one.inputs(pool)))
-
-    def signature(self, pool: Pool) -> Array | None:
-        """That of the inputs of both; None if either has none."""
-        pools = all(one.signature(pool) is not None for one in self.sides)
-        return super().signature(pool) if pools else None
+    def __init__(self, sides: Sequence[Losses], mean: Measure) -> None:
+        super().__init__(sides)
+        assert mean.ratio is not None
+        self.numerator, _ = mean.ratio
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
-        a, b = (one.loss(rows, y) for one in self.sides)
-        ratio = self.sides[0].ratio
-        assert ratio is not None
-        return np.stack([a[..., 0], a @ ratio[0] - b @ ratio[0]], axis=-1)
+        a, b = (one.loss(rows, y) for one in self.each)
+        return np.stack([a[..., 0], a @ self.numerator - b @ self.numerator], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -159,11 +153,7 @@ class Ratio(TwoSystems):
     """
 
     alias: ClassVar[str] = "ratio"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """``f1: a / b``."""
-        return tuple(f"{name}: {self.a} / {self.b}" for name in self.measure.names)
+    sign: ClassVar[str] = "/"
 
     @property
     def range(self) -> tuple[Floats, Floats]:
@@ -172,5 +162,4 @@ class Ratio(TwoSystems):
         return np.where(low >= 0, 0.0, -np.inf), np.full(len(low), np.inf)
 
     def outer(self, values: Array) -> Array:
-        a, b = np.split(values, 2, axis=-1)
-        return divide(a, b)
+        return divide(*np.split(values, 2, axis=-1))

@@ -52,7 +52,7 @@ class Possible:
     def of_pool(cls, pool: Pool, measure: Measure, seen: Seen, seed: int) -> Possible:
         """For a study whose own belief is not about wrong predictions: by error curves."""
         systems = measure.systems(pool)
-        units = LogRank().cell_units(pool, systems, seed, measure.pattern(pool))
+        units = LogRank().cell_units(pool, systems, seed, measure.losses.pattern(pool))
         belief = ErrorCurve().bind(pool, systems)
         mine = Seen(units.of(seen.row), seen.row, seen.y)
         now = belief.step(belief.start(pool, units), mine).errors
