@@ -9,7 +9,7 @@ import pytest
 from sondage.errors import DamagedJournal
 from sondage.journal.base import RETIRED
 from sondage.journal.chain import End, Row, events_of, link_of, rows_of
-from sondage.testing.journal_base import round_of
+from sondage.testing.journal_sharing import round_of
 
 START = End(0, "")
 

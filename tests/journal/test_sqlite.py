@@ -21,7 +21,7 @@ import pytest
 from sondage.errors import DamagedJournal, InvalidInput, JournalUnavailable
 from sondage.journal import Answer, Journal, SqliteJournal, open_journal
 from sondage.testing.journal import JournalSuite
-from sondage.testing.journal_base import Damage
+from sondage.testing.journal_sharing import Damage
 
 WRITERS = Path(__file__).with_name("writers.py")
 NAME = "study"

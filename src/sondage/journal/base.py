@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
-
-import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.registry import Registered
@@ -173,10 +172,9 @@ class Journal(Registered, family="sondage.journal"):
     ) -> AbstractContextManager[None]:
         """Hold off everyone else who writes to a study until our next ``append``, or the end of the block.
 
-        Who waits longest comes first, and calls ``meanwhile`` just before: what takes long should not be
-        left for the turn itself. Without a name, until our next
-        ``create``. A journal need not do this: then of two that write at once one looks again, and may do so
-        often.
+        Without a name, until our next ``create``. Who waits longest comes first, and calls ``meanwhile``
+        just before, so that slow work is not left for the turn itself. A journal need not do this: then of
+        two that write at once one looks again, and may do so often.
         """
         return nullcontext()
 
@@ -187,10 +185,4 @@ class Journal(Registered, family="sondage.journal"):
 
 def none_if_nan(values: Floats) -> list[float | None]:
     """Floats as JSON takes them."""
-    gap = np.isnan(values)
-    if gap.all():
-        return [None] * len(values)
-    listed: list[float | None] = values.tolist()
-    for k in np.flatnonzero(gap).tolist():
-        listed[k] = None
-    return listed
+    return [None if math.isnan(value) else value for value in values.tolist()]

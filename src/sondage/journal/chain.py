@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 from sondage.errors import DamagedJournal
 from sondage.journal.base import RECORDS, RETIRED, Event, Record, describe
 
-_WAY_OUT = "take a copy of the journal from before the damage"
-
 
 class Row(NamedTuple):
     """An event as it is stored."""
@@ -63,38 +61,30 @@ def rows_of(records: Sequence[Record], end: End) -> list[Row]:
 
 def events_of(rows: Iterable[Any], start: End, end: End, where: str) -> list[Event]:
     """Stored rows as events, if they lead from the start of a chain to its end without a break."""
+
+    def damaged(fault: str) -> DamagedJournal:
+        return DamagedJournal(f"{where}: {fault}: take a copy of the journal from before the damage")
+
     events = []
     seq, before = start
     for number, kind, body, link in rows:
         if number != seq + 1:
-            raise DamagedJournal(
-                f"{where}: event {seq + 1} is missing, next is {_shown(number, kind, body)}: {_WAY_OUT}"
-            )
+            raise damaged(f"event {seq + 1} is missing, next is {_shown(number, kind, body)}")
         if link != link_of(before, number, kind, body):
+            raise damaged(f"{_shown(number, kind, body)} was changed after it was written")
+        try:
+            events.append(Event(number, _read(kind, body)))
+        except (KeyError, TypeError, ValueError) as error:
             raise DamagedJournal(
-                f"{where}: {_shown(number, kind, body)} was changed after it was written: {_WAY_OUT}"
-            )
+                f"{where}: {_shown(number, kind, body)} is no event that this version of sondage knows "
+                f"({error}): upgrade the package"
+            ) from error
         seq, before = number, link
-        events.append(Event(number, _record(number, kind, body, where)))
     if seq < end.seq:
-        raise DamagedJournal(
-            f"{where}: {end.seq} events were written, and those after event {seq} are missing: {_WAY_OUT}"
-        )
+        raise damaged(f"{end.seq} events were written, and those after event {seq} are missing")
     if (seq, before) != end:
-        raise DamagedJournal(
-            f"{where}: its {seq} events do not end as the last one written did, number {end.seq}: {_WAY_OUT}"
-        )
+        raise damaged(f"its {seq} events do not end as the last one written did, number {end.seq}")
     return events
-
-
-def _record(seq: int, kind: str, body: str, where: str) -> Record:
-    try:
-        return _read(kind, body)
-    except (KeyError, TypeError, ValueError) as error:
-        raise DamagedJournal(
-            f"{where}: {_shown(seq, kind, body)} is no event that this version of sondage knows ({error}): "
-            "upgrade the package"
-        ) from error
 
 
 def _shown(seq: Any, kind: Any, body: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from sondage.errors import Conflict, InvalidInput, NameTaken
-from sondage.journal.base import Event, Journal, Record, Round
+from sondage.journal.base import Event, Journal, Record
 from sondage.mutex import Mutex
 from sondage.types import Floats
 
@@ -29,14 +29,12 @@ class MemoryJournal(Journal):
 
     @classmethod
     def at(cls, address: str, *, must_exist: bool = False) -> Self:
-        """A new one."""
         if address != "memory:" or must_exist:
             why = "a new one is empty" if must_exist else "they have no names"
             raise InvalidInput(f"storage: {address!r} leads to no journal in memory ({why}): pass the object")
         return cls()
 
     def create(self, name: str, config: dict[str, Any]) -> None:
-        """Enter a new study."""
         with self._mutex:
             if name in self._configs:
                 raise NameTaken(f"there is a study named {name!r} already: load it, or take a new name")
@@ -44,16 +42,13 @@ class MemoryJournal(Journal):
             self._events[name] = []
 
     def names(self) -> list[str]:
-        """Names of the studies."""
         return list(self._configs)
 
     def config(self, name: str) -> dict[str, Any]:
-        """What the study was made with."""
         self._check(name)
         return copy.deepcopy(self._configs[name])
 
     def append(self, name: str, records: Sequence[Record], after: int | None = None) -> list[Event]:
-        """Add to the list."""
         self._check(name)
         events = self._events[name]
         with self._mutex:
@@ -64,19 +59,16 @@ class MemoryJournal(Journal):
         return new
 
     def events(self, name: str, after: int = 0) -> list[Event]:
-        """The rest of the list."""
         self._check(name)
         return _copied(self._events[name][max(after, 0) :])
 
     def put_table(self, name: str, digest: str, values: Floats) -> None:
-        """Keep a copy."""
         self._check(name)
         with self._mutex:
             if (name, digest) not in self._tables:
                 self._tables[name, digest] = np.array(values, dtype=np.float64)
 
     def table(self, name: str, digest: str) -> Floats | None:
-        """A copy of the copy kept."""
         self._check(name)
         kept = self._tables.get((name, digest))
         return None if kept is None else kept.copy()
@@ -84,8 +76,7 @@ class MemoryJournal(Journal):
     def turn(
         self, name: str | None = None, meanwhile: Callable[[], object] | None = None
     ) -> AbstractContextManager[None]:
-        """Hold the lock to the end of the block."""
-        return self._mutex
+        return self._mutex  # held to the end of the block
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -97,13 +88,10 @@ class MemoryJournal(Journal):
 
 def _copied(events: list[Event]) -> list[Event]:
     """The same events with lists of their own, so that nobody's change reaches the journal."""
-    return [Event(seq, _copy(record)) for seq, record in events]
-
-
-def _copy(record: Record) -> Record:
-    if not isinstance(record, Round) and not isinstance(getattr(record, "label", None), list):
-        return record
-    lists: dict[str, Any] = {
-        name: list(value) for name, value in vars(record).items() if isinstance(value, list)
-    }
-    return dataclasses.replace(record, **lists)
+    copies = []
+    for seq, record in events:
+        lists: dict[str, Any] = {
+            name: [*value] for name, value in vars(record).items() if isinstance(value, list)
+        }
+        copies.append(Event(seq, dataclasses.replace(record, **lists) if lists else record))
+    return copies

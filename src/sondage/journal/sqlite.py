@@ -63,7 +63,6 @@ class SqliteJournal(Journal):
 
     @classmethod
     def at(cls, address: str, *, must_exist: bool = False) -> Self:
-        """The journal in the file that an address names."""
         if not address.startswith(_ADDRESS) or len(address) == len(_ADDRESS):
             raise InvalidInput(f"storage: a file is named as in 'sqlite:///study.db', not {address!r}")
         path = Path(address.removeprefix(_ADDRESS).removesuffix(_READ_ONLY))
@@ -87,11 +86,9 @@ class SqliteJournal(Journal):
 
     @property
     def read_only(self) -> bool:
-        """Whether the file was opened to read, or cannot be written."""
         return self._file.read_only
 
     def create(self, name: str, config: dict[str, Any]) -> None:
-        """Enter a new study."""
         text = json.dumps(config)
         sealed = seal(name, text)
         with self._file.writing() as db:
@@ -102,22 +99,20 @@ class SqliteJournal(Journal):
                 )
             except sqlite3.IntegrityError:
                 raise NameTaken(
-                    f"there is a study named {name!r} in {str(self._file.path)!r} already: load it with "
-                    "load_study, or take a new name"
+                    f"there is a study named {name!r} in {self._file.name} already: load it with load_study, "
+                    "or take a new name"
                 ) from None
 
     def names(self) -> list[str]:
-        """Names of the studies."""
         with self._file.reading() as db:
             return [row[0] for row in db.execute("SELECT name FROM studies ORDER BY number")]
 
     def config(self, name: str) -> dict[str, Any]:
-        """What the study was made with."""
         with self._file.reading() as db:
             row = db.execute("SELECT config, seal FROM studies WHERE name = ?", (name,)).fetchone()
             if row is None:
                 raise InvalidInput(
-                    f"there is no study named {name!r} in {str(self._file.path)!r}; there are {self.names()}"
+                    f"there is no study named {name!r} in {self._file.name}; there are {self.names()}"
                 )
         if not isinstance(row[0], str) or seal(name, row[0]) != row[1]:
             raise DamagedJournal(
@@ -128,7 +123,6 @@ class SqliteJournal(Journal):
         return config
 
     def append(self, name: str, records: Sequence[Record], after: int | None = None) -> list[Event]:
-        """Insert rows in one transaction."""
         study = self._number(name)
         with self._file.writing() as db:
             end = self._end(db, name, study)
@@ -169,20 +163,18 @@ class SqliteJournal(Journal):
         return [event for event in found if event.seq > after]
 
     def put_table(self, name: str, digest: str, values: Floats) -> None:
-        """Insert once; in our turn, with what we append next."""
         study, body = self._number(name), np.asarray(values, dtype="<f8").tobytes()
         insert = "INSERT OR IGNORE INTO tables VALUES (?, ?, ?, ?)"
         row = (study, digest, body, seal(digest, body))
         with self._file.mutex:
-            if self._file.has_turn:
-                with self._file.reading() as db:  # in the transaction under way, which the append will commit
+            if self._file.db.in_transaction:  # our turn: the append that ends it commits this, too
+                with self._file.reading() as db:
                     db.execute(insert, row)
             elif self.table(name, digest) is None:
                 with self._file.writing() as db:
                     db.execute(insert, row)
 
     def table(self, name: str, digest: str) -> Floats | None:
-        """Read back."""
         study = self._number(name)
         with self._file.reading() as db:
             query = "SELECT body, seal FROM tables WHERE study = ? AND digest = ?"
@@ -198,17 +190,15 @@ class SqliteJournal(Journal):
     def turn(
         self, name: str | None = None, meanwhile: Callable[[], object] | None = None
     ) -> AbstractContextManager[None]:
-        """Hold the file's write lock."""
         return self._file.turn(meanwhile)
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     # ---- inside ----------------------------------------------------------------------------------
 
     def _where(self, name: str) -> str:
-        return f"study {name!r} in {str(self._file.path)!r}"
+        return f"study {name!r} in {self._file.name}"
 
     def _number(self, name: str) -> int:
         if name not in self._numbers:
@@ -234,27 +224,26 @@ class SqliteJournal(Journal):
 
     def _prepare(self) -> None:
         """Make the tables, or bring those of an older version up to date; refuse those of a newer one."""
-        found = self._schema()
-        if found < _SCHEMA_VERSION and self._file.read_only:
-            path = str(self._file.path)
-            if not found:
-                raise InvalidInput(f"storage: {path!r} can only be read, and holds no studies")
+        found, file = self._schema(), self._file.name
+        if found == _SCHEMA_VERSION:
+            return
+        if self._file.read_only and not found:
+            raise InvalidInput(f"storage: {file} can only be read, and holds no studies")
+        if self._file.read_only:
             raise JournalUnavailable(
-                f"{path!r} was written by an older version of sondage: open it once where it can be written"
+                f"{file} was written by an older version of sondage: open it once where it can be written"
             )
-        if found < _SCHEMA_VERSION:
-            with self._file.writing() as db:
-                found = self._schema()  # another process may have been first
-                script = _SCHEMA if not found else _TO_SCHEMA_2 if found == 1 else ""
-                for statement in script.split(";"):
-                    db.execute(statement)
-                if found == 1:
-                    _forge(db)
-                db.execute("INSERT OR REPLACE INTO meta VALUES ('schema', ?)", (str(_SCHEMA_VERSION),))
+        with self._file.writing() as db:
+            found = self._schema()  # another process may have been first
+            script = _SCHEMA if not found else _TO_SCHEMA_2 if found == 1 else ""
+            for statement in script.split(";"):
+                db.execute(statement)
+            if found == 1:
+                _forge(db)
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('schema', ?)", (str(_SCHEMA_VERSION),))
 
     def _schema(self) -> int:
         """The version of the tables in the file, 0 if there are none."""
-        path = str(self._file.path)
         with self._file.reading() as db:
             if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
                 return 0
@@ -262,10 +251,10 @@ class SqliteJournal(Journal):
         if row is None:
             return 0
         if not str(row[0]).isdigit():
-            raise DamagedJournal(f"{path!r}: its schema {row[0]!r} is no number")
+            raise DamagedJournal(f"{self._file.name}: its schema {row[0]!r} is no number")
         if int(row[0]) > _SCHEMA_VERSION:
             raise InvalidInput(
-                f"storage: {path!r} was written by a newer version of sondage (schema {row[0]}): "
+                f"storage: {self._file.name} was written by a newer version of sondage (schema {row[0]}): "
                 "upgrade the package"
             )
         return int(row[0])

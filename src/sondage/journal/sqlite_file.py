@@ -1,4 +1,4 @@
-"""An SQLite file as a journal needs it: transactions that queue fairly, and errors with names."""
+"""An SQLite file as a journal needs it: transactions that queue fairly, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from sondage.errors import DamagedJournal, InvalidInput, JournalUnavailable
-from sondage.journal.queue import Queue
 from sondage.mutex import Mutex
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # not on Windows: there nobody queues, and whoever looks at the right moment is next
+    fcntl = None
 
 _PATIENCE = 30.0
 """Seconds after which a file that others hold is given up."""
@@ -32,7 +38,7 @@ class SqliteFile:
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        self.path, self.mutex = path, Mutex()
+        self.path, self.name, self.mutex = path, repr(str(path)), Mutex()
         self.db: sqlite3.Connection
         self.read_only = read_only or _write_protected(path)
         self._queue = Queue(path.with_name(path.name + "-queue"))
@@ -55,7 +61,7 @@ class SqliteFile:
             if hasattr(self, "db"):
                 self.db.close()
             kind = DamagedJournal if _code(error) == sqlite3.SQLITE_CORRUPT else InvalidInput
-            raise kind(f"storage: {str(self.path)!r} cannot be opened as a journal ({error})") from error
+            raise kind(f"storage: {self.name} cannot be opened as a journal ({error})") from error
         self._pid, self._identity = os.getpid(), _identity(self.path)
 
     def _connect(self, mode: str) -> None:
@@ -134,13 +140,8 @@ class SqliteFile:
             finally:
                 self._roll_back()
 
-    @property
-    def has_turn(self) -> bool:
-        """Whether a transaction is under way."""
-        return self.db.in_transaction
-
     def close(self) -> None:
-        """Close the connection."""
+        """Let go of the connection and of the place in the queue."""
         with self.mutex:
             if self._pid == os.getpid():
                 self.db.close()
@@ -157,12 +158,12 @@ class SqliteFile:
         """Wait for the write lock in a queue: SQLite's own waiting serves who comes late first."""
         if self.read_only:
             raise JournalUnavailable(
-                f"{str(self.path)!r} can only be read: estimates work, but ask and tell have to write to it"
+                f"{self.name} can only be read: estimates work, but ask and tell have to write to it"
             )
         if _identity(self.path) != self._identity:
             raise JournalUnavailable(
-                f"{str(self.path)!r} was removed or replaced since it was opened, so nothing can be kept in "
-                "it: put the file back and load the study again"
+                f"{self.name} was removed or replaced since it was opened, so nothing can be kept in it: put "
+                "the file back and load the study again"
             )
         with self._queue.first():
             if meanwhile is not None:
@@ -170,9 +171,7 @@ class SqliteFile:
             started = time.monotonic()
             while not self._try_begin():
                 if time.monotonic() - started > _PATIENCE:
-                    raise JournalUnavailable(
-                        f"{str(self.path)!r} was busy for {_PATIENCE:g} seconds: try again"
-                    )
+                    raise JournalUnavailable(f"{self.name} was busy for {_PATIENCE:g} seconds: try again")
                 time.sleep(_PAUSE)
 
     def _try_begin(self) -> bool:
@@ -188,34 +187,68 @@ class SqliteFile:
             self.db.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE)}")
 
     def _roll_back(self) -> None:
-        try:
+        with suppress(sqlite3.ProgrammingError):  # closed inside the block: nothing is under way
             if self.db.in_transaction:  # a full disk ends it by itself
                 self.db.execute("ROLLBACK")
-        except sqlite3.ProgrammingError:
-            pass  # closed inside the block: nothing is under way
 
     @contextmanager
     def _naming_errors(self) -> Iterator[None]:
-        """SQLite's errors as ours, which say what to do."""
         try:
             yield
         except sqlite3.ProgrammingError as error:
-            raise JournalUnavailable(f"{str(self.path)!r}: {error}: load the study again") from error
+            raise JournalUnavailable(f"{self.name}: {error}: load the study again") from error
         except sqlite3.Error as error:
-            code, file = _code(error), repr(str(self.path))
+            code = _code(error)
             if code in _CORRUPT:
                 raise DamagedJournal(
-                    f"{file} is damaged ({error}): take a copy of it from before the damage"
+                    f"{self.name} is damaged ({error}): take a copy of it from before the damage"
                 ) from error
             if code == sqlite3.SQLITE_FULL:
-                raise JournalUnavailable(
-                    f"{file}: the disk is full, and nothing was written: make room and try again"
-                ) from error
-            if code in _BUSY:
-                raise JournalUnavailable(f"{file} was busy for {_PATIENCE:g} seconds: try again") from error
-            if code in _NOT_WRITABLE:
-                raise JournalUnavailable(f"{file} cannot be written ({error}), and nothing was") from error
-            raise JournalUnavailable(f"{file} cannot be used now ({error})") from error
+                said = ": the disk is full, and nothing was written: make room and try again"
+            elif code in _BUSY:
+                said = f" was busy for {_PATIENCE:g} seconds: try again"
+            elif code in _NOT_WRITABLE:
+                said = f" cannot be written ({error}), and nothing was"
+            else:
+                said = f" cannot be used now ({error})"
+            raise JournalUnavailable(f"{self.name}{said}") from error
+
+
+class Queue:
+    """A file that one process at a time holds locked; the system hands it on in the order of arrival.
+
+    It only orders those who wait. What may not happen at once has a lock of its own.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+        self._pid = os.getpid()
+
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        """Wait until it is our turn, and be first in the queue to the end of the block."""
+        if self._pid != os.getpid():  # a fork would hold the lock together with its parent
+            self.close()
+            self._pid = os.getpid()
+        locked = None
+        if fcntl is not None:
+            with suppress(OSError):  # where there can be no lock, nobody queues
+                if self._file is None:
+                    self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+                locked = self._file
+        try:
+            yield
+        finally:
+            if locked is not None:
+                fcntl.flock(locked, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Leave the file to others."""
+        if self._file is not None and self._pid == os.getpid():
+            os.close(self._file)
+        self._file = None
 
 
 def _code(error: sqlite3.Error) -> int | None:
