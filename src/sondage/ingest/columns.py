@@ -24,11 +24,8 @@ from sondage.types import Array, Bools, Ints
 
 _BATCH, _BUFFER = 1 << 16, 1 << 20
 """Rows, and bytes of a file, that are held at once while a column is read."""
-
-
 INDEX = "(index)"
 """The name under which the index of a frame is read."""
-
 _OTHER_THAN_NUMBERS = {"U": "text", "T": "text", "O": "text", "M": "dates", "m": "durations"}
 """What a column holds, by the kind of its array; objects are text where it is very uneven."""
 
@@ -123,19 +120,15 @@ class Columns:
 
     def _read(self, name: str) -> Array:
         column = self._columns[name]
-        if isinstance(column, nw.Series):
-            if column.null_count():
-                _refuse_gaps(name, column.is_null().to_numpy())
-            values = _values(column)
-        else:
-            values = column
+        if isinstance(column, nw.Series) and column.null_count():
+            _refuse_gaps(name, column.is_null().to_numpy())
+        values: Array = _values(column) if isinstance(column, nw.Series) else column
         if values.ndim != 1:
             raise InvalidInput(
                 f"column {name!r} is an array of shape {values.shape}: give one value per item"
             )
         if values.dtype == object:
-            gaps = np.array([is_gap(value) for value in values], dtype=bool)
-            _refuse_gaps(name, gaps)
+            _refuse_gaps(name, np.array([is_gap(value) for value in values], dtype=bool))
             return _of_one_type(name, values)
         # nan and NaT spread to the least value: no mask is made for a good column.
         if values.dtype.kind in "fmM" and len(values) and np.isnan(values.min()):
@@ -205,13 +198,13 @@ def _values(column: nw.Series[Any]) -> Array:
 
 
 def _as_column(name: str, values: Any) -> Any:
-    """A series of any library as it is, anything else as an array."""
+    """A series of any library as it is; anything else as an array with an entry per item.
+
+    Unlike numpy, this never makes numbers or gaps into text.
+    """
     column = nw.from_native(values, allow_series=True, pass_through=True)
-    return column if isinstance(column, nw.Series) else _as_array(name, values)
-
-
-def _as_array(name: str, values: Any) -> Array:
-    """An array of any type with an entry per item; unlike numpy, never numbers or gaps made into text."""
+    if isinstance(column, nw.Series):
+        return column
     if np.ma.is_masked(values):  # numpy would take what is under the mask
         masked = int(np.sum(values.mask))
         raise InvalidInput(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.ingest.calibrated_systems import calibrated
+from sondage.ingest.calibrate import calibrated
 from sondage.ingest.columns import Columns
 from sondage.ingest.roles import SYSTEM_PARTS, Roles, read_systems
 from sondage.ingest.tables import NO_COLUMNS, columns_of, flattened, names_of, sorted_ids
@@ -22,16 +22,6 @@ from sondage.types import Array, Ints
 
 def pool_with_system(pool: Pool, name: str, source: Any, id: str | None, parts: Mapping[str, Any]) -> Pool:
     """What ``Pool.with_system`` makes of its arguments."""
-    roles, system, marks = _read(pool, name, source, id, parts)
-    arrays = replace(pool.arrays, systems={**pool.systems, name: system})
-    # No file holds both.
-    return Pool(arrays, pool.labels, roles, marks={**pool.calibration_marks, **marks}, base=pool)
-
-
-def _read(
-    pool: Pool, name: str, source: Any, id: str | None, parts: Mapping[str, Any]
-) -> tuple[Roles, System, dict[str, bytes]]:
-    """Roles with the new system, its arrays in the order of the pool, and what identifies calibrated ones."""
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"a system's name must be text, not {name!r}")
     if name in pool.systems:
@@ -40,21 +30,37 @@ def _read(
         if isinstance(source, Pool):
             its = _only_system(pool, source, id, parts)
             mark = source.calibration_marks.get(its)
+            its_parts, system = source.roles.systems[its], source.systems[its]
             marks = {} if mark is None else {name: mark}
-            together = {**pool.roles.systems, name: source.roles.systems[its]}
-            return replace(pool.roles, systems=together), source.systems[its], marks
-        key = pool.roles.id if id is None else id
-        source, parts = _named(pool, source, parts)
-        roles = _roles_of(pool, name, key, parts)
-        columns = columns_of(source, list(dict.fromkeys(roles.columns())) or names_of(source)[:1])
-        columns.order = _places(pool, columns, key)
-        systems, _ = read_systems(columns, roles)
-        fitted, systems, marks = calibrated(roles, pool.ids, systems, pool.labels)
+        else:
+            its_parts, system, marks = _read(pool, name, source, id, parts)
     except InvalidInput as error:
         said = str(error).removeprefix(f"system {name!r}: ")
         raise InvalidInput(f"system {name!r}: {said}") from None
-    together = {**pool.roles.systems, name: fitted.systems[name]}
-    return replace(pool.roles, systems=together), systems[name], marks
+    roles = replace(pool.roles, systems={**pool.roles.systems, name: its_parts})
+    arrays = replace(pool.arrays, systems={**pool.systems, name: system})
+    # No file holds both.
+    return Pool(arrays, pool.labels, roles, marks={**pool.calibration_marks, **marks}, base=pool)
+
+
+def _read(
+    pool: Pool, name: str, source: Any, id: str | None, parts: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], System, dict[str, bytes]]:
+    """The parts of the system, its arrays in the order of the pool, and what identifies calibrated ones."""
+    key = pool.roles.id if id is None else id
+    source, parts = _named(pool, source, parts)
+    # The labels of the pool, as ``labels=`` takes them.
+    labels: Any = list(pool.labels.components) or "real"
+    if pool.labels.values is not None:
+        labels = list(pool.labels.values)
+    elif pool.roles.labels is not None:
+        labels = pool.roles.labels
+    roles = Roles.named(id=key, systems={name: parts}, labels=labels, multilabel=pool.roles.multilabel)
+    columns = columns_of(source, list(dict.fromkeys(roles.columns())) or names_of(source)[:1])
+    columns.order = _places(pool, columns, key)
+    systems, _ = read_systems(columns, roles)
+    fitted, systems, marks = calibrated(roles, pool.ids, systems, pool.labels)
+    return fitted.systems[name], systems[name], marks
 
 
 def _only_system(pool: Pool, source: Pool, id: str | None, parts: Mapping[str, Any]) -> str:
@@ -93,20 +99,6 @@ def _named(pool: Pool, source: Any, parts: Mapping[str, Any]) -> tuple[Any, dict
     if "prediction" not in own:
         own.setdefault("threshold", first.get("threshold"))
     return source, {**own, **parts}
-
-
-def _roles_of(pool: Pool, name: str, key: str | None, parts: Mapping[str, Any]) -> Roles:
-    """Roles of a table that holds the new system alone, about the labels of the pool."""
-    return Roles.named(id=key, systems={name: parts}, labels=_labels(pool), multilabel=pool.roles.multilabel)
-
-
-def _labels(pool: Pool) -> Any:
-    """The labels of the pool, as ``labels=`` takes them."""
-    if pool.labels.values is not None:
-        return list(pool.labels.values)
-    if pool.roles.labels is not None:
-        return pool.roles.labels
-    return list(pool.labels.components) or "real"
 
 
 def _places(pool: Pool, columns: Columns, key: str | None) -> Ints | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,9 @@ def _space(systems: Mapping[str, Mapping[str, Any]], labels: Any) -> LabelSpace:
     for part in ("prediction", "probability"):
         for parts in systems.values():
             if names is None and isinstance(parts.get(part), (list, tuple)):
-                names = _without_part(part, parts[part])
+                names = list(parts[part])
+                if all(name.endswith(f"{part}[{place}]") for place, name in enumerate(names)):
+                    names = range(len(names))  # columns of an array, which are called probability[0], ...
     if names is None:
         raise InvalidInput(
             "multilabel=True needs prediction=[...] or probability=[...], a column per label, or labels=[...]"
@@ -58,13 +60,6 @@ def _counts(labels: Mapping[str, Any]) -> LabelSpace:
     if len(set(ends)) > 1:
         raise InvalidInput(f"labels= must give the same (least, greatest) to all of {list(labels)}")
     return LabelSpace(None, *ends[0], tuple(map(str, labels)))
-
-
-def _without_part(part: str, names: Sequence[str]) -> list[str]:
-    """The names of columns; bare numbers for those of an array, which are called ``probability[0]``, ..."""
-    if all(name.endswith(f"{part}[{place}]") for place, name in enumerate(names)):
-        return [str(place) for place in range(len(names))]
-    return list(names)
 
 
 def _system(columns: Columns, name: str, parts: Mapping[str, Any], space: LabelSpace) -> System:

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.ingest.arrays import columns_and_roles
-from sondage.ingest.calibrated_systems import calibrated
+from sondage.ingest.calibrate import calibrated
 from sondage.ingest.columns import Columns
 from sondage.ingest.roles import Roles, read_group, read_positive, read_systems
 from sondage.ingest.scikit_learn import estimator_arrays
-from sondage.ingest.tables import sorted_ids
+from sondage.ingest.tables import flattened, mapping_of, sorted_ids
 from sondage.pool.arrays import Arrays
 from sondage.pool.pool import Pool
+
+_SEVERAL = ("groups", "payload", "features", "opinions")
+"""Roles of several columns, which are a mapping of names to arrays."""
+_NO_ARRAYS = ("labels", "multilabel", "systems")
 
 
 def pool_from_frame(frame: Any, roles: Mapping[str, Any]) -> Pool:
@@ -33,14 +36,35 @@ def pool_from_parquet(path: str | Path, roles: Mapping[str, Any]) -> Pool:
 
 def pool_from_arrays(given: Mapping[str, Any]) -> Pool:
     """What ``Pool.from_arrays`` makes of its arguments."""
-    return _pool(*columns_and_roles(given))
+    return _pool(*_columns_and_roles(given))
 
 
 def pool_from_estimator(model: Any, X: Any, roles: Mapping[str, Any], options: Mapping[str, Any]) -> Pool:
     """What ``Pool.from_estimator`` makes of its arguments."""
-    columns, named = columns_and_roles(estimator_arrays(model, X, roles, **options))
+    columns, named = _columns_and_roles(estimator_arrays(model, X, roles, **options))
     columns.told_by_index_of(X)
     return _pool(columns, named)
+
+
+def _columns_and_roles(given: Mapping[str, Any]) -> tuple[Columns, Roles]:
+    """Arrays given one per role, as columns with names and the roles that these play."""
+    flat: dict[str, Any] = {}
+    plain = {name: value for name, value in given.items() if name not in (*_SEVERAL, *_NO_ARRAYS)}
+    names: dict[str, Any] = {name: given[name] for name in _NO_ARRAYS if name in given}
+    names |= flattened(plain, "", flat)
+    if isinstance(given.get("systems"), Mapping):
+        names["systems"] = {
+            name: flattened(one, f"{name}.", flat) if isinstance(one, Mapping) else one
+            for name, one in given["systems"].items()
+        }
+    for role in _SEVERAL:
+        arrays = mapping_of(role, given.get(role))
+        names[role] = tuple(arrays)
+        for name, values in arrays.items():
+            other = flat.setdefault(name, values)
+            if other is not values and not np.array_equal(other, values):
+                raise InvalidInput(f"{role}[{name!r}] has the name of another column: call it something else")
+    return Columns.from_arrays(flat), Roles.from_arguments("Pool.from_arrays", names)
 
 
 def _pool(columns: Columns, roles: Roles, origin: Mapping[str, Any] | None = None) -> Pool:

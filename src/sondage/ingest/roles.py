@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.ingest.calibrated_systems import check_calibration
+from sondage.ingest.calibrate import check_calibration
 from sondage.ingest.columns import Columns
 from sondage.ingest.multilabel import read_vector_systems
 from sondage.ingest.tables import NO_COLUMNS
@@ -22,10 +21,12 @@ from sondage.pool.text import is_text
 from sondage.types import Array, is_number
 
 SYSTEM_PARTS = (*PARTS, *NO_COLUMNS)
+_ROLES = (
+    *("id", "score", "probability", "prediction", "threshold", "calibrate", "calibration", "labels"),
+    *("multilabel", "systems", "std", "groups", "weight", "cost", "features", "opinions", "payload"),
+)
 ONLY_SYSTEM = "model"
 """Name of the system of a pool that has one."""
-
-
 _APART = 1e12
 """Most that the greatest of the weights, or of the costs, may be of the least."""
 
@@ -40,46 +41,31 @@ class Roles:
     groups: tuple[str, ...]
     weight: str | None
     cost: str | None
+    features: tuple[str, ...]
+    opinions: tuple[str, ...]
+    multilabel: bool
     payload: tuple[str, ...]
-    features: tuple[str, ...] = field(default=())
-    opinions: tuple[str, ...] = field(default=())
-    multilabel: bool = False
 
     @classmethod
     def named(
         cls,
         *,
         id: str | None = None,
-        score: str | None = None,
-        probability: str | Sequence[str] | None = None,
-        prediction: str | Sequence[str] | None = None,
-        threshold: float | None = None,
-        calibrate: Any = None,
-        calibration: Any = None,
         labels: Sequence[Any] | Mapping[str, Any] | str | None = None,
         multilabel: bool = False,
         systems: Mapping[str, Mapping[str, Any]] | None = None,
-        std: str | None = None,
-        groups: str | Sequence[str] = (),
         weight: str | None = None,
         cost: str | None = None,
+        groups: str | Sequence[str] = (),
         features: str | Sequence[str] = (),
         opinions: str | Sequence[str] = (),
         payload: str | Sequence[str] = (),
+        **single: Any,
     ) -> Roles:
-        """Check the arguments and put a single system under its standard name."""
-        single = {
-            "score": score,
-            "probability": probability,
-            "prediction": prediction,
-            "std": std,
-            "threshold": threshold,
-            "calibrate": calibrate,
-            "calibration": calibration,
-        }
-        given = [name for name, value in single.items() if value is not None]
+        """Check the arguments and put a single system, given by its parts, under its standard name."""
+        given = [part for part in SYSTEM_PARTS if single.get(part) is not None]
         if systems is None:
-            systems = {ONLY_SYSTEM: single}
+            systems = {ONLY_SYSTEM: {**dict.fromkeys(SYSTEM_PARTS), **single}}
         elif given:
             raise InvalidInput(f"pass either systems= or {', '.join(name + '=' for name in given)}, not both")
         elif not systems:
@@ -119,21 +105,20 @@ class Roles:
             groups=_names(groups),
             weight=weight,
             cost=cost,
-            payload=_names(payload),
             features=_names(features),
             opinions=_names(opinions),
             multilabel=multilabel,
+            payload=_names(payload),
         )
 
     @classmethod
     def from_arguments(cls, caller: str, arguments: Mapping[str, Any]) -> Roles:
         """Roles from keyword arguments; an unknown one is an error that lists those there are."""
-        have = [name for name in inspect.signature(cls.named).parameters if name != "cls"]
         for name in arguments:
-            if name not in have:
-                near = difflib.get_close_matches(name, have, n=1)
+            if name not in _ROLES:
+                near = difflib.get_close_matches(name, _ROLES, n=1)
                 hint = f"did you mean {near[0]}=? " if near else ""
-                raise InvalidInput(f"{caller}: there is no role {name}=: {hint}there are {', '.join(have)}")
+                raise InvalidInput(f"{caller}: there is no role {name}=: {hint}there are {', '.join(_ROLES)}")
         return cls.named(**arguments)
 
     def columns(self) -> Iterator[str]:
@@ -148,50 +133,39 @@ class Roles:
 
     def config(self) -> dict[str, Any]:
         """The arguments of ``named`` that give these roles again."""
-        labels = self.labels
-        return {
-            "id": self.id,
-            "systems": {
-                name: {part: plain(value) for part, value in parts.items() if value is not None}
-                for name, parts in self.systems.items()
-            },
-            "labels": labels if labels is None or isinstance(labels, str) else plain(labels),
-            "groups": list(self.groups),
-            "weight": self.weight,
-            "cost": self.cost,
-            "features": list(self.features),
-            "opinions": list(self.opinions),
-            "multilabel": self.multilabel,
-            "payload": list(self.payload),
+        config = {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+        config["systems"] = {
+            name: {part: plain(value) for part, value in parts.items() if value is not None}
+            for name, parts in self.systems.items()
         }
+        return config
 
 
 def read_systems(columns: Columns, roles: Roles) -> tuple[dict[str, System], LabelSpace]:
     """Every system's arrays, and the label space they imply."""
     if roles.multilabel or isinstance(roles.labels, Mapping):
         return read_vector_systems(columns, roles.systems, roles.labels)
-    raw = {
-        name: {
-            "score": columns.numbers(parts["score"]) if parts.get("score") else None,
-            "probability": _probability(columns, parts.get("probability")),
-            "prediction": columns.raw(parts["prediction"]) if parts.get("prediction") else None,
-            "std": _std(columns, parts.get("std")),
-        }
-        for name, parts in roles.systems.items()
-    }
-    labels = _label_space(roles, raw)
+    raw = {}
     for name, parts in roles.systems.items():
-        if raw[name]["probability"] is not None:
+        score, prediction = parts.get("score"), parts.get("prediction")
+        raw[name] = System(
+            score=columns.numbers(score) if score else None,
+            probability=_probability(columns, parts.get("probability")),
+            prediction=columns.raw(prediction) if prediction else None,
+            std=_std(columns, parts.get("std")),
+        )
+    labels = _label_space(roles.labels, raw)
+    for name, parts in roles.systems.items():
+        if raw[name].probability is not None:
             _check_classes(name, parts["probability"], labels)
     systems = {}
-    for name, arrays in raw.items():
+    for name, system in raw.items():
         parts = roles.systems[name]
-        prediction = arrays["prediction"]
-        if prediction is not None:
-            prediction = _encode(columns, parts["prediction"], prediction, labels)
+        if system.prediction is not None:
+            prediction = _encode(columns, parts["prediction"], system.prediction, labels)
         else:
-            prediction = _decide(name, arrays, parts.get("threshold"), labels)
-        systems[name] = System(arrays["score"], arrays["probability"], prediction, arrays["std"])
+            prediction = _decide(name, system, parts.get("threshold"), labels)
+        systems[name] = replace(system, prediction=prediction)
     return systems, labels
 
 
@@ -263,29 +237,29 @@ def _std(columns: Columns, name: str | None) -> Array | None:
     return values
 
 
-def _label_space(roles: Roles, raw: Mapping[str, Mapping[str, Any]]) -> LabelSpace:
-    if isinstance(roles.labels, str):
-        if roles.labels == "real":
+def _label_space(labels: Any, raw: Mapping[str, System]) -> LabelSpace:
+    if isinstance(labels, str):
+        if labels == "real":
             return LabelSpace(None)
-        if roles.labels == "unit":
+        if labels == "unit":
             return LabelSpace(None, 0.0, 1.0)
         raise InvalidInput(
             "labels= takes the classes in order, 'real' for numbers, 'unit' for numbers from 0 to 1, or "
-            f"a mapping of names to (least, greatest) for several numbers at once, not {roles.labels!r}"
+            f"a mapping of names to (least, greatest) for several numbers at once, not {labels!r}"
         )
-    if roles.labels is not None:
-        if not isinstance(roles.labels, Iterable):
-            raise InvalidInput(f"labels= takes the classes in order, such as [0, 1], not {roles.labels!r}")
-        values = tuple(plain(list(roles.labels)))
+    if labels is not None:
+        if not isinstance(labels, Iterable):
+            raise InvalidInput(f"labels= takes the classes in order, such as [0, 1], not {labels!r}")
+        values = tuple(plain(list(labels)))
         if any(is_gap(value) or not isinstance(value, Hashable) for value in values):
             raise InvalidInput(f"labels= must be classes, such as 0 or 'yes', not {shown(values)}")
         if len(set(values)) != len(values) or len(values) < 2:
             raise InvalidInput(f"labels= must be at least two different classes, not {values}")
         return LabelSpace(values)
-    for arrays in raw.values():
-        if arrays["probability"] is not None and arrays["probability"].ndim == 2:
-            return LabelSpace(tuple(range(arrays["probability"].shape[1])))
-    seen = [arrays["prediction"] for arrays in raw.values() if arrays["prediction"] is not None]
+    for system in raw.values():
+        if system.probability is not None and system.probability.ndim == 2:
+            return LabelSpace(tuple(range(system.probability.shape[1])))
+    seen = [system.prediction for system in raw.values() if system.prediction is not None]
     if not seen:
         return LabelSpace((0, 1))
     kinds = {"U" if is_text(array) else array.dtype.kind for array in seen}
@@ -314,17 +288,14 @@ def _encode(columns: Columns, name: str, values: Array, labels: LabelSpace) -> A
         return values.astype(np.int8)
     distinct, inverse = np.unique(values, return_inverse=True)
     codes = {value: code for code, value in enumerate(labels.values)}
-    lookup = np.array([codes.get(plain(value), -1) for value in distinct])
-    encoded = lookup[inverse]
+    encoded = np.array([codes.get(plain(value), -1) for value in distinct])[inverse]
     columns.check(name, encoded < 0, f"is not one of the classes {shown(labels.values)}")
     return encoded.astype(np.min_scalar_type(-len(labels.values)))
 
 
-def _decide(
-    name: str, arrays: Mapping[str, Any], threshold: float | None, labels: LabelSpace
-) -> Array | None:
+def _decide(name: str, system: System, threshold: float | None, labels: LabelSpace) -> Array | None:
     """Predictions a user did not give: scores cut at the threshold, or the likeliest class."""
-    probability, score = arrays["probability"], arrays["score"]
+    probability, score = system.probability, system.score
     if probability is not None and probability.ndim == 2:
         if threshold is not None:
             raise InvalidInput(f"system {name!r}: threshold= cuts one column, not a class table")
@@ -335,11 +306,12 @@ def _decide(
         return None
     if not is_number(threshold) or not np.isfinite(threshold):
         raise InvalidInput(f"system {name!r}: threshold= must be a finite number, not {plain(threshold)!r}")
-    if score is None and probability is None:
+    cut = probability if score is None else score
+    if cut is None:
         raise InvalidInput(f"system {name!r}: threshold= needs a score or a probability to cut")
     if not labels.finite or labels.size != 2:
         raise InvalidInput(f"system {name!r}: threshold= decides between two classes only")
-    return np.asarray((score if score is not None else probability) >= threshold).astype(np.int8)
+    return (cut >= threshold).astype(np.int8)
 
 
 def _check_name(role: str, value: Any) -> None:

@@ -36,7 +36,12 @@ def estimator_arrays(
     arrays, taken = _roles(X, roles)
     given = _inputs(model, X, taken)
     if roles.get("features") is True:
-        arrays["features"] = _as_features(given)
+        if _frame(given) is None and (np.ndim(given) != 2 or hasattr(given, "tocsr")):
+            raise InvalidInput(
+                f"features=True needs X to be a table of numbers, not a {type(given).__name__}: pass "
+                "features= with an array of two dimensions"
+            )
+        arrays["features"] = given
     prediction = _predicted(model, given)
     several = prediction.ndim == 2
     classes = _several(model, prediction, labels) if several else _classes(model, prediction, labels)
@@ -59,7 +64,11 @@ def estimator_arrays(
     arrays |= {"prediction": prediction} if threshold is None else {"threshold": threshold}
     nameless = values is not None and kind == "score" and values.ndim == 2  # no role for a table of scores
     if calibrate is not None and calibration is not None:
-        known, told, weight = _known(calibration)
+        if not isinstance(calibration, (tuple, list)) or len(calibration) not in (2, 3):
+            raise InvalidInput(
+                "calibration= takes (X, y) here: items as the model gets them, and their labels"
+            )
+        known, told, weight = (*calibration, None)[:3]
         _, scores = response(_inputs(model, known, taken))
         if nameless:
             fitted = Calibration.of_labels(scores, told, space, calibrate, weight=weight)
@@ -123,18 +132,6 @@ def _frame(X: Any) -> nw.DataFrame[Any] | None:
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     return frame if isinstance(frame, nw.DataFrame) else None
-
-
-def _as_features(given: Any) -> Any:
-    frame = _frame(given)
-    if frame is not None:
-        return {name: frame[name].to_native() for name in frame.columns}
-    if np.ndim(given) != 2 or hasattr(given, "tocsr"):
-        raise InvalidInput(
-            f"features=True needs X to be a table of numbers, not a {type(given).__name__}: pass "
-            "features= with an array of two dimensions"
-        )
-    return given
 
 
 # ---- what the model says ------------------------------------------------------------------------------
@@ -235,12 +232,6 @@ def _predicted(model: Any, given: Any) -> Array:
     values = model.predict(given)
     array = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-
-
-def _known(calibration: Any) -> tuple[Any, Any, Any]:
-    if not isinstance(calibration, (tuple, list)) or len(calibration) not in (2, 3):
-        raise InvalidInput("calibration= takes (X, y) here: items as the model gets them, and their labels")
-    return calibration[0], calibration[1], calibration[2] if len(calibration) == 3 else None
 
 
 def _name(model: Any) -> str:
