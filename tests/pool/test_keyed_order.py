@@ -38,6 +38,18 @@ def one_by_one(seed: int, ids: Array) -> list[int]:
 # The hash
 
 
+def test_columns_have_the_digests_of_hashlib() -> None:
+    """Every length that fits into one block, with bytes of all values."""
+    prefix, most = bytes(range(64)), keyed._MOST_BYTES
+    length = np.arange(most + 1)
+    rows = np.random.default_rng(0).integers(0, 256, (len(length), most), dtype=np.uint8)
+    rows[np.arange(most) >= length[:, None]] = 0
+    messages = [prefix + row[:size].tobytes() for row, size in zip(rows, length, strict=True)]
+    digests = [hashlib.md5(one, usedforsecurity=False).digest() for one in messages]
+    expected = [int.from_bytes(one[:8]) for one in digests]
+    assert keyed._md5_of_columns(prefix, rows, length).tolist() == expected
+
+
 def test_recorded_values() -> None:
     """Draws of running studies rest on these numbers: they must never change."""
     assert keyed_hash(5, np.array([0, 1, -1, 2**62])).tolist() == NUMBERS

@@ -25,7 +25,7 @@ PARTS = ("score", "probability", "prediction", "std")
 
 @dataclass(frozen=True)
 class System:
-    """What one model says of every item; a part that was not given is None."""
+    """What one model says of every item; a part that was not given is None. It is its own ``Summary``."""
 
     score: Array | None = None
     probability: Array | None = None
@@ -34,22 +34,15 @@ class System:
 
     @property
     def score_deviation(self) -> float:
-        """Standard deviation of the scores."""
         return 0.0 if self.score is None else float(np.std(self.score, dtype=np.float64))
 
     @property
     def cut(self) -> float | None:
-        """Where the scores were cut into two predicted classes; None if they do not say."""
-        if self.score is None or self.prediction is None:
-            return None
-        chosen = self.prediction > 0
-        if chosen.all() or not chosen.any():
-            return None
-        return 0.5 * (float(self.score[chosen].min()) + float(self.score[~chosen].max()))
+        two = self._scores_by_class()
+        return None if two is None else 0.5 * (float(two[1].min()) + float(two[0].max()))
 
     @property
     def tells_apart(self) -> bool:
-        """Whether scores, or probabilities, differ among items of some predicted class."""
         score = self.score if self.score is not None else self.probability
         if score is None or self.prediction is None:
             return score is not None
@@ -58,21 +51,20 @@ class System:
 
     @property
     def prediction_deviation(self) -> float | None:
-        """Standard deviation of predicted numbers; None without predictions."""
         return None if self.prediction is None else float(np.std(self.prediction, dtype=np.float64))
 
     @cached_property
     def upside_down(self) -> bool:
-        """Whether scores are clearly higher where the first of two classes is predicted.
+        # Clearly: three quarters of them are above three quarters of those where the second is.
+        two = self._scores_by_class()
+        return two is not None and bool(np.quantile(two[0], 0.25) > np.quantile(two[1], 0.75))
 
-        Three quarters of them are above three quarters of those where the second is.
-        """
+    def _scores_by_class(self) -> tuple[Array, Array] | None:
+        """Scores where the first of two classes is predicted, and where the second is; None unless both are."""
         if self.score is None or self.prediction is None:
-            return False
+            return None
         second = self.prediction > 0
-        if second.all() or not second.any():
-            return False
-        return bool(np.quantile(self.score[~second], 0.25) > np.quantile(self.score[second], 0.75))
+        return None if second.all() or not second.any() else (self.score[~second], self.score[second])
 
 
 @dataclass(frozen=True)
@@ -103,7 +95,7 @@ def crossed_group(groups: Sequence[Group]) -> Group:
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """Every column whole, in the order of ids, and what is shown of items as it was given."""
+    """The ``Source`` that holds every column whole, and what is shown of items as it was given."""
 
     all_ids: Array
     systems: Mapping[str, System]
@@ -122,51 +114,35 @@ class Arrays:
         return len(self.all_ids)
 
     def ids(self, rows: Array | slice) -> Array:
-        """Ids of some rows."""
         return self.all_ids[rows]
 
     def rows_of(self, ids: Sequence[Id]) -> Ints:
-        """The row of each id, which is in the pool."""
         return np.searchsorted(self.all_ids, np.asarray(ids, dtype=self.all_ids.dtype)).astype(np.int64)
 
     def has(self, column: Column) -> bool:
-        """Whether there is such a column."""
         return self._whole(column) is not None
 
     def read(self, column: Column, rows: Array | slice) -> Array:
-        """Values of a column at some rows."""
-        whole = self._whole(column)
-        assert whole is not None
-        return whole[rows]
+        return self._there(column)[rows]
 
     def mean(self, column: Column) -> float:
-        """Mean of a column of numbers."""
-        whole = self._whole(column)
-        assert whole is not None
-        return float(whole.mean(dtype=np.float64))
+        return float(self._there(column).mean(dtype=np.float64))
 
     def extent(self, column: Column) -> tuple[float, float]:
-        """The least and the greatest value of a column of numbers."""
-        whole = self._whole(column)
-        assert whole is not None
+        whole = self._there(column)
         return float(whole.min()), float(whole.max())
 
     def summary(self, system: str) -> System:
-        """What a system says of all items, taken together."""
         return self.systems[system]
 
     def division(self, columns: Sequence[Column]) -> Division:
-        """Items told apart by some columns of classes."""
-        found = [self._whole(column) for column in columns]
-        codes = [one for one in found if one is not None]
+        codes = [one for one in map(self._whole, columns) if one is not None]
         return Division(crossed(codes) if codes else np.zeros(len(self), dtype=np.int8))
 
     def order(self, seed: int, rows: Ints) -> LazyOrder:
-        """Places of some rows in keyed order."""
         return LazyOrder(len(rows), lambda: keyed_hash(seed, self.all_ids[rows]))
 
     def payload(self, row: int) -> dict[str, Any]:
-        """What to show of an item."""
         at = row if self.came_from is None else int(self.came_from[row])
         return {name: _cell(column, at) for name, column in self.shown.items()}
 
@@ -181,23 +157,19 @@ class Arrays:
 
     def _whole(self, column: Column) -> Array | None:
         part, name = column
-        if part in PARTS:
-            assert isinstance(name, str)
-            found: Array | None = getattr(self.systems[name], part)
-        elif part == "group":
-            assert name is not None
-            found = self.group(name).codes
-        elif part == "opinion":
-            found = self.opinions[str(name)]
-        else:
-            found = {"weight": self.weight, "cost": self.cost}[part]
+        if part == "group":
+            return self.group(name or "").codes
+        if part == "opinion":
+            return self.opinions[str(name)]
+        found: Array | None = getattr(self.systems[str(name)] if part in PARTS else self, part)
         return found
 
-    def fingerprint(self, labels: Any, marks: Mapping[str, bytes], features: Sequence[str]) -> str:
-        """Digest of ids and all that a design or measure may look at.
+    def _there(self, column: Column) -> Array:
+        whole = self._whole(column)
+        assert whole is not None
+        return whole
 
-        ``marks`` stand for calibrated probabilities, which may differ in the last bit between machines.
-        """
+    def fingerprint(self, labels: Any, marks: Mapping[str, bytes], features: Sequence[str]) -> str:
         digest = hashlib.blake2b(digest_size=16)
 
         def feed(name: str, array: Array | None) -> None:
@@ -230,6 +202,5 @@ class Arrays:
 
 
 def _cell(column: Any, row: int) -> Any:
-    """One entry as a plain value, None where it is missing."""
     value = plain(column.item(row) if isinstance(column, nw.Series) else column[row])
     return None if is_gap(value) else value

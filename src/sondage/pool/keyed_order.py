@@ -2,17 +2,20 @@
 
 The key of an item is the first 64 bits of the MD5 of the study's seed and the id, both as text. MD5 is the
 same function in DuckDB, Spark, PostgreSQL and here, and its keys are as good as random whatever the ids look
-like. Nothing secret depends on it.
+like. Nothing secret depends on it. hashlib takes half a microsecond for each id; whole columns of them
+(RFC 1321, at the end of this file) are five times faster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sondage.pool import md5
 from sondage.pool.text import in_pieces, lengths_of
 from sondage.types import Array, Ints, Words
 
@@ -24,6 +27,13 @@ _CUTTING = 0x9E3779B97F4A7C15F39CC0605CEDC834
 _DIGITS = 20
 _FOUR_DIGITS = np.array([f"{k:04d}" for k in range(10_000)], dtype="S4").view(np.uint32)
 _POWERS = np.array([10**k for k in range(1, _DIGITS)], dtype=np.uint64)
+_MOST_BYTES = 55
+"""What fits into one block of MD5 beside the byte that ends a message and its length."""
+_START = (0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476)
+_TURNS = ((7, 12, 17, 22), (5, 9, 14, 20), (4, 11, 16, 23), (6, 10, 15, 21))
+_WORD_STEP = ((1, 0), (5, 1), (3, 5), (7, 0))
+_SINES = [np.uint32(int(abs(np.sin(step + 1.0)) * 2**32)) for step in range(64)]
+_Half = NDArray[np.uint32]
 
 
 def cutting_seed(seed: int) -> int:
@@ -61,15 +71,19 @@ def keyed_hash(seed: int, ids: Array) -> Words:
     ['f74bd5982631d0b8', '4e037a3bafb948a1']
     """
     prefix = _prefix(seed).encode()
+    begun = hashlib.md5(prefix, usedforsecurity=False)
     out = np.empty(len(ids), dtype=np.uint64)
     for place, part in in_pieces(ids, _BLOCK):
         columns = _characters(part) if len(part) >= _MANY else None
-        if columns is None:
-            out[place] = md5.of_bytes(
-                prefix, (str(one).encode("utf-8", "surrogatepass") for one in part.tolist())
-            )
-        else:
-            out[place] = md5.of_columns(prefix, *columns)
+        if columns is not None:
+            out[place] = _md5_of_columns(prefix, *columns)
+            continue
+        digests = []
+        for id in part.tolist():
+            one = begun.copy()
+            one.update(str(id).encode("utf-8", "surrogatepass"))
+            digests.append(one.digest())
+        out[place] = np.frombuffer(b"".join(digests), dtype=">u8")[::2]
     return out
 
 
@@ -79,7 +93,7 @@ def _characters(ids: Array) -> tuple[NDArray[np.uint8], Ints] | None:
         return _decimals(ids.astype(np.int64))
     width = ids.dtype.itemsize // 4
     points = np.ascontiguousarray(ids).view(np.uint32).reshape(len(ids), width)
-    if width > md5.MOST_BYTES or points.max(initial=0) >= 128:
+    if width > _MOST_BYTES or points.max(initial=0) >= 128:
         return None
     return points.astype(np.uint8), lengths_of(ids)
 
@@ -161,3 +175,55 @@ class LazyOrder:
         # Rows are in the order of ids, so a stable sort breaks equal keys by id.
         rows = rows[np.argsort(keys[rows], kind="stable")]
         self._rows, self._sorted_keys = rows, keys[rows]
+
+
+def _md5_of_columns(prefix: bytes, characters: NDArray[np.uint8], length: Ints) -> Words:
+    """First 64 bits of the MD5 of a prefix of 64 bytes and each message: up to 55 bytes, padded with zeros."""
+    n, width = characters.shape
+    block = np.zeros((n, 64), dtype=np.uint8)
+    block[:, :width] = characters
+    block[np.arange(n), length] = 0x80
+    words: list[Any] = list(block.view("<u4").T.copy())
+    words[14] = (8 * (len(prefix) + length)).astype(np.uint32)
+    a, b, _, _ = _compressed(_after(prefix), words)
+    return (a.byteswap().astype(np.uint64) << np.uint64(32)) | b.byteswap()
+
+
+@lru_cache(maxsize=16)
+def _after(prefix: bytes) -> tuple[int, ...]:
+    """The state after the bytes that all messages begin with."""
+    return tuple(int(part[0]) for part in _compressed(_START, np.frombuffer(prefix, dtype="<u4")[:, None]))
+
+
+def _compressed(state: Sequence[int], words: Sequence[_Half] | _Half) -> tuple[_Half, ...]:
+    """The state after one block of sixteen words, each a column over messages."""
+    a, b, c, d = (np.full(len(words[0]), part, dtype=np.uint32) for part in state)
+    new, turned = np.empty_like(a), np.empty_like(a)
+    for step in range(64):
+        part, place = divmod(step, 16)
+        if part == 0:
+            np.bitwise_xor(c, d, out=new)
+            new &= b
+            new ^= d
+        elif part == 1:
+            np.bitwise_xor(b, c, out=new)
+            new &= d
+            new ^= c
+        elif part == 2:
+            np.bitwise_xor(b, c, out=new)
+            new ^= d
+        else:
+            np.invert(d, out=new)
+            new |= b
+            new ^= c
+        times, more = _WORD_STEP[part]
+        new += a
+        new += _SINES[step]
+        new += words[(times * step + more) % 16]
+        left = _TURNS[part][place % 4]
+        np.left_shift(new, np.uint32(left), out=turned)
+        new >>= np.uint32(32 - left)
+        new |= turned
+        new += b
+        a, b, c, d, new = d, new, b, c, a
+    return tuple(one + np.uint32(first) for one, first in zip((a, b, c, d), state, strict=True))

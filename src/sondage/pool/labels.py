@@ -48,7 +48,7 @@ class LabelSpace:
 
     @property
     def kind(self) -> Literal["classes", "real", "vector"]:
-        """What a label is."""
+        """Whether a label is a class, a number, or several numbers."""
         if self.values is not None:
             return "classes"
         return "vector" if self.components else "real"
@@ -81,7 +81,7 @@ class LabelSpace:
     def code(self, label: Any) -> float:
         """The number that stands for one label."""
         if self.components:
-            return self._code_of_vector(label)
+            return self._place(tuple(self._number(value) for value in self._spread_out(label)))
         label = _scalar(label)
         if self.values is None:
             return self._number(label)
@@ -93,7 +93,6 @@ class LabelSpace:
             ) from None
 
     def _hint(self, label: Any) -> str:
-        """What may have gone wrong with a label that is none of the classes."""
         if is_gap(label):
             return ": where there is none, tell CANNOT_TELL or None"
         if not isinstance(label, Hashable) or isinstance(label, (tuple, frozenset)):
@@ -121,26 +120,19 @@ class LabelSpace:
     def plain(self, label: Any) -> Any:
         """A label as the journal keeps it, checked."""
         code = self.code(label)
-        if self.components:
-            return list(self.decode(code).values())
-        return _scalar(label)
+        return list(self.decode(code).values()) if self.components else _scalar(label)
 
     def vectors(self, codes: Array) -> Floats:
         """(..., C) the numbers of labels of several."""
-        table = self._as_array()
+        table = self._arrays[0] if self._arrays else np.empty((0, len(self.components)))
+        if len(table) < len(self._table):  # only labels that are new since the last time are added
+            table = np.concatenate([table, np.array(self._table[len(table) :], dtype=np.float64)])
+            self._arrays[:] = [table]
         codes = np.asarray(codes)
         out = np.full((*codes.shape, len(self.components)), np.nan)
         told = ~np.isnan(codes)
         out[told] = table[codes[told].astype(np.int64)]
         return out
-
-    def _as_array(self) -> Floats:
-        """(met, C) all labels of several numbers met so far; only those new since the last time are made."""
-        made = self._arrays[0] if self._arrays else np.empty((0, len(self.components)))
-        if len(made) < len(self._table):
-            made = np.concatenate([made, np.array(self._table[len(made) :], dtype=np.float64)])
-            self._arrays[:] = [made]
-        return made
 
     def component_variance(self, means: Floats) -> Floats:
         """Variance of each number of a label whose mean is believed to be this.
@@ -173,18 +165,15 @@ class LabelSpace:
             raise InvalidInput(f"label {value!r} is not a whole number")
         return float(value)
 
-    def _code_of_vector(self, label: Any) -> float:
-        return self._place(tuple(self._number(value) for value in self._spread_out(label)))
-
     def _place(self, numbers: tuple[float, ...]) -> float:
-        """The number that stands for several, which is a new one if they are."""
-        if numbers not in self._met:
-            self._met[numbers] = len(self._table)
+        """The number that stands for several: a new one if they were never met."""
+        place = self._met.setdefault(numbers, len(self._table))
+        if place == len(self._table):
             self._table.append(numbers)
-        return float(self._met[numbers])
+        return float(place)
 
     def _fits(self, table: Floats) -> bool:
-        """Whether every row is a label; where not, going through them one by one says which is none."""
+        """Whether every row is a label; where not, ``code`` of one after another says which is none."""
         if table.ndim != 2 or table.shape[1] != len(self.components):
             return False
         inside = np.isfinite(table) & (table >= self.low) & (table <= self.high)

@@ -104,10 +104,10 @@ class Pool:
         column per feature; a frame stands for the mapping of its columns. Without ``id``, the index of
         pandas series is the id wherever it is more than row numbers; all must have the same.
         """
-        named = {"groups": groups, "payload": payload, "features": features, "opinions": opinions}
-        named |= {"systems": systems, "labels": labels, "multilabel": multilabel}
         from sondage.ingest.pools import pool_from_arrays
 
+        named = {"groups": groups, "payload": payload, "features": features, "opinions": opinions}
+        named |= {"systems": systems, "labels": labels, "multilabel": multilabel}
         return pool_from_arrays({**named, **parts})
 
     @classmethod
@@ -149,10 +149,10 @@ class Pool:
         calibrate, calibration
             ``"sigmoid"`` or ``"isotonic"``, and the items ``(X, y)`` to learn it from.
         """
-        roles = {"id": id, "groups": groups, "payload": payload, "weight": weight, "cost": cost}
-        roles |= {"std": std, "features": features, "opinions": opinions}
         from sondage.ingest.pools import pool_from_estimator
 
+        roles = {"id": id, "groups": groups, "payload": payload, "weight": weight, "cost": cost}
+        roles |= {"std": std, "features": features, "opinions": opinions}
         return pool_from_estimator(model, X, roles, options)
 
     def with_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> Pool:
@@ -176,9 +176,8 @@ class Pool:
 
     def __repr__(self) -> str:
         groups = f", groups {list(self.roles.groups)}" if self.roles.groups else ""
-        return (
-            f"Pool({len(self):,} items, systems {list(self.systems)}, labels {self.labels.words(6)}{groups})"
-        )
+        systems, labels = list(self.systems), self.labels.words(6)
+        return f"Pool({len(self):,} items, systems {systems}, labels {labels}{groups})"
 
     def _repr_html_(self) -> str:
         from sondage.report.pool_table import pool_table
@@ -395,6 +394,5 @@ def _another_kind(id: Any, ids: Array) -> str:
     text = is_text(ids)
     if isinstance(id, str) == text and isinstance(id, (str, int, np.integer)):
         return ""
-    return (
-        f", whose ids are {'text' if text else 'numbers'}, such as {plain(ids[0])!r}, not {type(id).__name__}"
-    )
+    kind = "text" if text else "numbers"
+    return f", whose ids are {kind}, such as {plain(ids[0])!r}, not {type(id).__name__}"

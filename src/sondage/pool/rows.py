@@ -16,34 +16,25 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """Columns of the pool at some rows. Columns are cut only when they are looked at."""
+    """Columns of the pool at some rows (``index``). Columns are cut only when they are looked at."""
 
     def __init__(self, pool: Pool, index: Array | slice) -> None:
         self._pool = pool
-        self._index = index
+        self.index = index
+        self.labels: LabelSpace = pool.labels
 
     def __len__(self) -> int:
-        if isinstance(self._index, slice):
-            return len(range(*self._index.indices(len(self._pool))))
-        return int(np.count_nonzero(self._index) if self._index.dtype == bool else len(self._index))
-
-    @property
-    def index(self) -> Array | slice:
-        """Which rows of the pool these are."""
-        return self._index
+        if isinstance(self.index, slice):
+            return len(range(*self.index.indices(len(self._pool))))
+        return int(np.count_nonzero(self.index) if self.index.dtype == bool else len(self.index))
 
     def take(self, places: Array) -> Rows:
         """Some of the rows, by their places."""
-        if isinstance(self._index, slice):
-            start, _, step = self._index.indices(len(self._pool))
+        if isinstance(self.index, slice):
+            start, _, step = self.index.indices(len(self._pool))
             return Rows(self._pool, start + step * places)
-        index = np.flatnonzero(self._index) if self._index.dtype == bool else self._index
+        index = np.flatnonzero(self.index) if self.index.dtype == bool else self.index
         return Rows(self._pool, index[places])
-
-    @property
-    def labels(self) -> LabelSpace:
-        """The pool's label space."""
-        return self._pool.labels
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -53,12 +44,12 @@ class Rows:
     @property
     def cost(self) -> Floats:
         """What the label of each item costs (one where the pool has no costs)."""
-        return self._pool.costs(self._index)
+        return self._pool.costs(self.index)
 
     @property
     def weight(self) -> Floats:
         """Population weight of each item (one where the pool has none)."""
-        return self._pool.weights(self._index)
+        return self._pool.weights(self.index)
 
     def prediction(self, system: str | None = None) -> Floats:
         """Predicted class position, or predicted number."""
@@ -81,7 +72,7 @@ class Rows:
 
     def group(self, name: str | Sequence[str]) -> Array:
         """Level of a grouping column (or of the crossing of several), as a position."""
-        return self._pool.source.read(("group", self._pool.group_name(name)), self._index)
+        return self._pool.source.read(("group", self._pool.group_name(name)), self.index)
 
     def has(self, part: str, system: str | None = None) -> bool:
         """Whether the pool carries this part for the system."""
@@ -96,4 +87,4 @@ class Rows:
                 f"pass {part}= when making the pool"
                 + (" (or threshold= to cut the scores)" if part == "prediction" else "")
             )
-        return np.asarray(self._pool.source.read((part, name), self._index), dtype=np.float64)
+        return np.asarray(self._pool.source.read((part, name), self.index), dtype=np.float64)

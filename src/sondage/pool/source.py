@@ -25,7 +25,7 @@ Column = tuple[str, str | tuple[str, ...] | None]
 
 
 class Summary(Protocol):
-    """What may be known of all that a system says, taken together."""
+    """What is known of a system's scores and predictions over the whole pool."""
 
     @property
     def score_deviation(self) -> float:
@@ -33,7 +33,7 @@ class Summary(Protocol):
 
     @property
     def cut(self) -> float | None:
-        """Where scores were cut into two predicted classes; None if they do not say."""
+        """The score at which two predicted classes part; None where scores and predictions do not say."""
 
     @property
     def upside_down(self) -> bool:
@@ -81,7 +81,7 @@ class Source(Protocol):
         """The least and the greatest value of a column of numbers."""
 
     def summary(self, system: str) -> Summary:
-        """What a system says of all items, taken together."""
+        """What is known of a system's scores and predictions over all items."""
 
     def division(self, columns: Sequence[Column]) -> Division:
         """Items told apart by some columns of classes: counts by key, and what stands for each."""
@@ -90,7 +90,10 @@ class Source(Protocol):
         """Places of some rows in keyed order."""
 
     def fingerprint(self, labels: Any, marks: Mapping[str, bytes], features: Sequence[str]) -> str:
-        """Digest of ids and all that a design or measure may look at."""
+        """Digest of ids and all that a design or measure may look at.
+
+        ``marks`` stand for calibrated probabilities, which may differ in the last bit between machines.
+        """
 
     def payload(self, row: int) -> dict[str, Any]:
         """What to show of an item."""

@@ -74,7 +74,7 @@ class Units(Protocol):
 
 
 class CellUnits(Division):
-    """Cells: items with the same stratum, signature and cost band.
+    """Cells: items with the same stratum, signature and cost band. ``Units`` says what the methods give.
 
     >>> pool = Pool.from_arrays(prediction=[0, 1, 0, 1])
     >>> units = CellUnits(pool, np.zeros(4, int), pool.system().prediction, seed=1)
@@ -108,14 +108,12 @@ class CellUnits(Division):
 
     @cached_property
     def cost(self) -> Floats:
-        """(U,) mean cost of a label in each cell."""
         if self._pool.cost is None:
             return np.ones(self.count)
         return np.bincount(self.codes, weights=self._pool.cost) / self.size
 
     @cached_property
     def dearest(self) -> Floats:
-        """(U,) greatest cost of a label in each cell."""
         if self._pool.cost is None:
             return np.ones(self.count)
         most = np.zeros(self.count)
@@ -123,18 +121,17 @@ class CellUnits(Division):
         return most
 
     def cost_of(self, rows: Ints) -> Floats:
-        """What the label of each row costs."""
         return self._pool.costs(rows)
 
     def nth(self, unit: int, k: int) -> int:
-        """The k-th row of a cell in keyed order."""
         begin, count, rows = self._first
         if k < count[unit]:
             return int(rows[begin[unit] + k])
-        return int(self.members(unit)[self._order(unit)[k]])
+        if unit not in self._orders:  # a cell that is read on and on
+            self._orders[unit] = self._pool.source.order(self._seed, self.members(unit))
+        return int(self.members(unit)[self._orders[unit][k]])
 
     def rows_at(self, unit: Ints, k: Ints) -> Ints:
-        """``nth`` of many cells at once."""
         begin, count, rows = self._first
         ready = k < count[unit]
         out = np.empty(len(unit), dtype=np.int64)
@@ -166,12 +163,6 @@ class CellUnits(Division):
         # Rows are in the order of ids, so a stable sort breaks equal keys by id.
         return np.cumsum(count) - count, count, rows[np.lexsort((key, cell))]
 
-    def _order(self, unit: int) -> LazyOrder:
-        """A cell in keyed order, for those that are read on and on."""
-        if unit not in self._orders:
-            self._orders[unit] = self._pool.source.order(self._seed, self.members(unit))
-        return self._orders[unit]
-
     def representatives(self) -> tuple[Ints, Ints]:
         """One row per cell if all its items have the same losses, otherwise some spread over it."""
         return self.some(1 if self._exact else REPRESENTATIVES)
@@ -185,69 +176,52 @@ class ItemUnits:
     def __init__(self, pool: Pool, seed: int) -> None:
         self._pool = pool
         self._seed = seed
-
-    @property
-    def count(self) -> int:
-        """Number of items."""
-        return len(self._pool)
+        self.count = len(pool)
 
     @property
     def size(self) -> Ints:
-        """Ones."""
         return np.ones(self.count, dtype=np.int64)
 
     @property
     def cost(self) -> Floats:
-        """(N,) cost of each label."""
         return self._pool.costs(slice(None))
 
     @property
     def dearest(self) -> Floats:
-        """(N,) cost of each label."""
         return self.cost
 
     @property
     def codes(self) -> Ints:
-        """The rows themselves."""
         return np.arange(self.count)
-
-    def cost_of(self, rows: Ints) -> Floats:
-        """What the label of each row costs."""
-        return self._pool.costs(rows)
-
-    def of(self, rows: Ints | slice) -> Ints:
-        """The rows themselves."""
-        return np.arange(self.count)[rows] if isinstance(rows, slice) else rows
 
     @property
     def first(self) -> Ints:
-        """The rows themselves."""
         return self.codes
 
+    def cost_of(self, rows: Ints) -> Floats:
+        return self._pool.costs(rows)
+
+    def of(self, rows: Ints | slice) -> Ints:
+        return self.codes[rows] if isinstance(rows, slice) else rows
+
     def members(self, unit: int) -> Ints:
-        """The row itself."""
         return np.array([unit])
 
     def rows_in(self, units: Bools) -> Ints:
-        """The rows themselves."""
         return np.flatnonzero(units)
 
     def nth(self, unit: int, k: int) -> int:
-        """The row itself."""
         if k:
             raise IndexError("a unit of one item has no further items")
         return unit
 
     def rows_at(self, unit: Ints, k: Ints) -> Ints:
-        """The rows themselves."""
         if k.any():
             raise IndexError("a unit of one item has no further items")
         return unit
 
     def representatives(self) -> tuple[Ints, Ints]:
-        """Every row, for itself."""
-        rows = np.arange(self.count)
-        return rows, rows
+        return self.codes, self.codes
 
     def permanent(self) -> Floats:
         """A permanent random number on (0, 1] per item: the same for every sample size."""
