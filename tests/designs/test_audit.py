@@ -26,7 +26,7 @@ from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, SequentialEsti
 from sondage.estimators.increments import Increments
 from sondage.pool.units import CellUnits
 from sondage.sampling import Draws, History, Limit, OneByOne, Table, kind_of
-from sondage.strata.equal_size import EqualSize
+from sondage.strata.by_score import EqualSize
 from sondage.strata.log_rank import LogRank
 from sondage.streams import stream
 from sondage.testing.designs import ask_and_tell, rounds_of, small_pool

@@ -13,7 +13,7 @@ from sondage.designs.importance import Optimal
 from sondage.errors import InvalidInput, NotSupported
 from sondage.simulation import diagnose
 from sondage.simulation.diagnostics import divergence, true_influence
-from sondage.strata.equal_size import EqualSize
+from sondage.strata.by_score import EqualSize
 
 
 def known(seed: int = 0, size: int = 400) -> tuple[sd.Pool, np.ndarray]:

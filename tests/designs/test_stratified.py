@@ -14,7 +14,7 @@ from sondage.designs.allocations import Neyman, Rules
 from sondage.designs.allocations.shares import shares
 from sondage.designs.influence.of_units import unit_spread
 from sondage.errors import InvalidInput
-from sondage.strata.equal_size import EqualSize
+from sondage.strata.by_score import EqualSize
 from sondage.testing.designs import small_pool
 
 

@@ -11,7 +11,7 @@ import sondage as sd
 from sondage.designs import AIS, PoissonOnline, Sequential
 from sondage.simulation import diagnose
 from sondage.simulation.diagnostics import divergence, item_chances, true_influence
-from sondage.strata.equal_size import EqualSize
+from sondage.strata.by_score import EqualSize
 
 
 def known(n: int = 600) -> tuple[sd.Pool, dict[int, int]]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
+from sondage.pool.pool import CHUNK
 from sondage.strata import boundaries
 from sondage.strata.boundaries import bands, best_cuts, cells, cumulated_root_frequency, geometric
 from sondage.types import Array, Floats, Ints
@@ -62,7 +63,7 @@ def test_an_edge_belongs_to_the_band_above(score: Floats, cuts: list[int]) -> No
 
 
 def test_bands_and_frequencies_of_more_than_one_piece() -> None:
-    score = np.random.default_rng(0).normal(size=3 * boundaries.CHUNK // 2)
+    score = np.random.default_rng(0).normal(size=3 * CHUNK // 2)
     edges = np.array([-1.0, 0.0, 0.5])
     found = bands(edges, score)
     assert found.dtype == np.uint8

@@ -15,7 +15,7 @@ from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.sampling import Quotas, SamplingKind, Table
 from sondage.strata.base import Strata
-from sondage.strata.equal_size import EqualSize
+from sondage.strata.by_score import EqualSize
 from sondage.strata.fillable_cells import cells_to_fill
 from sondage.strata.log_rank import LogRank
 

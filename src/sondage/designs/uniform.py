@@ -15,7 +15,7 @@ from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits, Units
 from sondage.sampling import Quotas, SamplingKind, Table
 from sondage.strata.base import Strata
-from sondage.strata.one_stratum import OneStratum
+from sondage.strata.by_group import OneStratum
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class System:
         return two is not None and bool(np.quantile(two[0], 0.25) > np.quantile(two[1], 0.75))
 
     def _scores_by_class(self) -> tuple[Array, Array] | None:
-        """Scores where the first of two classes is predicted, and where the second is; None unless both are."""
+        """Scores where each of two classes is predicted; None unless both are."""
         if self.score is None or self.prediction is None:
             return None
         second = self.prediction > 0

@@ -178,7 +178,7 @@ class LazyOrder:
 
 
 def _md5_of_columns(prefix: bytes, characters: NDArray[np.uint8], length: Ints) -> Words:
-    """First 64 bits of the MD5 of a prefix of 64 bytes and each message: up to 55 bytes, padded with zeros."""
+    """First 64 bits of the MD5 of a prefix of 64 bytes and each message of up to 55, padded with zeros."""
     n, width = characters.shape
     block = np.zeros((n, 64), dtype=np.uint8)
     block[:, :width] = characters

@@ -27,6 +27,12 @@ CHUNK = 1 << 16
 _FEW_CLASSES = 16
 
 
+def pieces(size: int) -> Iterator[slice]:
+    """Rows 0, 1, 2, ... some at a time, for passes over a whole column."""
+    for start in range(0, size, CHUNK):
+        yield slice(start, start + CHUNK)
+
+
 class Pool:
     """Items in the order of their ids, with scores and predictions per system.
 

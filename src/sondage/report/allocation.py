@@ -14,7 +14,7 @@ from sondage.frames import frame_of
 from sondage.html import html_row
 from sondage.report.text import table
 from sondage.strata.base import Strata
-from sondage.strata.equal_size import EqualSize
+from sondage.strata.by_score import EqualSize
 from sondage.strata.in_words import predicted_words
 from sondage.strata.stratification import Stratification
 from sondage.study.view import StudyView

@@ -13,7 +13,7 @@ from sondage.estimators.sample import ANSWERED
 from sondage.pool.units import CellUnits
 from sondage.report.chances import coming_chance
 from sondage.sampling import Table
-from sondage.strata.equal_size import EqualSize
+from sondage.strata.by_score import EqualSize
 from sondage.strata.in_words import predicted_words
 from sondage.strata.stratification import Stratification
 from sondage.study.view import StudyView

@@ -2,21 +2,19 @@
 
 from sondage.strata.base import Strata
 from sondage.strata.by_features import KdTree, KMeansOnFeatures, Linkage
-from sondage.strata.by_group import ByGroup
+from sondage.strata.by_group import ByGroup, OneStratum
 from sondage.strata.by_score import (
     CumulatedRootFrequency,
+    EqualSize,
     EqualWidth,
     Geometric,
     KMeansOnScore,
     OptimalBands,
 )
 from sondage.strata.clusters import Clusters
-from sondage.strata.consensus import Consensus
 from sondage.strata.cross import Cross
-from sondage.strata.equal_size import EqualSize
 from sondage.strata.hierarchy import Tree, complete_tree
-from sondage.strata.log_rank import LogRank
-from sondage.strata.one_stratum import OneStratum
+from sondage.strata.log_rank import Consensus, LogRank
 from sondage.strata.stratification import Stratification
 
 __all__ = [

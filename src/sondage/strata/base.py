@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-import numpy as np
-
-from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
 from sondage.registry import Named
@@ -46,13 +43,13 @@ class Strata(Named, family="sondage.strata"):
         """
         systems = systems or (pool.system_name(),)
         codes = self.codes(pool, systems, seed)
-        size = np.bincount(codes)
+        count = int(codes.max()) + 1
         requested: int | None = getattr(self, "count", None)
         notes: tuple[str, ...] = ()
-        if requested is not None and len(size) < requested:
+        if requested is not None and count < requested:
             notes = (f"the pool has {len(pool):,} items: there cannot be more strata",)
-        named_by, names = self._names(pool, systems, codes, len(size))
-        return Stratification(self.alias, codes, size, names, named_by, requested, notes=notes)
+        named_by, names = self._names(pool, systems, codes, count)
+        return Stratification(self.alias, codes, names, named_by, requested, notes=notes)
 
     def _names(
         self, pool: Pool, systems: tuple[str, ...], codes: Array, count: int
@@ -62,9 +59,3 @@ class Strata(Named, family="sondage.strata"):
         if score is None:
             return "holds", ("items",) * count
         return "along the score", score_ranges(score, codes, count)
-
-
-def check_count(count: int, name: str = "count", least: int = 1) -> None:
-    """Refuse what is no number of strata, or of whatever else ``name`` counts."""
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
-        raise InvalidInput(f"{name}= must be a whole number of at least {least}, not {count!r}")

@@ -6,28 +6,49 @@ scores are never parted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from sondage.pool.pool import CHUNK
+from sondage.pool.pool import pieces
 from sondage.types import Array, Floats, Ints
 
 _MOST_BINS = 1 << 16
 _DIGITS = 12
 
 
-def bands(edges: Floats, score: Array) -> Array:
+def bands(edges: Array, score: Array) -> Array:
     """(N,) the band of every score between inner edges in rising order.
 
     >>> bands(np.array([0.2, 0.5]), np.array([0.1, 0.2, 0.4, 0.5, 0.9])).tolist()
     [0, 1, 1, 2, 2]
     """
     codes = np.empty(len(score), dtype=np.min_scalar_type(len(edges)))
-    for piece in _pieces(score):
+    for piece in pieces(len(score)):
         codes[piece] = np.searchsorted(edges, score[piece], "right")
     return codes
+
+
+def whole_runs(by: Array, cuts: Ints) -> Array:
+    """(N,) bands between places of the sorted values, each moved to the nearer end of a run of equal ones.
+
+    Equal values are alike: cutting them apart gains nothing, and a curve through the parts takes chance for
+    a slope.
+
+    >>> whole_runs(np.array([0.0, 0.0, 0.0, 0.0, 1.0, 2.0]), np.array([0, 1, 3, 5, 6])).tolist()
+    [0, 0, 0, 0, 1, 2]
+    """
+    places = cuts[1:-1]
+    # Only the values at the cuts are sorted out: no permutation of all is held.
+    value = np.partition(by, places)[places] if len(places) else by[:0]
+    beyond = np.nextafter(value, np.inf)
+    # Begin and end of the run in which a cut lies.
+    begin, end = (np.cumsum(frequencies(edges, by))[:-1] for edges in (value, beyond))
+    to_begin = places - begin <= end - places
+    edges, moved = np.where(to_begin, value, beyond), np.where(to_begin, begin, end)
+    distinct, which = np.unique(moved, return_index=True)
+    return bands(edges[which[(distinct > 0) & (distinct < len(by))]], by)
 
 
 def equal_width(score: Array, count: int) -> Floats:
@@ -83,10 +104,10 @@ def histogram_bins(score: Array, count: int) -> int:
     return max(4 * count, round(min(wanted, _MOST_BINS)))
 
 
-def frequencies(edges: Floats, score: Array) -> Ints:
+def frequencies(edges: Array, score: Array) -> Ints:
     """(K,) how many scores each band holds."""
     total = np.zeros(len(edges) + 1, dtype=np.int64)
-    for piece in _pieces(score):
+    for piece in pieces(len(score)):
         total += np.bincount(np.searchsorted(edges, score[piece], "right"), minlength=len(total))
     return total
 
@@ -181,8 +202,7 @@ def proportional_cost(cells: Cells) -> Floats:
 
 def _mass(cells: Cells) -> tuple[Floats, Floats]:
     """Items p and expected successes m of every band."""
-    items = _between(cells.count)
-    return items, _between(cells.total + cells.centre * cells.count)
+    return _between(cells.count), _between(cells.total + cells.centre * cells.count)
 
 
 def _between(each: Array) -> Floats:
@@ -195,8 +215,3 @@ def _grid(low: float, high: float, parts: int) -> Floats:
     """Ends of equal parts, in rising order whatever the rounding."""
     share = np.arange(parts + 1) / parts
     return np.maximum.accumulate(np.clip(low * (1 - share) + high * share, low, high))
-
-
-def _pieces(score: Array) -> Iterator[slice]:
-    for start in range(0, len(score), CHUNK):
-        yield slice(start, start + CHUNK)

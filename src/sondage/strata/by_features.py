@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import heapq
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -10,15 +11,18 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.pool.keyed_order import LazyOrder, cutting_seed, keyed_hash
 from sondage.pool.pool import Pool
-from sondage.strata.base import Strata, check_count
+from sondage.strata.base import Strata
 from sondage.strata.hierarchy import Tree
-from sondage.strata.kdtree import Node, grow
 from sondage.strata.kmeans import kmeans, means, nearest
 from sondage.strata.stratification import Stratification, left_out, numbered, short
 from sondage.streams import stream
 from sondage.types import Array, Floats, Ints
 
 Method = Literal["ward", "average", "complete", "single", "weighted", "centroid", "median"]
+_NAMED = 4
+"""Coordinates of a centre that its name gives."""
+_DIGITS = 10
+"""To which spreads are compared, so that rounding does not decide which feature is cut."""
 
 
 @dataclass(frozen=True)
@@ -28,44 +32,45 @@ class FeatureStrata(Strata):
     count: int = 10
 
     def __post_init__(self) -> None:
-        check_count(self.count)
+        self.require(count="at least 1")
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
-        """Strata in the order of their tree."""
         return self.describe(pool, systems, seed).codes
 
-    def _features(self, pool: Pool) -> Array:
+    def _features(self, pool: Pool, standardise: bool) -> tuple[Array, Floats]:
+        """The table, and what each feature is divided by: its standard deviation, one if all are equal."""
         if pool.features is None:
             raise InvalidInput(
                 f"strata {self.alias!r} look at features, and the pool has none: pass features=[...] when "
                 "making it, or use strata along the score such as 'equal-size'"
             )
-        return pool.features
+        if not standardise:
+            return pool.features, np.ones(pool.features.shape[1])
+        spread = np.array([column.std(dtype=np.float64) for column in pool.features.T])
+        return pool.features, np.where(spread > 0, spread, 1.0)
 
     def _stratification(
-        self,
-        codes: Array,
-        tree: Tree,
-        names: tuple[str, ...],
-        named_by: str,
-        notes: list[str],
+        self, codes: Array, tree: Tree, names: list[str], named_by: str, notes: tuple[str, ...] = ()
     ) -> Stratification:
+        """Strata in the order of their tree."""
         codes, used, pruned = numbered(codes, len(tree.leaf), tree)
         if len(tree.leaf) < self.count:
-            notes = [*notes, "no more items differ in their features: equal items stay together"]
+            notes = (*notes, "no more items differ in their features: equal items stay together")
         elif len(used) < self.count:
-            notes = [*notes, left_out(self.count - len(used), self.count, "clusters")]
-        return Stratification(
-            self.alias,
-            codes,
-            np.bincount(codes),
-            tuple(names[k] for k in used),
-            named_by,
-            self.count,
-            None,
-            tuple(notes),
-            pruned,
-        )
+            notes = (*notes, left_out(self.count - len(used), self.count, "clusters"))
+        held = tuple(names[k] for k in used)
+        return Stratification(self.alias, codes, held, named_by, self.count, None, notes, pruned)
+
+    def _around(self, pool: Pool, codes: Array, tree: Tree, centres: Floats, found_on: int) -> Stratification:
+        """Clusters named by the first coordinates of their centres."""
+        features = pool.roles.features
+        more = ", ..." if len(features) > _NAMED else ""
+        names = [
+            ", ".join(f"{name} {short(x)}" for name, x in zip(features[:_NAMED], centre, strict=False)) + more
+            for centre in centres.tolist()
+        ]
+        sampled = f"found on {found_on:,} of {len(pool):,} items, the others put to the nearest"
+        return self._stratification(codes, tree, names, "around", (sampled,) if found_on < len(pool) else ())
 
 
 @dataclass(frozen=True)
@@ -87,22 +92,16 @@ class KMeansOnFeatures(FeatureStrata):
     sample: int = 10_000
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count(self.starts, "starts")
-        check_count(self.sample, "sample")
+        self.require(count="at least 1", starts="at least 1", sample="at least 1")
 
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
-        """The clusters; named by their centres."""
-        features = self._features(pool)
-        scale = _scale(features, self.standardise)
+        """The clusters, named by their centres."""
+        features, scale = self._features(pool, self.standardise)
         rows = _some(pool, seed, self.sample)
         centres = kmeans(features[rows] / scale, self.count, stream(seed, "order"), self.starts)
         tree, number = _joined(centres, "ward")
         centres = centres[np.argsort(number)]
-        codes, _ = nearest(features, centres, scale)
-        return self._stratification(
-            codes, tree, _in_words(centres * scale, pool), "around", _sampled(len(rows), len(pool))
-        )
+        return self._around(pool, nearest(features, centres, scale)[0], tree, centres * scale, len(rows))
 
 
 @dataclass(frozen=True)
@@ -125,23 +124,19 @@ class Linkage(FeatureStrata):
     sample: int = 2_000
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count(self.sample, "sample")
+        self.require(count="at least 1", sample="at least 1")
         if self.method not in get_args(Method):
             raise InvalidInput(f"method= must be one of {get_args(Method)}, not {self.method!r}")
 
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
-        """The clusters; named by their means."""
-        features = self._features(pool)
-        scale = _scale(features, self.standardise)
+        """The clusters, named by their means."""
+        features, scale = self._features(pool, self.standardise)
         rows = _some(pool, seed, self.sample)
         points = features[rows] / scale
         tree, stratum = _joined(points, self.method, self.count)
         centres = means(points, stratum, len(tree.leaf))
         codes = stratum if len(rows) == len(pool) else nearest(features, centres, scale)[0]
-        return self._stratification(
-            codes, tree, _in_words(centres * scale, pool), "around", _sampled(len(rows), len(pool))
-        )
+        return self._around(pool, codes, tree, centres * scale, len(rows))
 
 
 @dataclass(frozen=True)
@@ -163,30 +158,89 @@ class KdTree(FeatureStrata):
     count: int = 16
 
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
-        """The boxes; named by their bounds."""
-        features = self._features(pool)
-        root = grow(features, _scale(features, True), self.count)
+        """The boxes, named by their bounds."""
+        features, scale = self._features(pool, True)
         codes = np.empty(len(features), dtype=np.int64)
         parent, leaf, names = [-1], list[int](), list[str]()
-        waiting: list[tuple[int, Node]] = [(0, root)]
+        waiting = [(0, grow(features, scale, self.count))]
         while waiting:
-            number, node = waiting.pop()
-            if node.halves is None:
-                codes[node.rows] = len(leaf)
+            number, box = waiting.pop()
+            if box.halves is None:
+                codes[box.rows] = len(leaf)
                 leaf.append(number)
-                names.append(node.words(pool.roles.features))
+                names.append(box.words(pool.roles.features))
             else:
                 parent += [number, number]
-                waiting += [(len(parent) - 1, node.halves[1]), (len(parent) - 2, node.halves[0])]
-        return self._stratification(codes, Tree(parent, leaf), tuple(names), "features", [])
+                waiting += [(len(parent) - 1, box.halves[1]), (len(parent) - 2, box.halves[0])]
+        return self._stratification(codes, Tree(parent, leaf), names, "features")
 
 
-def _scale(features: Array, standardise: bool) -> Floats:
-    """What each feature is divided by: its standard deviation, one if all values are equal."""
-    if not standardise:
-        return np.ones(features.shape[1])
-    spread = np.array([column.std(dtype=np.float64) for column in features.T])
-    return np.where(spread > 0, spread, 1.0)
+@dataclass
+class Box:
+    """A box of a k-d tree: its rows, its bounds, and its two halves once it is cut (it has no rows then)."""
+
+    rows: Ints
+    bounds: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Per feature that was cut: from (included), below."""
+    halves: tuple[Box, Box] | None = None
+
+    def words(self, names: tuple[str, ...]) -> str:
+        """The box as conditions."""
+        parts = []
+        for feature, (low, high) in sorted(self.bounds.items()):
+            left = f"{short(low)} <= " if np.isfinite(low) else ""
+            right = f" < {short(high)}" if np.isfinite(high) else ""
+            parts.append(f"{left}{names[feature]}{right}")
+        return ", ".join(parts) or "everything"
+
+
+def grow(features: Array, scale: Floats, count: int) -> Box:
+    """The root of a k-d tree with at most ``count`` leaves: the leaf with most items is halved next.
+
+    It is cut at the median of the feature that is spread most inside it, in units of ``scale``; items
+    with equal values stay together, so that a leaf of equal items is never cut.
+    """
+    root = Box(np.arange(len(features)))
+    waiting: list[tuple[int, int, Box]] = [(-len(features), 0, root)]
+    leaves, made = 1, 1
+    while waiting and leaves < count:
+        box = heapq.heappop(waiting)[2]
+        if not _halve(box, features, scale):
+            continue
+        for half in box.halves or ():
+            heapq.heappush(waiting, (-len(half.rows), made, half))
+            made += 1
+        leaves += 1
+    return root
+
+
+def _halve(box: Box, features: Array, scale: Floats) -> bool:
+    """Cut a box where it can be cut; whether it can."""
+    rows = box.rows
+    spread = np.array([features[rows, j].std(dtype=np.float64) for j in range(features.shape[1])]) / scale
+    for feature in np.argsort(-np.round(spread, _DIGITS), kind="stable").tolist():
+        column = features[rows, feature]
+        value = _median_cut(column)
+        if value is None:
+            continue
+        low, high = box.bounds.get(feature, (-np.inf, np.inf))
+        below = column < value
+        box.halves = (
+            Box(rows[below], {**box.bounds, feature: (low, value)}),
+            Box(rows[~below], {**box.bounds, feature: (value, high)}),
+        )
+        box.rows = rows[:0]
+        return True
+    return False
+
+
+def _median_cut(column: Array) -> float | None:
+    """The value that parts a column most evenly into below and not below; None if all are equal."""
+    middle = np.partition(column, len(column) // 2)[len(column) // 2]
+    below, above = np.count_nonzero(column < middle), np.count_nonzero(column > middle)
+    if below == above == 0:
+        return None
+    return float(middle if below >= above else column[column > middle].min())
 
 
 def _some(pool: Pool, seed: int, most: int) -> Ints:
@@ -195,12 +249,6 @@ def _some(pool: Pool, seed: int, most: int) -> Ints:
         return np.arange(len(pool))
     rows, _ = LazyOrder(len(pool), lambda: keyed_hash(cutting_seed(seed), pool.ids)).first(most)
     return np.sort(rows)
-
-
-def _sampled(sample: int, items: int) -> list[str]:
-    return (
-        [f"found on {sample:,} of {items:,} items, the others put to the nearest"] if sample < items else []
-    )
 
 
 def _joined(points: Floats, method: Method, count: int | None = None) -> tuple[Tree, Ints]:
@@ -215,13 +263,3 @@ def _joined(points: Floats, method: Method, count: int | None = None) -> tuple[T
     # Merges at distance 0 join equal items, which no cut should part.
     different = int(np.count_nonzero(matrix[:, 2] > 0)) + 1
     return Tree.from_linkage(matrix, min(count, different))
-
-
-def _in_words(centres: Floats, pool: Pool, most: int = 4) -> tuple[str, ...]:
-    """Centres in words: the first few coordinates."""
-    names = pool.roles.features
-    more = ", ..." if len(names) > most else ""
-    return tuple(
-        ", ".join(f"{name} {short(x)}" for name, x in zip(names[:most], centre, strict=False)) + more
-        for centre in centres.tolist()
-    )

@@ -1,4 +1,4 @@
-"""Strata along the score, cut at boundaries: equal scores are always in the same stratum."""
+"""Strata along the score: equal scores are always in the same stratum."""
 
 from __future__ import annotations
 
@@ -9,13 +9,33 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported
+from sondage.pool.division import compressed
 from sondage.pool.pool import Pool
 from sondage.strata import boundaries
-from sondage.strata.base import Strata, check_count
+from sondage.strata.base import Strata
 from sondage.strata.hierarchy import complete_tree
 from sondage.strata.score_column import score_column, score_ranges
 from sondage.strata.stratification import Stratification, left_out, numbered
 from sondage.types import Array, Floats
+
+
+@dataclass(frozen=True)
+class EqualSize(Strata):
+    """``count`` bands of about equal size along the score (or the spread, for regression).
+
+    Equal scores stay in one band: what parts them would decide as well which of them is drawn.
+    """
+
+    alias: ClassVar[str] = "equal-size"
+    count: int = 10
+
+    def __post_init__(self) -> None:
+        self.require(count="at least 1")
+
+    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
+        score = score_column(pool, systems)
+        cuts = np.unique(np.rint(np.linspace(0, len(pool), self.count + 1)).astype(np.int64))
+        return boundaries.whole_runs(np.zeros(len(pool)) if score is None else score, cuts)
 
 
 @dataclass(frozen=True)
@@ -25,7 +45,7 @@ class ScoreBands(Strata):
     count: int = 10
 
     def __post_init__(self) -> None:
-        check_count(self.count)
+        self.require(count="at least 1")
 
     @abstractmethod
     def cuts(self, score: Array) -> Floats:
@@ -42,13 +62,11 @@ class ScoreBands(Strata):
         return score
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
-        """Bands in the order of the score."""
         score = self.column(pool, systems)
-        inner = self._inner(score)
-        return numbered(boundaries.bands(inner, score), len(inner) + 1)[0]
+        return compressed(boundaries.bands(self._inner(score), score))
 
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
-        """The bands with their edges; fewer than asked for are explained."""
+        """The bands with their edges, and why there are fewer than asked for."""
         score = self.column(pool, systems or (pool.system_name(),))
         low, high = float(score.min()), float(score.max())
         inner = self._inner(score)
@@ -60,16 +78,10 @@ class ScoreBands(Strata):
             notes.append(f"cut along system {systems[0]!r}, the first of {len(systems)}")
         if len(used) < self.count:
             notes.append(self._why_fewer(score, len(inner) + 1 - len(used)))
+        names = score_ranges(score, codes, len(used))
+        edges = np.concatenate([[low], inner[used[1:] - 1], [high]])
         return Stratification(
-            self.alias,
-            codes,
-            np.bincount(codes),
-            score_ranges(score, codes, len(used)),
-            "along the score",
-            self.count,
-            np.concatenate([[low], inner[used[1:] - 1], [high]]),
-            tuple(notes),
-            tree,
+            self.alias, codes, names, "along the score", self.count, edges, tuple(notes), tree
         )
 
     def _inner(self, score: Array) -> Floats:
@@ -100,7 +112,6 @@ class EqualWidth(ScoreBands):
     alias: ClassVar[str] = "equal-width"
 
     def cuts(self, score: Array) -> Floats:
-        """Equally far apart."""
         return boundaries.equal_width(score, self.count)
 
 
@@ -123,10 +134,9 @@ class CumulatedRootFrequency(ScoreBands):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.bins is not None:
-            check_count(self.bins, "bins")
+            self.require(bins="at least 1")
 
     def cuts(self, score: Array) -> Floats:
-        """At bin edges nearest to the equal parts."""
         return boundaries.cumulated_root_frequency(score, self.count, self.bins)
 
 
@@ -152,7 +162,6 @@ class Geometric(ScoreBands):
             raise InvalidInput(f"origin= must be a finite number, not {self.origin}")
 
     def cuts(self, score: Array) -> Floats:
-        """A constant factor apart, seen from the origin."""
         low, high = float(score.min()), float(score.max())
         if low <= self.origin <= high:
             margin = 0.01 * (high - low) or 1.0
@@ -180,11 +189,9 @@ class KMeansOnScore(ScoreBands):
     cells: int = 1_000
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count(self.cells, "cells")
+        self.require(count="at least 1", cells="at least 1")
 
     def cuts(self, score: Array) -> Floats:
-        """Where the sum of squared distances is least."""
         made = boundaries.cells(score, max(self.cells, 4 * self.count))
         return boundaries.best_cuts(made, boundaries.squared_error, self.count)
 
@@ -209,10 +216,7 @@ class OptimalBands(ScoreBands):
     cells: int = 1_000
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count(self.cells, "cells")
-        if self.allocation not in ("neyman", "proportional"):
-            raise InvalidInput(f"allocation= must be 'neyman' or 'proportional', not {self.allocation!r}")
+        self.require(count="at least 1", cells="at least 1", allocation=("neyman", "proportional"))
 
     def column(self, pool: Pool, systems: tuple[str, ...]) -> Array:
         """The chance of success of every item."""
@@ -234,7 +238,6 @@ class OptimalBands(ScoreBands):
         return score
 
     def cuts(self, score: Array) -> Floats:
-        """Where the variance is least."""
         made = boundaries.cells(score, max(self.cells, 4 * self.count))
         cost = boundaries.neyman_cost if self.allocation == "neyman" else boundaries.proportional_cost
         return boundaries.best_cuts(made, cost, self.count)

@@ -9,8 +9,8 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.pool.division import compressed
-from sondage.pool.pool import CHUNK, Pool
-from sondage.strata.base import Strata, check_count
+from sondage.pool.pool import Pool, pieces
+from sondage.strata.base import Strata
 from sondage.strata.hierarchy import Tree
 from sondage.strata.stratification import Stratification
 from sondage.types import Array
@@ -43,7 +43,7 @@ class Clusters(Strata):
 
     def __post_init__(self) -> None:
         if self.count is not None:
-            check_count(self.count)
+            self.require(count="at least 1")
 
     def config(self) -> dict[str, Any]:
         """As every part, but an array or a clusterer is named only: a journal cannot hold it."""
@@ -54,11 +54,10 @@ class Clusters(Strata):
         return {"family": self._family, "alias": self.alias, "options": options}
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
-        """Clusters in the order of their labels, or of their tree."""
         return self.describe(pool, systems, seed).codes
 
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
-        """The clusters; named by their labels."""
+        """The clusters, named by their labels, in the order of these or of their tree."""
         if isinstance(self.by, str):
             group = pool.group(self.by)
             return self._stratification(group.codes, group.levels, None)
@@ -68,8 +67,7 @@ class Clusters(Strata):
         if self.count is not None:
             raise InvalidInput("strata 'clusters': count= cuts a linkage, and by= is none: leave count= out")
         levels, codes = np.unique(self._labels(pool), return_inverse=True)
-        found = compressed(codes.ravel())
-        return self._stratification(found, tuple(str(level) for level in levels.tolist()), None)
+        return self._stratification(compressed(codes.ravel()), tuple(map(str, levels.tolist())), None)
 
     def _merges(self) -> tuple[Any, int] | None:
         """A linkage and the number of clusters to cut it into; None if ``by`` is no linkage."""
@@ -91,15 +89,13 @@ class Clusters(Strata):
                 f"{len(pool):,}: fit it on the rows of the pool"
             )
         tree, stratum = Tree.from_linkage(merges, min(count, len(pool)))
-        codes = compressed(pool.ordered(stratum))
         names = tuple(str(number) for number in range(len(tree.leaf)))
-        return self._stratification(codes, names, tree)
+        return self._stratification(compressed(pool.ordered(stratum)), names, tree)
 
     def _labels(self, pool: Pool) -> Array:
         by = self.by
         if hasattr(by, "predict") and pool.features is not None:
-            pieces = [by.predict(pool.features[k : k + CHUNK]) for k in range(0, len(pool), CHUNK)]
-            return np.concatenate(pieces)
+            return np.concatenate([by.predict(pool.features[piece]) for piece in pieces(len(pool))])
         labels = np.asarray(getattr(by, "labels_", by))
         if labels.ndim != 1 or len(labels) != len(pool):
             have = f"{len(labels):,} labels" if labels.ndim == 1 else type(by).__name__
@@ -113,5 +109,4 @@ class Clusters(Strata):
     def _stratification(self, codes: Array, names: tuple[str, ...], tree: Tree | None) -> Stratification:
         alone = "-1" in names
         notes = ("items in no cluster (label -1) are a stratum of their own",) if alone else ()
-        size = np.bincount(codes)
-        return Stratification(self.alias, codes, size, names, "cluster", self.count, None, notes, tree)
+        return Stratification(self.alias, codes, names, "cluster", self.count, None, notes, tree)

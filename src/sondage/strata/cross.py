@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.pool.division import compressed, crossed
+from sondage.pool.division import Division, compressed, crossed
 from sondage.pool.pool import Pool
 from sondage.strata.base import Strata
 from sondage.strata.hierarchy import Tree
@@ -44,31 +44,21 @@ class Cross(Strata):
             raise InvalidInput("rules= must be strata, at least one, such as (ByGroup('shop'), EqualSize(5))")
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
-        """Combinations in the order of the first rule, then of the next."""
         return compressed(crossed([rule.codes(pool, systems, seed) for rule in self.rules]))
 
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
-        """The combinations; named by what each rule says."""
+        """The combinations in the order of the first rule, then of the next; named by what each rule says."""
         parts = [rule.describe(pool, systems, seed) for rule in self.rules]
         codes = compressed(crossed([part.codes for part in parts]))
-        _, first, size = np.unique(codes, return_index=True, return_counts=True)
+        first = Division(codes).first
         levels = [part.codes[first].astype(np.int64) for part in parts]
-        names = tuple(
-            " x ".join(part.names[level[k]] for part, level in zip(parts, levels, strict=True))
-            for k in range(len(size))
-        )
+        each = [[part.names[k] for k in level] for part, level in zip(parts, levels, strict=True)]
+        names = tuple(" x ".join(one) for one in zip(*each, strict=True))
+        named_by = " x ".join(part.named_by for part in parts)
         wanted = math.prod(part.actual for part in parts)
+        requested = math.prod(part.requested or part.actual for part in parts)
         notes = [note for part in parts for note in part.notes]
-        if len(size) < wanted:
-            notes.append(left_out(wanted - len(size), wanted, "combinations"))
-        return Stratification(
-            self.alias,
-            codes,
-            size,
-            names,
-            " x ".join(part.named_by for part in parts),
-            math.prod(part.requested or part.actual for part in parts),
-            None,
-            tuple(notes),
-            Tree.from_codes(*levels),
-        )
+        if len(names) < wanted:
+            notes.append(left_out(wanted - len(names), wanted, "combinations"))
+        tree = Tree.from_codes(*levels)
+        return Stratification(self.alias, codes, names, named_by, requested, None, tuple(notes), tree)

@@ -8,9 +8,8 @@ from sondage.pool.division import compressed, cost_band, crossed
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
 from sondage.strata.base import Strata
-from sondage.strata.consensus import Consensus
-from sondage.strata.log_rank import LogRank, predicted_pattern
-from sondage.types import Array, Ints
+from sondage.strata.log_rank import Consensus, LogRank, predicted_pattern
+from sondage.types import Array
 
 EACH = 5
 """Labels that a cell should get by the end of the budget."""
@@ -29,7 +28,7 @@ def cells_to_fill(
     are labels for these, too.
     Strata that somebody chose, groups say, stay as they are.
     """
-    if too_many(_kinds(signature), labels):
+    if signature is not None and too_many(_kinds(signature), labels):
         signature = None
     if signature is None and isinstance(strata, LogRank):
         strata = Consensus() if too_many(_kinds(predicted_pattern(pool, systems)), labels) else strata
@@ -40,7 +39,7 @@ def cells_to_fill(
         signature = None
     costs = cost_band(pool.cost)
     levels = [one for one in (codes, signature, costs) if one is not None]
-    by_cost = costs is None or len(np.unique(crossed(levels))) * EACH <= labels
+    by_cost = costs is None or _kinds(crossed(levels)) * EACH <= labels
     return CellUnits(pool, codes, signature, seed=seed, by_cost=by_cost)
 
 
@@ -49,8 +48,8 @@ def too_many(kinds: int, labels: float) -> bool:
     return kinds > _FEW and kinds * EACH > labels
 
 
-def _kinds(codes: Array | None) -> int:
-    return 0 if codes is None else len(np.unique(codes))
+def _kinds(codes: Array) -> int:
+    return len(np.unique(codes))
 
 
 def joined_bands(
@@ -64,7 +63,14 @@ def joined_bands(
     >>> joined_bands(pool, np.arange(6), None, 20, ("model",)).tolist()
     [0, 0, 1, 2, 2, 3]
     """
-    kind = _pattern_of_strata(pool, strata, systems)[strata] if signature is None else signature
+    if signature is not None:
+        kind = signature
+    else:
+        pattern = predicted_pattern(pool, systems)
+        own = np.zeros(int(strata.max()) + 1, dtype=pattern.dtype)
+        own[strata] = pattern
+        # A stratum that mixes predicted classes has none: then all are alike.
+        kind = pattern if np.array_equal(own[strata], pattern) else np.zeros(len(strata), dtype=np.int8)
     cell = compressed(crossed([kind, strata])).astype(np.int64)
     _, first = np.unique(cell, return_index=True)
     bands = np.bincount(compressed(kind[first]).astype(np.int64))
@@ -74,13 +80,4 @@ def joined_bands(
     kept = np.maximum((bands * most // len(first)).astype(np.int64), 1)
     place = np.arange(len(first)) - np.repeat(np.cumsum(bands) - bands, bands)
     band = place * np.repeat(kept, bands) // np.repeat(bands, bands)
-    joined: Ints = np.repeat(np.cumsum(kept) - kept, bands) + band
-    return joined[cell]
-
-
-def _pattern_of_strata(pool: Pool, strata: Array, systems: tuple[str, ...]) -> Ints:
-    """(K,) the predicted pattern of each stratum, if none of them mixes several; otherwise all are alike."""
-    pattern = compressed(predicted_pattern(pool, systems)).astype(np.int64)
-    own = np.zeros(int(strata.max()) + 1, dtype=np.int64)
-    own[strata] = pattern
-    return own if np.array_equal(own[strata], pattern) else np.zeros(len(own), dtype=np.int64)
+    return np.asarray((np.repeat(np.cumsum(kept) - kept, bands) + band)[cell])

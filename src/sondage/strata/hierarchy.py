@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.strata.tree_text import draw_tree
 from sondage.types import Array, Bools, Floats, Ints
 
-
-class _Level(NamedTuple):
-    """The nodes of one depth, where the children of each parent begin among them, and the parents."""
-
-    nodes: slice
-    begin: Ints
-    parents: Ints
+_INDENT = 3
+"""Characters that one level takes in a drawing."""
 
 
 class Tree:
@@ -56,7 +50,12 @@ class Tree:
         self.leaf: Ints = rank[place]
         self.depth: Ints = depth[order]
         self.n_children: Ints = np.bincount(self.parent[1:], minlength=len(order))
-        self._levels = self._by_level()
+        # Of each depth below the root: its nodes, where the children of each parent begin, and the parents.
+        self._levels: list[tuple[slice, Ints, Ints]] = []
+        for begin, end in pairwise(np.cumsum(np.bincount(self.depth)).tolist()):
+            siblings = self.parent[begin:end]
+            starts = np.flatnonzero(np.concatenate([[True], siblings[1:] != siblings[:-1]]))
+            self._levels.append((slice(begin, end), starts, siblings[starts]))
         self.n_leaves: Ints = self.sum_up(np.ones(len(place))).astype(np.int64)
         self._first: Ints = first[order]
         apart = self._first + self.n_leaves != self._up(np.arange(1, len(place) + 1), np.maximum)
@@ -177,23 +176,46 @@ class Tree:
         │  └─ stratum 1, 20 items
         └─ stratum 2, 4 items
         """
-        return draw_tree(self, names, size, lines, width)
+        opened = self._opened(lines, width)
+        items = None if size is None else self.sum_up(size)
+        drawn: list[str] = []
 
-    def _by_level(self) -> list[_Level]:
-        ends = np.cumsum(np.bincount(self.depth)).tolist()
-        levels = []
-        for begin, end in pairwise(ends):
-            above = self.parent[begin:end]
-            starts = np.flatnonzero(np.concatenate([[True], above[1:] != above[:-1]]))
-            levels.append(_Level(slice(begin, end), starts, above[starts]))
-        return levels
+        def draw(node: int, before: str, below: str) -> None:
+            under = self.leaves_under(node)
+            if len(under) > 1:
+                line = f"{before}strata {under[0]} to {under[-1]}"
+            else:
+                line = f"{before}stratum {under[0]}{'' if names is None else f' ({names[under[0]]})'}"
+            line += "" if items is None else f", {int(items[node]):,} items"
+            line += " ..." if self.n_children[node] and node not in opened else ""
+            drawn.append(line if len(line) <= width else line[: width - 3] + "...")
+            if node in opened:
+                *others, last = self.children(node)
+                for child in others:
+                    draw(child, below + "├─ ", below + "│  ")
+                draw(last, below + "└─ ", below + "   ")
+
+        draw(0, "", "")
+        return "\n".join(drawn)
+
+    def _opened(self, lines: int, width: int) -> set[int]:
+        """The nodes whose children are drawn: level by level, as far as there is room."""
+        room, deepest = lines - 1, width // (2 * _INDENT)
+        opened: set[int] = set()
+        for node in range(len(self)):
+            children = int(self.n_children[node])
+            in_sight = node == 0 or int(self.parent[node]) in opened
+            if in_sight and 0 < children <= room and self.depth[node] < deepest:
+                opened.add(node)
+                room -= children
+        return opened
 
     def _up(self, values: Array, combine: np.ufunc) -> Floats:
         """Values of the strata combined on the way to the root, all nodes of a level at once."""
         total = np.zeros((len(self), *np.shape(values)[1:]))
         total[self.leaf] = values
-        for level in reversed(self._levels):
-            total[level.parents] = combine.reduceat(total[level.nodes], level.begin, axis=0)
+        for nodes, begin, parents in reversed(self._levels):
+            total[parents] = combine.reduceat(total[nodes], begin, axis=0)
         return total
 
 

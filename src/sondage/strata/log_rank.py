@@ -1,4 +1,4 @@
-"""Strata by rank from the decision boundary: narrow where errors crowd, wide where they are rare."""
+"""Strata by what the systems predict: by rank from the decision boundary, and by how far systems agree."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.pool.division import crossed
 from sondage.pool.pool import Pool
-from sondage.strata.base import Strata, check_count
-from sondage.strata.equal_size import EqualSize, whole_runs
+from sondage.strata.base import Strata
+from sondage.strata.boundaries import whole_runs
+from sondage.strata.by_score import EqualSize
 from sondage.types import Array, Floats, Ints, is_number
 
 
@@ -39,38 +40,31 @@ class LogRank(Strata):
             raise InvalidInput(f"growth= must be a number above 0, not {self.growth!r}")
         if not (is_number(self.largest) and 0 < self.largest <= 1):
             raise InvalidInput(f"largest= must be a number in (0, 1], not {self.largest!r}")
-        check_count(self.most, "most")
+        self.require(most="at least 1")
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """Bands numbered by predicted class, then outwards from the boundary."""
         if not pool.labels.finite:
             return EqualSize(10).codes(pool, systems, seed)
         classes = predicted_pattern(pool, systems)
-        if self.across:
-            return self._across(pool, systems, classes)
-        codes = np.empty(len(pool), dtype=np.int32)
-        begin, found = 0, np.unique(classes)
+        found = np.unique(classes)
         each = max(1, self.most // len(found))
+        far = np.empty(len(pool) if self.across else 0)
+        codes, begin = np.empty(len(pool), dtype=np.int32), 0
         for one in found:
             members = np.flatnonzero(classes == one)
             distance = from_boundary(pool, systems, members)
+            distance = np.zeros(len(members)) if distance is None else distance
+            if self.across:
+                far[members] = distance
+                continue
             cuts = self._cuts(len(members))
             if pool.labels.size > 2:
                 cuts = cuts[np.unique(np.rint(np.linspace(0, len(cuts) - 1, each + 1)).astype(np.int64))]
-            bands = whole_runs(np.zeros(len(members)) if distance is None else distance, cuts)
-            codes[members] = begin + bands
+            bands = whole_runs(distance, cuts)
+            codes[members] = begin + bands.astype(np.int32)
             begin += int(bands.max()) + 1
-        return codes
-
-    def _across(self, pool: Pool, systems: tuple[str, ...], classes: Array) -> Array:
-        """Bands of how sure the systems are, whatever they predict."""
-        far = np.zeros(len(pool))
-        for one in np.unique(classes):
-            members = np.flatnonzero(classes == one)
-            distance = from_boundary(pool, systems, members)
-            if distance is not None:
-                far[members] = distance
-        return whole_runs(far, self._cuts(len(pool)))
+        return whole_runs(far, self._cuts(len(pool))) if self.across else codes
 
     def _cuts(self, n: int) -> Ints:
         widest = math.ceil(n * self.largest)
@@ -79,6 +73,49 @@ class LogRank(Strata):
             size = min(max(1, math.ceil(self.growth * cuts[-1])), widest)
             cuts.append(min(n, cuts[-1] + size))
         return np.array(cuts)
+
+
+@dataclass(frozen=True)
+class Consensus(Strata):
+    """A band for every number of systems that predict what most of them predict.
+
+    For when the predictions of several systems together are too many to keep apart. What many systems agree
+    on is mostly right, and what they dispute mostly decides which is better; the most disputed items come
+    first. With one system, or none that predicts a class, bands are those of ``EqualSize``.
+
+    >>> votes = {"a": ["x", "x", "y"], "b": ["x", "y", "y"], "c": ["x", "z", "x"]}
+    >>> pool = Pool.from_arrays(systems={name: {"prediction": said} for name, said in votes.items()})
+    >>> Consensus().codes(pool, ("a", "b", "c"), seed=0).tolist()
+    [2, 0, 1]
+    """
+
+    alias: ClassVar[str] = "consensus"
+
+    def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
+        votes = _agreeing(pool, systems)
+        if votes is None:
+            return EqualSize().codes(pool, systems, seed)
+        return np.unique(votes, return_inverse=True)[1]
+
+    def _names(
+        self, pool: Pool, systems: tuple[str, ...], codes: Array, count: int
+    ) -> tuple[str, tuple[str, ...]]:
+        votes = _agreeing(pool, systems)
+        if votes is None:
+            return super()._names(pool, systems, codes, count)
+        return "systems that agree", tuple(f"{k} of {len(systems)}" for k in np.unique(votes).tolist())
+
+
+def _agreeing(pool: Pool, systems: tuple[str, ...]) -> Ints | None:
+    """How many systems predict the class that most of them predict; None where there is no vote."""
+    said = [pool.system(name).prediction for name in systems]
+    votes = [one for one in said if one is not None and one.ndim == 1]
+    if not pool.labels.finite or len(votes) < 2:
+        return None
+    count = np.zeros((len(pool), pool.labels.size), dtype=np.int16)
+    for one in votes:
+        count[np.arange(len(pool)), one] += 1
+    return np.asarray(count.max(axis=1), dtype=np.int64)
 
 
 def predicted_pattern(pool: Pool, systems: tuple[str, ...]) -> Array:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sondage.pool.labels import LabelSpace
-from sondage.pool.pool import CHUNK, Pool
+from sondage.pool.pool import Pool, pieces
 from sondage.pool.rows import Rows
 from sondage.strata.stratification import short
 from sondage.types import Array, Floats
@@ -46,7 +46,10 @@ def _score(column: Callable[[str], Array | None], labels: LabelSpace) -> Array |
         return np.asarray(table.max(axis=1))
     if probability is None:
         return np.asarray(table.sum(axis=1, dtype=np.float64))
-    return _spread(labels, table)
+    spread = np.empty(len(table))  # root of the variance of the numbers of a label together
+    for piece in pieces(len(table)):
+        spread[piece] = np.sqrt(labels.component_variance(table[piece]).sum(axis=1))
+    return spread
 
 
 def score_name(pool: Pool, systems: tuple[str, ...]) -> str:
@@ -63,22 +66,10 @@ def score_name(pool: Pool, systems: tuple[str, ...]) -> str:
     return "greatest probability" if pool.labels.finite else "spread of the label"
 
 
-def _spread(labels: LabelSpace, probability: Array) -> Floats:
-    """Root of the variance of the numbers of a label together."""
-    out = np.empty(len(probability))
-    for start in range(0, len(out), CHUNK):
-        piece = slice(start, start + CHUNK)
-        out[piece] = np.sqrt(labels.component_variance(probability[piece]).sum(axis=1))
-    return out
-
-
 def score_ranges(score: Array, codes: Array, count: int) -> tuple[str, ...]:
     """The least and the greatest score of each stratum, in words."""
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
-    for start in range(0, len(score), CHUNK):
-        piece = slice(start, start + CHUNK)
+    for piece in pieces(len(score)):
         np.minimum.at(low, codes[piece], score[piece])
         np.maximum.at(high, codes[piece], score[piece])
-    return tuple(
-        f"{short(least)} to {short(most)}" for least, most in zip(low.tolist(), high.tolist(), strict=True)
-    )
+    return tuple(f"{short(a)} to {short(b)}" for a, b in zip(low.tolist(), high.tolist(), strict=True))

@@ -36,8 +36,6 @@ class Stratification:
     """The rule's name."""
     codes: Array
     """(N,) stratum of every item."""
-    size: Ints
-    """(K,) items in each stratum."""
     names: tuple[str, ...]
     """(K,) what each stratum holds, in words."""
     named_by: str = "holds"
@@ -53,6 +51,11 @@ class Stratification:
     """Why there are fewer strata than asked for, and other things worth knowing."""
     own_tree: Tree | None = None
     """The hierarchy that the rule built, if it did."""
+
+    @cached_property
+    def size(self) -> Ints:
+        """(K,) items in each stratum."""
+        return np.bincount(self.codes)
 
     @cached_property
     def division(self) -> Division:
@@ -77,39 +80,33 @@ class Stratification:
         return f"Stratification({self._summary()})"
 
     def __str__(self) -> str:
-        rows = [("stratum", self.named_by, "items", "share"), *self._rows()]
-        widths = [max(len(row[k]) for row in rows) for k in range(4)]
+        rows = self._rows()
+        a, b, c, d = (max(map(len, column)) for column in zip(*rows, strict=True))
         lines = [
-            f"{number:<{widths[0]}}  {name:<{widths[1]}}  {items:>{widths[2]}}  {share:>{widths[3]}}".rstrip()
+            f"{number:<{a}}  {name:<{b}}  {items:>{c}}  {share:>{d}}".rstrip()
             for number, name, items, share in rows
         ]
         return "\n".join([self._summary(), *lines, *self.notes])
 
     def _repr_html_(self) -> str:
-        head = html_row(("stratum", self.named_by, "items", "share"), "th")
-        body = "".join(html_row(cells, "td") for cells in self._rows())
+        names, *rows = self._rows()
+        head, body = html_row(names, "th"), "".join(html_row(cells, "td") for cells in rows)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return f"<table><caption>{escape(self._summary())}</caption>{head}{body}</table>{notes}"
 
     def _summary(self) -> str:
-        number = (
-            f"{self.actual:,}"
-            if self.requested is None
-            else f"{self.requested:,} asked for, {self.actual:,} made"
-        )
-        return f"strata {self.alias!r} of {len(self.codes):,} items: {number}"
+        asked = "" if self.requested is None else f"{self.requested:,} asked for, "
+        made = f"{asked}{self.actual:,}{' made' if asked else ''}"
+        return f"strata {self.alias!r} of {len(self.codes):,} items: {made}"
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
-        shown = list(range(self.actual))
+        """The names of the columns, and a line for every stratum."""
+        share = 100 * self.size / len(self.codes)
+        rows = [(str(h), name, f"{self.size[h]:,}", f"{share[h]:.1f} %") for h, name in enumerate(self.names)]
         if self.actual > _LINES:
-            shown = [*shown[: _LINES // 2], *shown[-_LINES // 2 :]]
-        total = len(self.codes)
-        rows = [
-            (str(h), self.names[h], f"{self.size[h]:,}", f"{100 * self.size[h] / total:.1f} %") for h in shown
-        ]
-        if self.actual > _LINES:
-            rows.insert(_LINES // 2, ("...", f"{self.actual - _LINES:,} more", "", ""))
-        return rows
+            more = ("...", f"{self.actual - _LINES:,} more", "", "")
+            rows = [*rows[: _LINES // 2], more, *rows[-_LINES // 2 :]]
+        return [("stratum", self.named_by, "items", "share"), *rows]
 
 
 def percent(share: float) -> str:

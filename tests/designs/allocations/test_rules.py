@@ -27,8 +27,7 @@ from sondage.designs.influence.of_units import possible_jump, seen_variance, uni
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures import Difference, PerGroup, resolve
 from sondage.registry import from_config
-from sondage.strata.by_group import ByGroup
-from sondage.strata.one_stratum import OneStratum
+from sondage.strata.by_group import ByGroup, OneStratum
 
 ADAPTIVE = ["greedy", "etc", "ucb", "bennett-carvalho"]
 
