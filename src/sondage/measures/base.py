@@ -296,9 +296,15 @@ class Averages(Map, Measure):
 class PlainMean(Averages):
     """The mean of one number over all items: write ``parts``."""
 
-    @property
-    def ratio(self) -> tuple[Floats, Floats] | None:
-        return np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    d = 2
+    ratio: tuple[Floats, Floats] | None = (np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+
+
+class RatioOfTwo(Averages):
+    """One sum over all items divided by another: write ``parts``, first what is divided."""
+
+    d = 3
+    ratio: tuple[Floats, Floats] = (np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]))
 
 
 def wrong_alike(loss: Floats, predicted: Ints) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.base import Bound, Measure
+from sondage.measures.base import Bound, Measure, PlainMean, RatioOfTwo
 from sondage.measures.catalogue.classes import CorrelationOfClasses
 from sondage.measures.catalogue.one_class import Average, ByClass, OneClass
 from sondage.measures.losses.class_counts import PairTable
@@ -35,11 +34,7 @@ class Precision(ByClass):
     """
 
     alias: ClassVar[str] = "precision"
-
-    @property
-    def per_class(self) -> Terms:
-        """Right over predicted."""
-        return RIGHT, PREDICTED
+    per_class = (RIGHT, PREDICTED)
 
 
 @dataclass(frozen=True)
@@ -56,11 +51,7 @@ class Recall(ByClass):
     """
 
     alias: ClassVar[str] = "recall"
-
-    @property
-    def per_class(self) -> Terms:
-        """Right over actual."""
-        return RIGHT, ACTUAL
+    per_class = (RIGHT, ACTUAL)
 
 
 @dataclass(frozen=True)
@@ -92,7 +83,6 @@ class FBeta(ByClass):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``f1``, ``f2``, ``f0.5``, ..."""
         return (f"f{self.beta:g}",)
 
     @property
@@ -104,13 +94,12 @@ class FBeta(ByClass):
 
     @property
     def per_class(self) -> Terms:
-        """(1 + b2) right over b2 * actual + predicted."""
         b2 = self.beta**2
         return (1.0 + b2) * RIGHT, b2 * ACTUAL + PREDICTED
 
 
 @dataclass(frozen=True)
-class Jaccard(ByClass):
+class Jaccard(RatioOfTwo, ByClass):
     """Positives predicted so over all that are positive or predicted so; in [0, 1], 0/0 where nothing is.
 
     ``average`` takes several classes together, see ``ByClass``.
@@ -121,28 +110,15 @@ class Jaccard(ByClass):
     """
 
     alias: ClassVar[str] = "jaccard"
-
-    @property
-    def d(self) -> int:
-        return 3
-
-    @cached_property
-    def ratio(self) -> tuple[Floats, Floats]:
-        return np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
-
-    @property
-    def per_class(self) -> Terms:
-        """Right over actual or predicted."""
-        return RIGHT, ACTUAL + PREDICTED - RIGHT
+    per_class = (RIGHT, ACTUAL + PREDICTED - RIGHT)
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Positive and predicted so, positive or predicted so."""
         predicted, actual = self.indicators(rows, y)
         return np.stack([predicted * actual, np.maximum(predicted, actual)], axis=-1)
 
 
 @dataclass(frozen=True)
-class SelectionRate(OneClass):
+class SelectionRate(PlainMean, OneClass):
     """Share of items that are predicted positive; known without any label.
 
     >>> from sondage.measures import exact
@@ -152,30 +128,18 @@ class SelectionRate(OneClass):
 
     alias: ClassVar[str] = "selection_rate"
 
-    @property
-    def ratio(self) -> tuple[Floats, Floats]:
-        return np.array([0.0, 1.0]), np.array([1.0, 0.0])
-
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Predicted positive."""
-        predicted, _ = self.indicators(rows, y)
-        return predicted[..., None]
+        return self.indicators(rows, y)[0][..., None]
 
 
 @dataclass(frozen=True)
-class _Rate(OneClass):
+class _Rate(RatioOfTwo, OneClass):
     """Share of the items that are ``truly`` positive (or negative) on which the decision is ``said``."""
 
-    k: ClassVar[int] = 2
     truly: ClassVar[bool]
     said: ClassVar[bool]
 
-    @property
-    def ratio(self) -> tuple[Floats, Floats]:
-        return np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
-
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Truth and decision as asked for, truth as asked for."""
         predicted, actual = self.indicators(rows, y)
         given = actual if self.truly else 1.0 - actual
         return np.stack([given * (predicted if self.said else 1.0 - predicted), given], axis=-1)
@@ -249,14 +213,8 @@ class FowlkesMallows(OneClass):
     """
 
     alias: ClassVar[str] = "fowlkes_mallows"
-    k: ClassVar[int] = 3
-
-    def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Right, actual, predicted."""
-        return self.counts(rows, y)
 
     def value(self, means: Array) -> Array:
-        """Both over the root of the product."""
         both, actual, predicted = means[..., 0], means[..., 1], means[..., 2]
         with np.errstate(invalid="ignore"):
             return divide(both, np.sqrt(actual * predicted))[..., None]
@@ -278,19 +236,13 @@ class MatthewsCorrcoef(OneClass):
     aliases: ClassVar[tuple[str, ...]] = ("mcc",)
     either_way: ClassVar[bool] = True
     limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    k: ClassVar[int] = 3
 
     def bind(self, pool: Pool) -> Any:  # itself, or the measure that does the work
-        """Fit to the classes of the pool."""
         if not pool.labels.finite or pool.labels.size == 2 or self.pos_label is not None:
             return super().bind(pool)
         Measure.bind(self, pool)
         size = pool.labels.size
         return Bound(self, PairTable(self.system, np.eye(size)), CorrelationOfClasses(self.names, size))
-
-    def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Right, actual, predicted."""
-        return self.counts(rows, y)
 
     def value(self, means: Array) -> Array:
         """Covariance over the product of the standard deviations."""
@@ -301,7 +253,7 @@ class MatthewsCorrcoef(OneClass):
 
 
 @dataclass(frozen=True)
-class Prevalence(OneClass):
+class Prevalence(PlainMean, OneClass):
     """Share of items whose label is the positive class; in [0, 1].
 
     Only labels are counted: what ``system`` says helps a design to choose, and changes nothing else.
@@ -314,10 +266,5 @@ class Prevalence(OneClass):
     alias: ClassVar[str] = "prevalence"
     reads: ClassVar[tuple[str, ...]] = ()
 
-    @property
-    def ratio(self) -> tuple[Floats, Floats]:
-        return np.array([0.0, 1.0]), np.array([1.0, 0.0])
-
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Positive."""
         return self.positives(rows, y)[..., None]

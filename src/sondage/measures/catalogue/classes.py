@@ -38,7 +38,6 @@ class Accuracy(PlainMean):
         return bind_to_vectors(self, pool) if pool.labels.kind == "vector" else super().bind(pool)
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Right."""
         right = rows.prediction(self.system)[:, None] == y
         return np.asarray(right[..., None], dtype=np.float64)
 
@@ -74,7 +73,6 @@ class ExpectedCost(PlainMean):
         object.__setattr__(self, "cost", tuple(map(tuple, cost.tolist())))
 
     def bind(self, pool: Pool) -> Any:
-        """Check that there is a cost for every pair of classes."""
         bound = super().bind(pool)
         if len(self.cost) != pool.labels.size:
             raise InvalidInput(
@@ -89,21 +87,26 @@ class ExpectedCost(PlainMean):
         return np.array([cost.min()]), np.array([cost.max()])
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """The cost."""
         table = np.pad(np.array(self.cost), ((0, 1), (0, 0)), constant_values=np.nan)
         return table[class_codes(y, len(self.cost)), class_of(rows, self.system)[:, None]][..., None]
 
 
 @dataclass(frozen=True)
-class OfAllClasses(Measure):
-    """A measure of counts of all classes; ``size``, their number, is filled in by ``bind``."""
+class OfAllClasses(CountsMap, Measure):
+    """A measure of counts of all classes, and its own map; ``bind`` fills in ``size``, their number."""
 
     size: int = field(default=0, kw_only=True, repr=False)
-    codes: tuple[int, ...] = field(default=(), kw_only=True, repr=False)
 
     def bind(self, pool: Pool) -> Any:
-        """Learn the number of classes."""
         return replace(super().bind(pool), size=pool.labels.size)
+
+    @property
+    def classes(self) -> int:  # type: ignore[override]
+        return self.size
+
+    @property
+    def map(self) -> Map:
+        return self
 
 
 @dataclass(frozen=True)
@@ -134,31 +137,25 @@ class BalancedAccuracy(OfAllClasses):
 
     @cached_property
     def losses(self) -> Losses:
-        """Right decisions, labels and decisions of every class."""
         return RightByClass(self.system, self.size)
 
-    @cached_property
-    def map(self) -> Map:
-        name = f"{self.alias}_adjusted" if self.adjusted else self.alias
-        return MeanRecall(name, self.size, self.adjusted, self.zero_division == "skip")
+    @property
+    def pairs(self) -> int:  # type: ignore[override]
+        return self.size
 
-
-class MeanRecall(CountsMap):
-    """The mean over the classes of their recall."""
-
-    def __init__(self, name: str, classes: int, adjusted: bool, skip: bool) -> None:
-        self.name, self.adjusted, self.skip = name, adjusted, skip
-        self.pairs = self.classes = classes
+    @property
+    def skip(self) -> bool:
+        """Whether classes that are never the truth are left out."""
+        return self.zero_division == "skip"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``balanced_accuracy``, or ``balanced_accuracy_adjusted``."""
-        return (self.name,)
+        return (f"{self.alias}_adjusted" if self.adjusted else self.alias,)
 
     @property
     def range(self) -> tuple[Floats, Floats]:
         """[0, 1]; adjusted, from the least that classes left over may give."""
-        fewest = 2 if self.skip else self.classes
+        fewest = 2 if self.skip else self.size
         return np.array([-1.0 / (fewest - 1) if self.adjusted else 0.0]), np.array([1.0])
 
     def g(self, R: Array) -> Array:
@@ -166,24 +163,23 @@ class MeanRecall(CountsMap):
         recall = divide(counts.pair, counts.actual)
         mean = mean_of_classes(recall, self.skip)
         if self.adjusted:
-            guess = divide(np.ones(mean.shape), self._share(recall))
+            guess = divide(np.ones(mean.shape), self._averaged_over(recall))
             mean = divide(mean - guess, 1.0 - guess)
         return mean[..., None]
 
     def derivative(self, R: Floats) -> Counts:
         counts = self.split(R)
         recall = divide(counts.pair, counts.actual)
-        classes = self._share(recall)
-        scale = 1.0 / (classes - 1.0) if self.adjusted else 1.0 / classes
+        scale = 1.0 / (self._averaged_over(recall) - (1.0 if self.adjusted else 0.0))
         undefined = 0.0 if self.skip else np.nan
         right = np.where(counts.actual == 0, undefined, scale / counts.actual)
         actual = np.where(counts.actual == 0, undefined, -recall * scale / counts.actual)
-        return Counts(np.zeros(1), right[None], actual[None], np.zeros((1, self.classes)))
+        return Counts(np.zeros(1), right[None], actual[None], np.zeros((1, self.size)))
 
-    def _share(self, recall: Array) -> Array:
+    def _averaged_over(self, recall: Array) -> Array:
         """Number of classes that the mean is over."""
         if not self.skip:
-            return np.full(recall.shape[:-1], float(self.classes))
+            return np.full(recall.shape[:-1], float(self.size))
         return np.asarray((~np.isnan(recall)).sum(axis=-1, dtype=np.float64))
 
 
@@ -204,6 +200,7 @@ class CohenKappa(OfAllClasses):
 
     alias: ClassVar[str] = "cohen_kappa"
     aliases: ClassVar[tuple[str, ...]] = ("kappa",)
+    pairs = 1
     system: str | None = None
     weights: Literal["linear", "quadratic"] | None = None
 
@@ -211,7 +208,7 @@ class CohenKappa(OfAllClasses):
         if self.weights not in (None, "linear", "quadratic"):
             raise InvalidInput(f"weights= must be None, 'linear' or 'quadratic', not {self.weights!r}")
 
-    @property
+    @cached_property
     def table(self) -> Floats:
         """(size, size) how far two classes are apart."""
         place = np.arange(self.size)
@@ -222,39 +219,18 @@ class CohenKappa(OfAllClasses):
 
     @cached_property
     def losses(self) -> Losses:
-        """How far decision and label are apart, labels and decisions."""
         return PairTable(self.system, self.table)
-
-    @cached_property
-    def map(self) -> Map:
-        return Kappa(self.alias if self.weights is None else f"{self.alias}_{self.weights}", self.table)
-
-
-class Agreement(CountsMap):
-    """A map of one number of the pair, and of labels and decisions; between -1 and 1."""
-
-    pairs = 1
-
-    def __init__(self, names: tuple[str, ...], classes: int) -> None:
-        self._names, self.classes = names, classes
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self._names
+        return (self.alias if self.weights is None else f"{self.alias}_{self.weights}",)
 
     @property
     def range(self) -> tuple[Floats, Floats]:
         return np.array([-1.0]), np.array([1.0])
 
-
-class Kappa(Agreement):
-    """1 less the disagreement over that of independent margins (Cohen 1968)."""
-
-    def __init__(self, name: str, table: Floats) -> None:
-        super().__init__((name,), len(table))
-        self.table = table
-
     def g(self, R: Array) -> Array:
+        """1 less the disagreement over that of independent margins (Cohen 1968)."""
         weight, apart, actual, predicted = self.split(R)
         by_chance = ((actual @ self.table) * predicted).sum(axis=-1)
         return 1.0 - divide(apart * weight[..., None], by_chance[..., None])
@@ -273,8 +249,15 @@ class Kappa(Agreement):
         )
 
 
-class CorrelationOfClasses(Agreement):
-    """Correlation of decision and truth over all classes at once (Gorodkin 2004, R_K)."""
+class CorrelationOfClasses(CountsMap):
+    """Correlation of decision and truth over all classes at once (Gorodkin 2004, R_K); in [-1, 1]."""
+
+    pairs = 1
+    names: tuple[str, ...] = ()
+    range = np.array([-1.0]), np.array([1.0])
+
+    def __init__(self, names: tuple[str, ...], classes: int) -> None:
+        self.names, self.classes = names, classes
 
     def g(self, R: Array) -> Array:
         """Covariance over the root of the product of the variances, each summed over the classes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -11,13 +12,18 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import Bound, Measure
 from sondage.measures.catalogue.binary import FBeta, Jaccard, Precision, Recall
-from sondage.measures.catalogue.one_class import ByClass, needs_every_decision, ratio_map, refuse_missing
+from sondage.measures.catalogue.one_class import (
+    ByClass,
+    check_averaging,
+    ratio_map,
+    refuse_never_predicted,
+)
 from sondage.measures.losses.base import Input, Losses
 from sondage.measures.losses.label_counts import LabelCounts
 from sondage.measures.losses.label_sets import ExactMatch, RatioWithinItem
 from sondage.measures.losses.vectors import LinearLosses, check_yes_or_no, places_of
 from sondage.measures.maps.base import Map, RatioMap
-from sondage.measures.maps.counts import Averaged, MicroRatio, ZeroDivision, check_zero_division
+from sondage.measures.maps.counts import Averaged, MicroRatio, ZeroDivision
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Floats
@@ -35,12 +41,11 @@ class LabelRatio(Measure):
     that count (all, unless named). ``zero_division`` says what 0/0 is worth: nan (``"undefined"``), 0, 1, or
     ``"skip"`` to leave the label (or, with ``"samples"``, the item) out of the mean.
 
-    Write ``one``, the measure of one class that has the ratio. ``components`` is filled in by ``bind``: the
-    names of all labels.
+    Write ``one``, the measure of one class that has the ratio. ``bind`` fills in ``components``, the names of
+    all labels.
     """
 
     label_kind = "vector"
-    one: ClassVar[type[ByClass]]
     averages: ClassVar[tuple[Average, ...]] = ("micro", "macro", "weighted", "samples", None)
     system: str | None = None
     average: Average = field(default="micro", kw_only=True)
@@ -49,43 +54,30 @@ class LabelRatio(Measure):
     components: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
-        if self.average not in self.averages:
-            raise InvalidInput(f"average= must be one of {list(self.averages)}, not {self.average!r}")
-        check_zero_division(self.zero_division)
-        if self.zero_division == "skip" and self.average in ("micro", None):
-            raise InvalidInput(
-                f"zero_division='skip' leaves labels out of a mean over labels, and average={self.average!r} "
-                "is none: use 'undefined', 0 or 1"
-            )
-        if self.labels is not None:
-            object.__setattr__(self, "labels", tuple(self.labels))
+        check_averaging(self, "labels")
 
     @property
-    def of_one(self) -> ByClass:
+    @abstractmethod
+    def one(self) -> ByClass:
         """The measure of one label by itself."""
-        return self.one()
 
     def bind(self, pool: Pool) -> Any:
-        """Fit to the labels of the pool."""
         self.check_labels(pool)
         pool.rows(slice(0, 1)).prediction(self.system)  # refuses a pool without them
         check_yes_or_no(self.alias, pool)
-        components, ratio = pool.labels.components, self.of_one
+        components, ratio = pool.labels.components, self.one
         places = places_of(self.labels, components)
         if self.average == "samples":
             within = RatioWithinItem(self.system, places, ratio.per_class, self.zero_division)
+            name = f"{ratio.names[0]}_samples"
             if self.zero_division == "undefined":
-                _refuse_empty(f"{ratio.names[0]}_samples", within, pool)
-            mean = RatioMap(f"{ratio.names[0]}_samples", np.eye(3)[1], np.eye(3)[2])
-            return Bound(self, within, mean)
+                _refuse_empty(name, within, pool)
+            return Bound(self, within, RatioMap(name, np.eye(3)[1], np.eye(3)[2]))
         names = tuple(components[place] for place in places)
-        averaged = MicroRatio if self.average == "micro" else Averaged
-        values = ratio_map(ratio, self.average, names, self.zero_division, averaged)
-        bound = Bound(replace(self, components=components), LabelCounts(self.system, places), values)
-        if self.zero_division == "undefined" and needs_every_decision(ratio.per_class, self.average):
-            known = bound.losses.known(pool)[-len(places) :]
-            refuse_missing(self.alias, known, names, ("label", "labels"))
-        return bound
+        values = ratio_map(ratio, self, names, MicroRatio if self.average == "micro" else Averaged)
+        losses = LabelCounts(self.system, places)
+        refuse_never_predicted(self, ratio.per_class, losses, pool, names, ("label", "labels"))
+        return Bound(replace(self, components=components), losses, values)
 
 
 def _refuse_empty(name: str, within: RatioWithinItem, pool: Pool) -> None:
@@ -115,7 +107,7 @@ class MultiLabelPrecision(LabelRatio):
     """
 
     alias: ClassVar[str] = "multilabel_precision"
-    one = Precision
+    one = Precision()
 
 
 @dataclass(frozen=True)
@@ -130,7 +122,7 @@ class MultiLabelRecall(LabelRatio):
     """
 
     alias: ClassVar[str] = "multilabel_recall"
-    one = Recall
+    one = Recall()
 
 
 @dataclass(frozen=True)
@@ -151,17 +143,15 @@ class MultiLabelFBeta(LabelRatio):
 
     alias: ClassVar[str] = "multilabel_fbeta"
     aliases: ClassVar[tuple[str, ...]] = ("multilabel_f1",)
-    one = FBeta
     averages: ClassVar[tuple[Average, ...]] = (*LabelRatio.averages, "macro_of_means")
     beta: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        FBeta(beta=self.beta)  # refuses what is no beta
+        _ = self.one  # refuses what is no beta
 
     @property
-    def of_one(self) -> FBeta:
-        """F."""
+    def one(self) -> FBeta:
         return FBeta(beta=self.beta)
 
 
@@ -177,7 +167,7 @@ class MultiLabelJaccard(LabelRatio):
     """
 
     alias: ClassVar[str] = "multilabel_jaccard"
-    one = Jaccard
+    one = Jaccard()
 
 
 class _YesOrNo(Measure):
@@ -186,7 +176,6 @@ class _YesOrNo(Measure):
     label_kind = "vector"
 
     def bind(self, pool: Pool) -> Any:
-        """Check that labels are yes or no."""
         bound = super().bind(pool)
         check_yes_or_no(self.alias, pool)
         return bound
@@ -227,11 +216,9 @@ class WrongLabels(LinearLosses):
 
     def of_labels(self, rows: Rows, label: Floats) -> Floats:
         said = rows.prediction(self.system)
-        wrong = (
-            said.mean(axis=1)[:, None]
-            + np.einsum("nc,nsc->ns", 1.0 - 2.0 * said, np.broadcast_to(label, (len(rows), *label.shape[1:])))
-            / said.shape[1]
-        )
+        label = np.broadcast_to(label, (len(rows), *label.shape[1:]))
+        flipped = np.einsum("nc,nsc->ns", 1.0 - 2.0 * said, label)
+        wrong = said.mean(axis=1)[:, None] + flipped / said.shape[1]
         return np.stack([np.ones_like(wrong), wrong], axis=-1) * rows.weight[:, None, None]
 
     def affine(self, rows: Rows, J: Floats) -> tuple[Floats, Floats]:
@@ -263,15 +250,6 @@ class MultiLabelAccuracy(_YesOrNo):
         return RatioMap("accuracy", np.eye(2)[1], np.eye(2)[0])
 
 
-_COUNTERPARTS: dict[str, type[LabelRatio]] = {
-    "precision": MultiLabelPrecision,
-    "recall": MultiLabelRecall,
-    "fbeta": MultiLabelFBeta,
-    "jaccard": MultiLabelJaccard,
-}
-"""What a measure of one class, by its alias, is called for labels of yes or no to many."""
-
-
 def multilabel_version(measure: Measure) -> Measure | None:
     """The measure of the same name for labels that are yes or no to many; None where there is none.
 
@@ -280,10 +258,10 @@ def multilabel_version(measure: Measure) -> Measure | None:
     >>> multilabel_version(Measure.from_alias("accuracy"))
     MultiLabelAccuracy(system=None)
     """
-    options: dict[str, Any] = {"system": getattr(measure, "system", None)}
     if measure.alias == "accuracy":
-        return MultiLabelAccuracy(**options)
-    kind = _COUNTERPARTS.get(measure.alias)
+        return MultiLabelAccuracy(getattr(measure, "system", None))
+    ratios = (MultiLabelPrecision, MultiLabelRecall, MultiLabelFBeta, MultiLabelJaccard)
+    kind = next((kind for kind in ratios if kind.alias == f"multilabel_{measure.alias}"), None)
     if kind is None:
         return None
     if getattr(measure, "average", "binary") == "binary":
@@ -291,5 +269,5 @@ def multilabel_version(measure: Measure) -> Measure | None:
             f"the pool's labels are yes or no to many: say how {measure.names[0]!r} is averaged over them, "
             f"with {kind.__name__}(average='micro'), 'macro', 'weighted' or 'samples' (None: each for itself)"
         )
-    kept = ("average", "labels", "zero_division", "beta")
-    return kind(**options, **{name: getattr(measure, name) for name in kept if hasattr(measure, name)})
+    kept = ("system", "average", "labels", "zero_division", "beta")
+    return kind(**{name: getattr(measure, name) for name in kept if hasattr(measure, name)})

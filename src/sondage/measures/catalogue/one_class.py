@@ -13,16 +13,10 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.measures.base import Averages, Bound, Measure
+from sondage.measures.losses.base import Losses
 from sondage.measures.losses.class_counts import RightByClass
 from sondage.measures.maps.base import divide
-from sondage.measures.maps.counts import (
-    Averaged,
-    ClassRatios,
-    EachClass,
-    Terms,
-    ZeroDivision,
-    check_zero_division,
-)
+from sondage.measures.maps.counts import Averaged, EachClass, Terms, ZeroDivision, check_zero_division
 from sondage.pool.labels import shown
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -41,49 +35,46 @@ class AboutOneClass(Measure):
     pos_label: Any = None
 
     def bind(self, pool: Pool) -> Any:
-        """Check the positive class too, before any label is bought."""
+        """Check the positive class too; warn where nothing but the order of two names decided which it is."""
         bound = super().bind(pool)
         pool.labels.positive(self.pos_label)
-        if self.pos_label is None and pool.labels.inferred and not self.either_way:
-            self._warn_of_order(pool)
+        by_order = self.pos_label is None and pool.labels.inferred and not self.either_way
+        # Scores say it too: that they are higher for the other class is noticed elsewhere.
+        if by_order and not any(pool.has("score", name) for name in self.systems(pool)):
+            first, second = pool.labels.values or ()
+            warnings.warn(
+                f"{self.names[0]} is about {second!r}, the second of the predicted classes in sorted order: "
+                f"if that is not the one you mean pass labels=[{second!r}, {first!r}] when making the pool, "
+                f"or pos_label={first!r}; if it is, labels=[{first!r}, {second!r}] says so",
+                stacklevel=3,
+            )
         return bound
-
-    def _warn_of_order(self, pool: Pool) -> None:
-        """Say which class is the positive one where nothing but the order of two names decided it.
-
-        Scores say it too: that they are higher for the other one is noticed elsewhere.
-        """
-        if any(pool.has("score", name) for name in self.systems(pool)):
-            return
-        first, second = pool.labels.values or ()
-        warnings.warn(
-            f"{self.names[0]} is about {second!r}, the second of the predicted classes in sorted order: if "
-            f"that is not the one you mean pass labels=[{second!r}, {first!r}] when making the pool, or "
-            f"pos_label={first!r}; if it is, labels=[{first!r}, {second!r}] says so",
-            stacklevel=4,
-        )
 
 
 @dataclass(frozen=True)
 class OneClass(Averages, AboutOneClass):
-    """A measure of averages about the positive class."""
+    """A measure of averages about the positive class.
+
+    The ``parts`` are three counts, unless written otherwise: whether the positive class is predicted rightly,
+    is the truth, and is predicted.
+    """
+
+    k = 3
+
+    def parts(self, rows: Rows, y: Floats) -> Floats:
+        predicted, actual = self.indicators(rows, y)
+        return np.stack([predicted * actual, actual, predicted], axis=-1)
 
     def indicators(self, rows: Rows, y: Floats) -> tuple[Floats, Floats]:
         """(n, S) twice: decision and truth as 0/1 for the positive class."""
         positive = rows.labels.positive(self.pos_label)
         predicted = (rows.prediction(self.system) == positive).astype(np.float64)[:, None]
-        shape = (len(rows), y.shape[1])
-        return np.broadcast_to(predicted, shape), self.positives(rows, y)
+        return np.broadcast_to(predicted, (len(rows), y.shape[1])), self.positives(rows, y)
 
     def positives(self, rows: Rows, y: Floats) -> Floats:
         """(n, S) the truth as 0/1 for the positive class."""
         actual = (y == rows.labels.positive(self.pos_label)).astype(np.float64)
         return np.broadcast_to(actual, (len(rows), y.shape[1]))
-
-    def counts(self, rows: Rows, y: Floats) -> Floats:
-        """(n, S, 3) right, actual and predicted: whether each is so of the positive class."""
-        predicted, actual = self.indicators(rows, y)
-        return np.stack([predicted * actual, actual, predicted], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -96,7 +87,7 @@ class ByClass(OneClass):
     says what a class is worth for which the ratio is 0/0: nan (``"undefined"``), 0, 1, or ``"skip"`` to
     leave it out of the average. A class that no label has shown yet is 0/0 too, as far as is known: a
     number put in its place adds nothing to the standard error. A mean over classes needs several labels of
-    each; with only two or three it is too low by a standard error and more.
+    each; with only two or three it is too low by a standard error or more.
 
     Write ``per_class``.
     """
@@ -107,18 +98,9 @@ class ByClass(OneClass):
     zero_division: ZeroDivision = field(default="undefined", kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.average not in self.averages:
-            raise InvalidInput(f"average= must be one of {list(self.averages)}, not {self.average!r}")
-        check_zero_division(self.zero_division)
-        if self.zero_division == "skip" and self.average in ("binary", "micro", None):
-            raise InvalidInput(
-                f"zero_division='skip' leaves classes out of a mean over classes, and "
-                f"average={self.average!r} is none: use 'undefined', 0 or 1"
-            )
-        if self.labels is not None:
-            if self.average == "binary":
-                raise InvalidInput("labels= names the classes of an average: pass average='macro', say, too")
-            object.__setattr__(self, "labels", tuple(self.labels))
+        if self.labels is not None and self.average == "binary":
+            raise InvalidInput("labels= names the classes of an average: pass average='macro', say, too")
+        check_averaging(self, "classes")
         if self.pos_label is not None and self.average != "binary":
             raise InvalidInput(
                 f"pos_label= names one class, but average={self.average!r} is of several: "
@@ -134,9 +116,8 @@ class ByClass(OneClass):
         """Fit to the classes of the pool, or to its labels if they are yes or no to many."""
         if pool.labels.kind == "vector":
             return bind_to_vectors(self, pool)
-        several = pool.labels.finite and pool.labels.size > 2
         if self.average == "binary":
-            if several and self.pos_label is None:
+            if pool.labels.finite and pool.labels.size > 2 and self.pos_label is None:
                 raise InvalidInput(
                     f"the pool has {pool.labels.size} classes: name the positive one with pos_label=, or "
                     "take them together with average='macro', 'micro' or 'weighted' (None: each for itself)"
@@ -147,11 +128,9 @@ class ByClass(OneClass):
         codes = tuple(int(pool.labels.code(label)) for label in wanted)
         if not codes or len(set(codes)) != len(codes):
             raise InvalidInput(f"labels= must be different classes, at least one, not {shown(wanted)}")
-        values = ratio_map(self, self.average, tuple(map(str, wanted)), self.zero_division)
+        values = ratio_map(self, self, tuple(map(str, wanted)))
         losses = RightByClass(self.system, pool.labels.size, codes, values.m)
-        if self.zero_division == "undefined" and needs_every_decision(self.per_class, self.average):
-            known = losses.known(pool)[-len(codes) :]
-            refuse_missing(self.alias, known, wanted, ("class", "classes"))
+        refuse_never_predicted(self, self.per_class, losses, pool, wanted, ("class", "classes"))
         return Bound(self, losses, values)
 
     # ---- the positive class alone ------------------------------------------------------------------
@@ -159,8 +138,7 @@ class ByClass(OneClass):
     @cached_property
     def _used(self) -> list[int]:
         """Which of the three counts play a part."""
-        num, den = self.per_class
-        return [k for k in range(3) if num[k] or den[k]]
+        return np.flatnonzero(np.any(self.per_class, axis=0)).tolist()
 
     @property
     def d(self) -> int:
@@ -172,8 +150,7 @@ class ByClass(OneClass):
         return num, den
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """The counts that play a part."""
-        return self.counts(rows, y)[..., self._used]
+        return super().parts(rows, y)[..., self._used]
 
     def g(self, R: Array) -> Array:
         """Of the positive class; ``zero_division`` where it is 0/0."""
@@ -189,30 +166,42 @@ class ByClass(OneClass):
         return divide(below * num - above * den, np.square(below))[None, :]
 
 
+def check_averaging(measure: Any, what: str) -> None:
+    """Refuse options of an average over ``what`` (classes, labels) that do not fit each other."""
+    if measure.average not in measure.averages:
+        raise InvalidInput(f"average= must be one of {list(measure.averages)}, not {measure.average!r}")
+    check_zero_division(measure.zero_division)
+    if measure.zero_division == "skip" and measure.average in ("binary", "micro", None):
+        raise InvalidInput(
+            f"zero_division='skip' leaves {what} out of a mean over {what}, and "
+            f"average={measure.average!r} is none: use 'undefined', 0 or 1"
+        )
+    if measure.labels is not None:
+        object.__setattr__(measure, "labels", tuple(measure.labels))
+
+
 def ratio_map(
-    one: ByClass,
-    average: str | None,
-    classes: tuple[str, ...],
-    zero_division: ZeroDivision,
-    averaged: type[Averaged] = Averaged,
-) -> ClassRatios:
-    """The ratio of ``one`` class, for each of several or averaged over them."""
-    ratio = one.names[0], one.per_class, classes, zero_division, getattr(one, "beta", 1.0)
-    return EachClass(*ratio) if average is None else averaged(average, *ratio)
+    one: ByClass, options: Any, classes: tuple[str, ...], averaged: type[Averaged] = Averaged
+) -> EachClass | Averaged:
+    """The ratio of ``one`` class, for each of several or averaged over them as ``options`` say."""
+    ratio = one.names[0], one.per_class, classes, options.zero_division, getattr(one, "beta", 1.0)
+    return EachClass(*ratio) if options.average is None else averaged(options.average, *ratio)
 
 
-def needs_every_decision(terms: Terms, average: str | None) -> bool:
-    """Whether a class that is never decided on leaves an average undefined, whatever the labels."""
-    return average == "macro_of_means" or (average == "macro" and not terms[1][:2].any())
-
-
-def refuse_missing(alias: str, predicted: Floats, classes: Sequence[Any], words: tuple[str, str]) -> None:
-    """Refuse a mean over classes (or labels, in other words) of which one is never decided on."""
+def refuse_never_predicted(
+    measure: Any, terms: Terms, losses: Losses, pool: Pool, classes: Sequence[Any], words: tuple[str, str]
+) -> None:
+    """Refuse a mean over classes (or labels, in other words) that one never predicted leaves undefined."""
+    if measure.zero_division != "undefined":
+        return
+    if measure.average != "macro_of_means" and (measure.average != "macro" or terms[1][:2].any()):
+        return
+    predicted = losses.known(pool)[-len(classes) :]
     never = [one for one, count in zip(classes, predicted, strict=True) if count == 0]
     if never:
         raise InvalidInput(
-            f"measure {alias!r}: {words[0]} {never[0]!r} is never predicted, so that its precision is 0/0 "
-            f"and the average undefined whatever the truth ({len(never)} such {words[1]}): pass "
+            f"measure {measure.alias!r}: {words[0]} {never[0]!r} is never predicted, so that its precision "
+            f"is 0/0 and the average undefined whatever the truth ({len(never)} such {words[1]}): pass "
             f"zero_division=0, 1 or 'skip', or name the {words[1]} that count with labels=[...]"
         )
 

@@ -13,7 +13,7 @@ from sondage.measures.catalogue.one_class import OneClass
 from sondage.measures.losses.class_counts import class_codes
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.types import Floats, Ints, is_whole
+from sondage.types import Floats, is_whole
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,6 @@ class BrierScoreLoss(PlainMean, OneClass):
         return np.array([0.0]), np.array([self._factor])
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Squared distance."""
         probability = rows.probability(self.system)
         if self.classes == 2:
             positive = rows.labels.positive(self.pos_label)
@@ -99,7 +98,6 @@ class LogLoss(PlainMean):
         return np.array([0.0]), np.array([-np.log(self.eps)])
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Minus the logarithm."""
         probability = _of_label(rows.probability(self.system), y)
         return -np.log(np.clip(probability, self.eps, 1.0 - self.eps))[..., None]
 
@@ -138,37 +136,25 @@ class TopKAccuracy(PlainMean):
         return bound
 
     @property
-    def d(self) -> int:
-        """The weight, and whether the label is among the likeliest."""
-        return 2
-
-    @property
     def names(self) -> tuple[str, ...]:
-        """``top_2_accuracy``, ..."""
         return (f"top_{self.k}_accuracy",)
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Whether the label is among the likeliest."""
         probability = rows.probability(self.system)
         if probability.shape[1] == 2:
             second = (probability[:, 1] > 0.5).astype(np.float64)
             likely = np.stack([1.0 - second, second], axis=1)
         else:
-            likely = _likeliest(probability, self.k)
+            # Of classes that tie for the last places, the last ones.
+            least = -np.partition(-probability, self.k - 1, axis=1)[:, self.k - 1 : self.k]
+            above, tied = probability > least, probability == least
+            places = self.k - above.sum(axis=1, keepdims=True)
+            from_the_end = np.cumsum(tied[:, ::-1], axis=1)[:, ::-1]
+            likely = (above | (tied & (from_the_end <= places))).astype(np.float64)
         return _of_label(likely, y)[..., None]
 
 
 def _of_label(table: Floats, y: Floats) -> Floats:
     """(n, S) entry of each label in a table with a column per class; nan where there is no label."""
     padded = np.pad(table, ((0, 0), (0, 1)), constant_values=np.nan) if np.isnan(y).any() else table
-    codes: Ints = class_codes(y, table.shape[1])
-    return np.asarray(padded[np.arange(len(table))[:, None], codes])
-
-
-def _likeliest(probability: Floats, k: int) -> Floats:
-    """(n, C) 0/1: whether each class is among the ``k`` likeliest; of equals, the last."""
-    least = -np.partition(-probability, k - 1, axis=1)[:, k - 1 : k]
-    above, tied = probability > least, probability == least
-    places = k - above.sum(axis=1, keepdims=True)
-    from_the_end = np.cumsum(tied[:, ::-1], axis=1)[:, ::-1]
-    return np.asarray(above | (tied & (from_the_end <= places)), dtype=np.float64)
+    return np.asarray(padded[np.arange(len(table))[:, None], class_codes(y, table.shape[1])])

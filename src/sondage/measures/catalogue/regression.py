@@ -30,7 +30,6 @@ class _MeanOfErrors(PlainMean):
     system: str | None = None
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """The function of the error."""
         return self.of_error(rows.prediction(self.system)[:, None] - y)[..., None]
 
     @abstractmethod
@@ -67,7 +66,6 @@ class MeanSquaredError(_MeanOfErrors):
     aliases: ClassVar[tuple[str, ...]] = ("mse",)
 
     def of_error(self, error: Floats) -> Floats:
-        """Its square."""
         return np.square(error)
 
 
@@ -85,13 +83,9 @@ class RootMeanSquaredError(MeanSquaredError):
 
     alias: ClassVar[str] = "root_mean_squared_error"
     aliases: ClassVar[tuple[str, ...]] = ("rmse",)
-
-    @property
-    def ratio(self) -> None:
-        return None
+    ratio = None
 
     def value(self, means: Array) -> Array:
-        """The root."""
         return np.asarray(np.sqrt(means))
 
 
@@ -108,7 +102,6 @@ class MeanAbsoluteError(_MeanOfErrors):
     aliases: ClassVar[tuple[str, ...]] = ("mae",)
 
     def of_error(self, error: Floats) -> Floats:
-        """Its size."""
         return np.abs(error)
 
 
@@ -126,7 +119,6 @@ class MeanError(_MeanOfErrors):
     limits: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
 
     def of_error(self, error: Floats) -> Floats:
-        """The error itself."""
         return error
 
 
@@ -149,7 +141,6 @@ class MeanPinballLoss(_MeanOfErrors):
             raise InvalidInput(f"alpha= must be a quantile in [0, 1], not {self.alpha}")
 
     def of_error(self, error: Floats) -> Floats:
-        """By the side on which it lies."""
         return np.where(error < 0, -self.alpha * error, (1 - self.alpha) * error)
 
 
@@ -166,13 +157,11 @@ class _Moments(Averages):
     centre: float = 0.0
 
     def bind(self, pool: Pool) -> Any:
-        """Fix the centre."""
         bound = super().bind(pool)
         total = sum(float(rows.prediction(self.system).sum()) for _, rows in pool.chunks())
         return replace(bound, centre=total / len(pool))
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """The moments asked for, of centred prediction and truth."""
         prediction = rows.prediction(self.system)[:, None] - self.centre
         f, y = np.broadcast_arrays(prediction, y - self.centre)
         return np.stack(self.moments_of(f, y), axis=-1)
@@ -222,7 +211,6 @@ class R2Score(_Moments):
     k: ClassVar[int] = 3
 
     def moments_of(self, f: Floats, y: Floats) -> tuple[Floats, ...]:
-        """Truth, its square, squared error."""
         return y, np.square(y), np.square(y - f)
 
     def value(self, means: Array) -> Array:
@@ -247,7 +235,6 @@ class ExplainedVarianceScore(_Moments):
     k: ClassVar[int] = 4
 
     def moments_of(self, f: Floats, y: Floats) -> tuple[Floats, ...]:
-        """Truth and error, and their squares."""
         return y, np.square(y), y - f, np.square(y - f)
 
     def value(self, means: Array) -> Array:
@@ -274,7 +261,6 @@ class ExplainedSumOfSquaresRatio(_Moments):
     k: ClassVar[int] = 4
 
     def moments_of(self, f: Floats, y: Floats) -> tuple[Floats, ...]:
-        """Truth and prediction, and their squares."""
         return y, np.square(y), f, np.square(f)
 
     def value(self, means: Array) -> Array:
@@ -298,7 +284,6 @@ class PearsonCorrelation(_Moments):
     k: ClassVar[int] = 5
 
     def moments_of(self, f: Floats, y: Floats) -> tuple[Floats, ...]:
-        """Truth and prediction, their squares and their product."""
         return y, np.square(y), f, np.square(f), y * f
 
     def value(self, means: Array) -> Array:

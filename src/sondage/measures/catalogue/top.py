@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sondage.errors import InvalidInput
+from sondage.measures.base import RatioOfTwo
 from sondage.measures.catalogue.one_class import OneClass
 from sondage.measures.losses.base import Input, Losses, Parts, column, with_weights
 from sondage.pool.division import compressed
@@ -18,10 +19,10 @@ from sondage.types import Array, Floats
 
 
 @dataclass(frozen=True)
-class _Top(OneClass):
+class _Top(RatioOfTwo, OneClass):
     """What counts among the ``k`` highest scores, a set that the pool fixes before any label.
 
-    ``cut`` and ``share`` are filled in by ``bind``: the score at the cut, and what an item there counts.
+    ``bind`` fills in ``cut`` and ``share``: the score at the cut, and what an item there counts.
     """
 
     k: float = 10  # type: ignore[misc,assignment]  # here an option, not the number of parts
@@ -39,10 +40,6 @@ class _Top(OneClass):
             raise InvalidInput(f"by= must be 'score' or 'probability', not {self.by!r}")
 
     @property
-    def d(self) -> int:
-        return 3
-
-    @property
     def names(self) -> tuple[str, ...]:
         """``precision@10``, ``precision@5%``."""
         what = self.alias.split("_")[0]
@@ -50,18 +47,21 @@ class _Top(OneClass):
 
     @cached_property
     def losses(self) -> Losses:
-        """Alike where items are as much among the highest."""
         return _TopParts(self)
 
     def bind(self, pool: Pool) -> Any:
-        """Find the cut."""
+        """Find the score at which the places run out, and what an item there counts."""
         bound = super().bind(pool)
         score, weight = column(pool, self._score), column(pool, lambda rows: rows.weight)
         places = self.k * weight.sum() if self.k < 1 else float(self.k)
         if places > weight.sum():
             raise InvalidInput(f"k={self.k} is more than the {weight.sum():g} items of the pool")
-        cut, share = _cut(score, weight, places)
-        return replace(bound, cut=cut, share=share)
+        order = np.argsort(-score, kind="stable")
+        filled = np.cumsum(weight[order])
+        last = min(int(np.searchsorted(filled, places * (1.0 - 1e-12))), len(score) - 1)
+        cut = float(score[order[last]])
+        above, tied = float(weight[score > cut].sum()), float(weight[score == cut].sum())
+        return replace(bound, cut=cut, share=min((places - above) / tied, 1.0))
 
     def _score(self, rows: Rows) -> Floats:
         if self.by == "score":
@@ -73,10 +73,6 @@ class _Top(OneClass):
         assert self.cut is not None
         score = self._score(rows)
         return np.where(score > self.cut, 1.0, np.where(score == self.cut, self.share, 0.0))
-
-    @property
-    def ratio(self) -> tuple[Floats, Floats]:
-        return np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 
 class _TopParts(Parts):
@@ -115,7 +111,6 @@ class PrecisionAtK(_Top):
     alias: ClassVar[str] = "precision_at_k"
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Chosen and positive, chosen."""
         chosen = self.chosen(rows)[:, None]
         return np.stack(np.broadcast_arrays(chosen * self.positives(rows, y), chosen), axis=-1)
 
@@ -124,7 +119,7 @@ class PrecisionAtK(_Top):
 class RecallAtK(_Top):
     """Share of the positives that are among the ``k`` highest scores; in [0, 1], undefined without positives.
 
-    ``k`` and ``by`` are as in ``PrecisionAtK``, and so are ties.
+    ``k``, ``by`` and ties are as in ``PrecisionAtK``.
 
     >>> from sondage.measures import exact
     >>> round(float(exact(RecallAtK(k=0.4), [1, 0, 1, 0, 1], score=[0.9, 0.8, 0.7, 0.7, 0.1])), 4)
@@ -134,16 +129,5 @@ class RecallAtK(_Top):
     alias: ClassVar[str] = "recall_at_k"
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """Chosen and positive, positive."""
         positive = self.positives(rows, y)
         return np.stack([self.chosen(rows)[:, None] * positive, positive], axis=-1)
-
-
-def _cut(score: Floats, weight: Floats, places: float) -> tuple[float, float]:
-    """The score at which the places run out, and what an item there counts."""
-    order = np.argsort(-score, kind="stable")
-    filled = np.cumsum(weight[order])
-    last = min(int(np.searchsorted(filled, places * (1.0 - 1e-12))), len(score) - 1)
-    cut = float(score[order[last]])
-    above, tied = float(weight[score > cut].sum()), float(weight[score == cut].sum())
-    return cut, min((places - above) / tied, 1.0)
