@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sondage.measures import Measure, pool_value
-from sondage.measures.catalogue.binned import Binned
+from sondage.measures.catalogue.curves import Binned
 from sondage.pool import Pool
 from sondage.types import Array, Floats
 

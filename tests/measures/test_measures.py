@@ -21,7 +21,7 @@ from sondage.measures import (
     Recall,
     Stack,
 )
-from sondage.measures.catalogue.binned import Binned
+from sondage.measures.catalogue.curves import Binned
 from sondage.measures.combine.derived import Derived
 from sondage.pool.rows import Rows
 from sondage.testing.measures import MeasureSuite

@@ -238,25 +238,11 @@ class Bound(Measure):
         return config
 
 
-class Averages(Map, Measure):
-    """A measure of averages: write ``parts``, and ``ratio`` or ``value``; see ``catalogue/classes.py``.
+class OwnMap(Map, Measure):
+    """A measure that is its own map: write ``losses`` and ``g``, and ``jac`` where ``g`` is not analytic."""
 
-    ``parts`` are the item's contributions without its weight; the losses have the weight in front and
-    multiplied in, so that item weights work in every measure. It is its own map: where ``value`` cannot take
-    complex numbers, write ``jac`` too.
-    """
-
-    reads: ClassVar[tuple[str, ...]] = ("prediction",)
-    """Parts of a system that ``parts`` looks at."""
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     """Least and greatest value."""
-    k: ClassVar[int] = 1
-    """Number of parts."""
-    system: str | None = None
-
-    @cached_property
-    def losses(self) -> Losses:
-        return Parts(self)
 
     @property
     def map(self) -> Map:
@@ -267,12 +253,31 @@ class Averages(Map, Measure):
         return (self.alias,)
 
     @property
-    def d(self) -> int:
-        return 1 + self.k
-
-    @property
     def range(self) -> tuple[Floats, Floats]:
         return np.full(self.m, self.limits[0]), np.full(self.m, self.limits[1])
+
+
+class Averages(OwnMap):
+    """A measure of averages: write ``parts``, and ``ratio`` or ``value``; see ``catalogue/classes.py``.
+
+    ``parts`` are the item's contributions without its weight; the losses have the weight in front and
+    multiplied in, so that item weights work in every measure. Where ``value`` cannot take complex numbers,
+    write ``jac`` too.
+    """
+
+    reads: ClassVar[tuple[str, ...]] = ("prediction",)
+    """Parts of a system that ``parts`` looks at."""
+    k: ClassVar[int] = 1
+    """Number of parts."""
+    system: str | None = None
+
+    @cached_property
+    def losses(self) -> Losses:
+        return Parts(self)
+
+    @property
+    def d(self) -> int:
+        return 1 + self.k
 
     @abstractmethod
     def parts(self, rows: Rows, y: Floats) -> Floats:

@@ -22,7 +22,7 @@ from sondage.measures import (
     Stack,
     exact,
 )
-from sondage.measures.catalogue.binned import Binned
+from sondage.measures.catalogue.curves import Binned
 from sondage.measures.losses.bins import FEW
 from sondage.measures.maps.base import complex_step
 from sondage.pool import Pool

@@ -2,19 +2,65 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
+from sondage.measures.base import Measure
 from sondage.measures.catalogue.binary import FBeta
-from sondage.measures.catalogue.binned import BinnedNumber
-from sondage.measures.losses.thresholds import Thresholds
-from sondage.measures.maps.base import divide
+from sondage.measures.catalogue.curves import Binned
+from sondage.measures.losses.bins import bins_of
+from sondage.measures.losses.thresholds import Scores, Thresholds
+from sondage.measures.maps.base import divide, no_gaps
 from sondage.measures.maps.steps import reached
+from sondage.pool.rows import Rows
 from sondage.types import Array, Floats
 
 _AT_AN_END = 1e-9
+
+
+@dataclass(frozen=True)
+class BinnedNumber(Binned):
+    """A single number over all thresholds: write ``value_of`` and ``tables``."""
+
+    @abstractmethod
+    def value_of(self, positive: Array, other: Array) -> Array:
+        """(..., bins) twice, the weight of positives and of others in every bin -> (...)."""
+
+    @abstractmethod
+    def tables(self, positive: Floats, other: Floats) -> Floats:
+        """(2, bins) derivative by the weight of others and by the weight of positives in every bin."""
+
+    def narrowed(self, rows: Rows) -> Measure:
+        """With the distinct scores of these rows as thresholds, where all distinct scores are meant."""
+        if self.thresholds is not None or self.scores is None:
+            return self
+        return replace(self, scores=Scores(self.scores.pool, rows))
+
+    def g(self, R: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return self.value_of(*bins_of(R))[..., None]
+
+    def jac(self, R: Floats) -> Floats:
+        other, positive = self._tables(R)
+        return np.concatenate([[0.0], positive, other])[None, :]
+
+    def slope(self, R: Floats, weight: Floats | None = None) -> Floats:
+        tables = self._tables(R)
+        return no_gaps(tables if weight is None else tables * np.sqrt(weight))
+
+    def uniform_variance(self, R: Floats) -> Floats:
+        """Over the bins; item weights are taken to be equal."""
+        positive, other = bins_of(R)
+        squares = np.nan_to_num(np.square(self._tables(R)))
+        mean = other @ squares[0] + positive @ squares[1]
+        return np.array([mean * (positive.sum() + other.sum())])
+
+    def _tables(self, R: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            return self.tables(*bins_of(R))
 
 
 @dataclass(frozen=True)
@@ -34,7 +80,6 @@ class AveragePrecision(BinnedNumber):
     aliases: ClassVar[tuple[str, ...]] = ("average_precision_score",)
 
     def value_of(self, positive: Array, other: Array) -> Array:
-        """Sum over bins of positives times precision."""
         tp, fp = reached(positive), reached(other)
         precision = divide(tp, tp + fp)
         return divide((positive * np.where(np.isnan(precision), 0.0, precision)).sum(axis=-1), tp[..., 0])
@@ -71,7 +116,6 @@ class RocAuc(BinnedNumber):
     aliases: ClassVar[tuple[str, ...]] = ("roc_auc_score",)
 
     def value_of(self, positive: Array, other: Array) -> Array:
-        """Pairs in the right order over all pairs."""
         pairs = (positive * _below(other)).sum(axis=-1)
         return divide(pairs, positive.sum(axis=-1) * other.sum(axis=-1))
 
@@ -109,25 +153,22 @@ class MaxFBeta(BinnedNumber):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``max_f1``, ``max_f2``, ..."""
         return (f"max_f{self.beta:g}",)
 
-    def _all(self, positive: Array, other: Array) -> tuple[Array, Array]:
-        """(..., L) F and what it divides by, at every threshold."""
+    def _all(self, positive: Array, other: Array) -> tuple[Array, Array, Array]:
+        """(..., L) F at every threshold, what it divides by, and (...) which threshold is best."""
         tp, fp = reached(positive), reached(other)
         below = self.beta**2 * tp[..., :1] + tp[..., 1:] + fp[..., 1:]
-        return divide((1 + self.beta**2) * tp[..., 1:], below), below
+        each = divide((1 + self.beta**2) * tp[..., 1:], below)
+        return each, below, np.argmax(np.where(np.isnan(each), -np.inf, each.real), axis=-1)
 
     def value_of(self, positive: Array, other: Array) -> Array:
-        """The greatest."""
-        each, _ = self._all(positive, other)
-        best = np.argmax(np.where(np.isnan(each), -np.inf, each.real), axis=-1)
+        each, _, best = self._all(positive, other)
         return np.asarray(np.take_along_axis(each, best[..., None], axis=-1)[..., 0])
 
     def tables(self, positive: Floats, other: Floats) -> Floats:
         """Those of F at the best threshold."""
-        each, below = self._all(positive, other)
-        best = int(np.argmax(np.where(np.isnan(each), -np.inf, each)))
+        each, below, best = self._all(positive, other)
         inside = np.arange(len(positive)) > best
         value, b2 = each[best], self.beta**2
         tables = np.stack([-value * inside, (1 + b2) * inside - value * (b2 + inside)])
@@ -156,7 +197,6 @@ class BreakEven(BinnedNumber):
     thresholds: Thresholds = 64
 
     def value_of(self, positive: Array, other: Array) -> Array:
-        """True positives where the line is drawn, over positives."""
         place, share = _line(positive, other)
         tp = np.take_along_axis(reached(positive), place[..., None], axis=-1)[..., 0]
         here = np.take_along_axis(positive, place[..., None], axis=-1)[..., 0]

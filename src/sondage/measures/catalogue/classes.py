@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.base import Measure, PlainMean
+from sondage.measures.base import OwnMap, PlainMean
 from sondage.measures.catalogue.one_class import bind_to_vectors
 from sondage.measures.losses.base import Losses, class_of
 from sondage.measures.losses.class_counts import PairTable, RightByClass, class_codes
-from sondage.measures.maps.base import Map, divide
+from sondage.measures.maps.base import divide
 from sondage.measures.maps.counts import Counts, CountsMap, mean_of_classes
 from sondage.pool.labels import shown
 from sondage.pool.pool import Pool
@@ -92,7 +92,7 @@ class ExpectedCost(PlainMean):
 
 
 @dataclass(frozen=True)
-class OfAllClasses(CountsMap, Measure):
+class OfAllClasses(CountsMap, OwnMap):
     """A measure of counts of all classes, and its own map; ``bind`` fills in ``size``, their number."""
 
     size: int = field(default=0, kw_only=True, repr=False)
@@ -103,10 +103,6 @@ class OfAllClasses(CountsMap, Measure):
     @property
     def classes(self) -> int:  # type: ignore[override]
         return self.size
-
-    @property
-    def map(self) -> Map:
-        return self
 
 
 @dataclass(frozen=True)
@@ -200,6 +196,7 @@ class CohenKappa(OfAllClasses):
 
     alias: ClassVar[str] = "cohen_kappa"
     aliases: ClassVar[tuple[str, ...]] = ("kappa",)
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     pairs = 1
     system: str | None = None
     weights: Literal["linear", "quadratic"] | None = None
@@ -224,10 +221,6 @@ class CohenKappa(OfAllClasses):
     @property
     def names(self) -> tuple[str, ...]:
         return (self.alias if self.weights is None else f"{self.alias}_{self.weights}",)
-
-    @property
-    def range(self) -> tuple[Floats, Floats]:
-        return np.array([-1.0]), np.array([1.0])
 
     def g(self, R: Array) -> Array:
         """1 less the disagreement over that of independent margins (Cohen 1968)."""

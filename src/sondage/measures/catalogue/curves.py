@@ -1,20 +1,22 @@
-"""Curves: precision and recall, or true and false positive rate, at every threshold."""
+"""Curves over the thresholds of a score: precision and recall, or true and false positive rate, at each."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.catalogue.binned import Binned
-from sondage.measures.losses.bins import bins_of
-from sondage.measures.losses.thresholds import written
-from sondage.measures.maps.base import divide
+from sondage.measures.base import FILLED_IN, OwnMap
+from sondage.measures.catalogue.one_class import AboutOneClass
+from sondage.measures.losses.bins import Bins, bins_of
+from sondage.measures.losses.thresholds import Scores, Thresholds, checked, written
+from sondage.measures.maps.base import divide, no_gaps
 from sondage.measures.maps.steps import THIN, Steps, reached, thinned
+from sondage.pool.pool import Pool
 from sondage.types import Array, Floats
 
 
@@ -33,6 +35,42 @@ class Curve(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Binned(OwnMap, AboutOneClass):
+    """A measure over thresholds of the score of the positive class; between 0 and 1.
+
+    ``thresholds``: None for all distinct scores, a number to choose so many, more closely among the highest
+    scores, or the thresholds themselves.
+    """
+
+    thresholds: Thresholds = None
+    scores: Scores | None = field(default=None, kw_only=True, repr=False, compare=False, metadata=FILLED_IN)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "thresholds", checked(self.thresholds))
+
+    def bind(self, pool: Pool) -> Any:
+        """Sort the scores and choose the thresholds."""
+        super().bind(pool)
+        known = self.scores is not None and self.scores.pool is pool
+        bound = self if known else replace(self, scores=Scores(pool))
+        bound.cuts  # noqa: B018 - thresholds that do not fit the scores are refused here
+        return bound
+
+    @cached_property
+    def losses(self) -> Bins:
+        return Bins(self.system, self.pos_label, self.thresholds, self.scores)
+
+    @property
+    def cuts(self) -> Floats:
+        """(L,) the thresholds in use, from the lowest to the highest."""
+        return self.losses.cuts
+
+    @property
+    def apart(self) -> bool:
+        return self.m > 1
+
+
+@dataclass(frozen=True)
 class _OverThresholds(Binned):
     """Two rates at every threshold: first ``kinds[0]`` at each, then ``kinds[1]`` at each."""
 
@@ -42,7 +80,6 @@ class _OverThresholds(Binned):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """``precision@0.3`` and so on."""
         return tuple(f"{kind}@{cut}" for kind in self.kinds for cut in written(self.cuts))
 
     @property
@@ -58,10 +95,8 @@ class _OverThresholds(Binned):
         """The influence, from what reaches each threshold."""
 
     def g(self, R: Array) -> Array:
-        return np.concatenate(
-            [divide(*np.broadcast_arrays(*rate)) for rate in self.rates(*map(reached, bins_of(R)))],
-            axis=-1,
-        )
+        rates = self.rates(*map(reached, bins_of(R)))
+        return np.concatenate([divide(*np.broadcast_arrays(*rate)) for rate in rates], axis=-1)
 
     def _steps(self, R: Floats) -> Steps:
         with np.errstate(all="ignore"):
@@ -84,10 +119,7 @@ class _OverThresholds(Binned):
                 kept, weight = thinned(weight.reshape(2, -1))
                 steps = Steps(steps.level[kept], steps.inside[:, kept], steps.outside[:, kept])
             steps = steps.scaled(np.sqrt(weight))
-        return Steps(
-            steps.level,
-            *(np.nan_to_num(one, posinf=0.0, neginf=0.0) for one in (steps.inside, steps.outside)),
-        )
+        return Steps(steps.level, no_gaps(steps.inside), no_gaps(steps.outside))
 
     def uniform_variance(self, R: Floats) -> Floats:
         """``G (1 - G)`` over the share of items in the denominator; item weights are taken to be equal."""
@@ -108,19 +140,10 @@ class _OverThresholds(Binned):
             )
         ci = getattr(estimate, "ci", None)
         low, high = (np.full(self.m, np.nan), np.full(self.m, np.nan)) if ci is None else (ci.low, ci.high)
-        ends = [np.split(np.asarray(one), 2) for one in (value, low, high)]
+        at, least, most = (np.split(np.asarray(one), 2) for one in (value, low, high))
         x, y = self.axes
-        return Curve(
-            self.cuts,
-            ends[0][x],
-            ends[0][y],
-            ends[1][x],
-            ends[2][x],
-            ends[1][y],
-            ends[2][y],
-            self.kinds[x],
-            self.kinds[y],
-        )
+        points = at[x], at[y], least[x], most[x], least[y], most[y]
+        return Curve(self.cuts, *points, self.kinds[x], self.kinds[y])
 
 
 @dataclass(frozen=True)
@@ -143,7 +166,6 @@ class PrecisionRecallCurve(_OverThresholds):
     axes: ClassVar[tuple[int, int]] = (1, 0)
 
     def rates(self, positive: Array, other: Array) -> list[tuple[Array, Array]]:
-        """True positives over predicted, and over all positives."""
         tp, fp, positives = positive[..., 1:], other[..., 1:], positive[..., :1]
         return [(tp, tp + fp), (tp, positives)]
 
@@ -154,13 +176,8 @@ class PrecisionRecallCurve(_OverThresholds):
         wrong = other[1:] / predicted  # 1 - precision, without a difference of nearly equal numbers
         return Steps(
             np.tile(np.arange(1, len(positive)), 2),
-            np.stack(
-                [
-                    np.concatenate([-precision / predicted, nothing]),
-                    np.concatenate([wrong / predicted, (1 - recall) / positives]),
-                ]
-            ),
-            np.stack([np.zeros(2 * len(tp)), np.concatenate([nothing, -recall / positives])]),
+            np.block([[-precision / predicted, nothing], [wrong / predicted, (1 - recall) / positives]]),
+            np.block([[nothing, nothing], [nothing, -recall / positives]]),
         )
 
 
@@ -181,19 +198,14 @@ class RocCurve(_OverThresholds):
     axes: ClassVar[tuple[int, int]] = (0, 1)
 
     def rates(self, positive: Array, other: Array) -> list[tuple[Array, Array]]:
-        """False positives over negatives, true positives over positives."""
         return [(other[..., 1:], other[..., :1]), (positive[..., 1:], positive[..., :1])]
 
     def steps(self, positive: Floats, other: Floats) -> Steps:
         """``(1 - rate) / all`` inside and ``-rate / all`` outside, on the items of one class."""
-        rates = [one[1:] / one[0] for one in (other, positive)]
-        nothing = np.zeros(len(rates[0]))
-
-        def split(of: list[Floats]) -> Floats:
-            return np.stack([np.concatenate([of[0], nothing]), np.concatenate([nothing, of[1]])])
-
+        fpr, tpr = other[1:] / other[0], positive[1:] / positive[0]
+        nothing = np.zeros(len(fpr))
         return Steps(
             np.tile(np.arange(1, len(positive)), 2),
-            split([(1 - rates[0]) / other[0], (1 - rates[1]) / positive[0]]),
-            split([-rates[0] / other[0], -rates[1] / positive[0]]),
+            np.block([[(1 - fpr) / other[0], nothing], [nothing, (1 - tpr) / positive[0]]]),
+            np.block([[-fpr / other[0], nothing], [nothing, -tpr / positive[0]]]),
         )
