@@ -14,7 +14,7 @@ from tests.intervals.means import Means, mean_totals, totals_with
 from sondage.estimators import Totals
 from sondage.estimators.linear import linearise
 from sondage.intervals import Beta, Logit, StudentT, Wald
-from sondage.intervals.skewed import beta_low, skewed
+from sondage.intervals.wald import beta_low, skewed
 from sondage.measures import resolve
 from sondage.streams import stream
 

@@ -58,7 +58,7 @@ def test_the_totals_of_all_losses_follow_from_as_few_as_labels_decide(
     rows = study.pool.rows(np.arange(6))
     for y in product((0.0, 1.0), repeat=6):
         total = study.bound.loss(rows, np.array(y)[:, None])[:, 0, :].sum(axis=0)
-        np.testing.assert_allclose(unknown.totals(unknown.alpha @ total), total, atol=1e-10)
+        np.testing.assert_allclose(unknown.base + (unknown.alpha @ total) @ unknown.rows, total, atol=1e-10)
 
 
 @pytest.mark.parametrize("measure", ["matthews_corrcoef", "f1", "accuracy"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
 from sondage.estimators.base import Totals, root
 from sondage.measures.base import Measure
@@ -151,7 +151,7 @@ def for_population(totals: Totals, N: int, *, drawn: bool = False) -> Totals:
 
     def replicates(stream: Stream, count: int, tail: str) -> Floats:
         chance = root(totals.pool_cov / N)
-        normal = ndtri(stream.uniform(count * len(chance)) + 2.0**-54).reshape(count, -1)
+        normal = stream.normal(count * len(chance)).reshape(count, -1)
         return np.asarray((totals.R if own is None else own(stream, count, tail)) + normal @ chance)
 
     return replace(

@@ -2,17 +2,16 @@
 
 from sondage.intervals.asymptotic_sequence import AsymptoticSequence
 from sondage.intervals.base import ALTERNATIVES, GUARANTEES, Alternative, Guarantee, Interval
-from sondage.intervals.beta import Beta
+from sondage.intervals.betting import holm
 from sondage.intervals.bootstrap import Bootstrap
 from sondage.intervals.box_sequence import BoxSequence
-from sondage.intervals.contrast import holm
 from sondage.intervals.empirical_likelihood import EmpiricalLikelihood
 from sondage.intervals.joint_region import Region, region
 from sondage.intervals.posterior import Calibrated, PosteriorInterval
 from sondage.intervals.proportion import ClopperPearson, Wilson
 from sondage.intervals.sequence import Sequence
 from sondage.intervals.simultaneous import Bonferroni, Scheffe, Simultaneous
-from sondage.intervals.wald import Logit, StudentT, Wald
+from sondage.intervals.wald import Beta, Logit, StudentT, Wald
 
 __all__ = [
     "ALTERNATIVES",

@@ -14,7 +14,7 @@ from sondage.estimators.linear import GUARD
 from sondage.intervals.base import Guarantee, Interval
 from sondage.measures.base import Measure
 from sondage.streams import Stream
-from sondage.types import Floats
+from sondage.types import Floats, is_whole
 
 LEAST_DRAWS = 100
 LEAST_TELLING = 20.0
@@ -46,11 +46,10 @@ class AsymptoticSequence(Interval):
     at: int = 500
 
     def __post_init__(self) -> None:
-        if isinstance(self.at, bool) or not isinstance(self.at, int) or self.at < 1:
+        if not is_whole(self.at) or self.at < 1:
             raise InvalidInput(f"at= must be a whole number above 0, not {self.at!r}")
 
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
-        """Only draws one by one will do."""
         if totals.exact or totals.increments is not None:
             return None
         return (
@@ -70,9 +69,7 @@ class AsymptoticSequence(Interval):
         if T < LEAST_DRAWS:
             return least, most
         N = float(increments.size.sum())
-        z = increments.z / N
-        prior = increments.size @ increments.prior.mean / N
-        x, J = linearised(z, prior, measure)
+        x, J = linearised(increments.z / N, increments.size @ increments.prior.mean / N, measure)
         weight = np.sqrt(np.arange(1.0, T + 1))
         total = weight.sum()
         centre = weight @ x / total
@@ -112,17 +109,13 @@ def linearised(z: Floats, prior: Floats, measure: Measure) -> tuple[Floats, Floa
         with np.errstate(all="ignore"):
             value, J = np.asarray(measure.g(R[begin])), measure.jac(R[begin])
             x[begin:end] = value + (z[begin:end] - R[begin]) @ J.T
-        if not np.isfinite(x[begin:end]).all():  # nothing to divide by yet: such draws say nothing
-            x[begin:end] = np.where(np.isfinite(x[begin:end]), x[begin:end], 0.5 * sum(_finite(measure)))
         begin = end
+    # Where there was nothing to divide by yet, draws say nothing: they count as the middle of the range.
+    middle = 0.5 * sum(np.where(np.isfinite(end), end, 0.0) for end in measure.range)
+    x = np.where(np.isfinite(x), x, middle)
     with np.errstate(all="ignore"):
         J = measure.jac((_STEADY * prior + z.sum(axis=0)) / (_STEADY + T))
     return x, np.nan_to_num(J, nan=0.0, posinf=0.0, neginf=0.0)
-
-
-def _finite(measure: Measure) -> tuple[Floats, Floats]:
-    least, most = measure.range
-    return np.where(np.isfinite(least), least, 0.0), np.where(np.isfinite(most), most, 0.0)
 
 
 def _telling(increments: Increments, J: Floats) -> Floats:

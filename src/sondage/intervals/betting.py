@@ -1,4 +1,4 @@
-"""Betting: e-processes for the total of a functional that is affine in a parameter c.
+"""Betting: e-processes for the total of a functional that is affine in a parameter c, and for two systems.
 
 Of ``u(c) = (first + c * second) @ l`` with total ``U(c)`` over the pool, and increments ``Z_t(c)`` with mean
 ``U(c)`` given the past (see ``estimators/increments.py``),
@@ -9,11 +9,28 @@ are non-negative supermartingales where ``U(c) <= 0`` and where ``U(c) >= 0``, i
 fixed before its draw, and leaves a tenth of the stake at the worst ``Z``. So K+ ever reaches ``1 / a`` with
 chance at most ``a`` where ``U(c) <= 0`` (Ville 1939). Any such bet is valid; ours is the mean of Z over its
 mean square by the labels before, which nearly gives the fastest growth (Waudby-Smith and Ramdas 2024).
+
+Two systems and a ratio: "A is at most B + margin" means that at the value ``c`` of B both
+``theta_A <= c + margin`` and ``theta_B >= c`` hold. At that c, for any ``k >= 0``,
+
+    u(c) = (num_A - (c + margin) den_A) @ l  -  k (num_B - c den_B) @ l
+
+has a total of at most 0. So an e-process against that is valid at one c, which nobody knows: the least over
+all c is, without any correction, because the true c is one of them. The c are taken in cells with one bet
+each: log capital is then a sum of logarithms of affine functions, concave in c, and its least value in a
+cell is at an end.
+
+With ``k = 1`` and F, items on which the systems agree play no part; but if U(c) changes its sign in [0, 1]
+nothing can come of it. So a tenth of the stake each is on ``theta_A <= c + margin`` alone and on
+``theta_B >= c`` alone, which decide for c far from the truth.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy.special import logsumexp
 
 from sondage.estimators.increments import STRENGTH, Increments
 from sondage.types import Bools, Floats
@@ -26,6 +43,8 @@ _MOST = 1e4
 """Growth by one draw is cut there, so that a block's product stays a finite number; less is always valid."""
 _TINY = 1e-300
 _SETTLED = 50.0
+_SHARES = np.array([0.8, 0.1, 0.1])
+"""Stakes in a comparison of two systems: on both claims together, and on each alone."""
 
 
 class Walk:
@@ -92,7 +111,8 @@ class Walk:
         down = ((self._least.T[:, None] - predicted) * over).min(axis=2).T
         up = ((self._most.T[:, None] - predicted) * over).max(axis=2).T
 
-        use = self._in_play()
+        # A c that is settled beyond any level that anybody asks for stops betting.
+        use = np.maximum(self.greatest_plus, self.greatest_minus) < _SETTLED
         c, between = self.points[use], self._between[:, use]
         centre = base[:, :1] + base[:, 1:] * c
         Z = centre + step[:, :1] + step[:, 1:] * c
@@ -119,10 +139,6 @@ class Walk:
         self._mean = self._mean + after[1:3]
         self._square = self._square + after[3:]
         self._labelled = labelled[-1] + value[-1]
-
-    def _in_play(self) -> Bools:
-        """The c that are not settled beyond any level that anybody asks for: others stop betting."""
-        return np.maximum(self.greatest_plus, self.greatest_minus) < _SETTLED
 
     def _bet(self, use: Bools, mean: Floats, noise: Floats, Z: Floats, worst: Floats, *, upper: bool) -> None:
         """Bet on Z above 0 at every draw of a block: for K+, and with all signs turned (``upper``) for K-."""
@@ -180,3 +196,69 @@ def _root(c: Floats, total: Floats, j: int) -> float:
     drop = total[j] - total[j + 1]
     share = total[j] / drop if drop > 0 else 0.0
     return float(c[j] + np.clip(share, 0.0, 1.0) * (c[j + 1] - c[j]))
+
+
+class CellWalk(Walk):
+    """Capital of K+ at both ends of every cell of c, with one bet per cell; its least value in the cell."""
+
+    knots = 5
+
+    def __init__(self, increments: Increments, first: Floats, second: Floats, points: Floats) -> None:
+        super().__init__(increments, first, second, points)
+        self._log = np.zeros((2, len(points) - 1))
+        self.block = np.zeros((0, len(points) - 1))
+
+    def _bet(self, use: Bools, mean: Floats, noise: Floats, Z: Floats, worst: Floats, *, upper: bool) -> None:
+        if upper:
+            return
+        left, right = slice(None, -1), slice(1, None)
+        middle = 0.5 * (mean[:, left] + mean[:, right])
+        spread = 0.5 * (noise[:, left] + noise[:, right])
+        bet = bets(middle, spread, np.minimum(worst[:, left], worst[:, right]))
+        ends = [
+            log + np.cumsum(np.log1p(bet * Z[:, end]), axis=0)
+            for log, end in zip(self._log, (left, right), strict=True)
+        ]
+        self._log = np.stack([end[-1] for end in ends])
+        self.block = np.minimum(*ends)
+
+
+class NotAbove:
+    """Evidence against "system A is at most system B + margin": its logarithm at its greatest.
+
+    ``ratios`` are num and den of A and of B, ``points`` the ends of the cells of c, the value of B.
+    """
+
+    def __init__(self, increments: Increments, ratios: Floats, margin: Floats, points: Floats) -> None:
+        num_a, den_a, num_b, den_b = ratios
+        a = num_a - margin[0] * den_a, -den_a
+        b = -num_b, den_b
+        functionals = [(a[0] + b[0], a[1] + b[1]), a, b]
+        self._walks = [CellWalk(increments, first, second, points) for first, second in functionals]
+        self.now = self.greatest = 0.0
+
+    def advance(self, increments: Increments) -> None:
+        """Go on to the last draw, the three e-processes side by side."""
+        while self._walks[0].draws < len(increments):
+            stop = min(self._walks[0].draws + BLOCK, len(increments))
+            for walk in self._walks:
+                walk.advance(increments, stop)
+            blocks = np.stack([walk.block for walk in self._walks])
+            least = logsumexp(blocks, axis=0, b=_SHARES[:, None, None]).min(axis=1)
+            self.now, self.greatest = float(least[-1]), max(self.greatest, float(least.max()))
+
+
+def holm(p_values: Sequence[float]) -> Floats:
+    """P-values of several comparisons that hold for all of them together (Holm 1979).
+
+    Of evidence ``K`` the p-value is ``1 / K``, good at any time.
+
+    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    out = np.empty(len(p))
+    out[order] = np.minimum(stepped, 1.0)
+    return out

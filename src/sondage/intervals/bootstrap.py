@@ -36,17 +36,15 @@ class Bootstrap(Interval):
     def limits(
         self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
     ) -> tuple[Floats, Floats]:
-        """Percentiles, equal-tailed if there are two."""
         linear = linearise(totals, measure)
         if not (linear.std_error > 0).any():
             return linear.value, linear.value
         B = self.replicates
         with np.errstate(all="ignore"):
             value = np.asarray(measure.g(totals.R + self._moves(totals, stream)), dtype=np.float64)
-        value = value + normal(stream.uniform(B * measure.m)).reshape(B, -1) * np.sqrt(linear.widening)
+        value = value + stream.normal(B * measure.m).reshape(B, -1) * np.sqrt(linear.widening)
         tail = (1 - level) / sides
-        low = np.full(measure.m, np.nan)
-        high = np.full(measure.m, np.nan)
+        low, high = np.full((2, measure.m), np.nan)
         for j in range(measure.m):
             defined = value[np.isfinite(value[:, j]), j]
             if len(defined):
@@ -62,12 +60,7 @@ class Bootstrap(Interval):
             b = min(left, max(1, _AT_ONCE // max(T, 1)))
             uniform = stream.uniform(b * T).reshape(b, T)
             weight = -np.log1p(-uniform) - 1.0
-            weight[:, ~shown] = normal(uniform[:, ~shown])
+            weight[:, ~shown] = ndtri(uniform[:, ~shown] + 2.0**-54)
             pieces.append(weight @ parts)
             left -= b
         return np.concatenate(pieces)
-
-
-def normal(uniform: Floats) -> Floats:
-    """Standard normal numbers from uniform ones."""
-    return np.asarray(ndtri(uniform + 2.0**-54))

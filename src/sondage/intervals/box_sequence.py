@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import qr
 
-from sondage.errors import InvalidInput
 from sondage.estimators.base import Totals
 from sondage.estimators.increments import Increments
-from sondage.intervals.base import Guarantee, Interval
+from sondage.intervals.base import Guarantee
 from sondage.intervals.betting import Walk
-from sondage.intervals.sequence import Sequence, remarks_on
+from sondage.intervals.sequence import AnyTime, Sequence, remarks_on
 from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.types import Floats
@@ -26,7 +24,7 @@ _FINE, _ZOOMS = 9, 26
 
 
 @dataclass(frozen=True)
-class BoxSequence(Interval):
+class BoxSequence(AnyTime):
     """Confidence sequence of any smooth measure: the range of its map over a box of totals.
 
     Each of the r totals that labels decide has a sequence of its own at ``1 - a / r``, so that all of them
@@ -45,49 +43,25 @@ class BoxSequence(Interval):
     """
 
     alias: ClassVar[str] = "box-sequence"
-    needs: ClassVar[frozenset[str]] = frozenset({"increments"})
     guarantee: ClassVar[Guarantee] = "uniform"
     cells: int = 500
 
     def __post_init__(self) -> None:
-        if isinstance(self.cells, bool) or not isinstance(self.cells, int) or self.cells < 2:
-            raise InvalidInput(f"cells= must be a whole number of at least 2, not {self.cells!r}")
+        self.require(cells="at least 2")
 
-    def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
-        """Draws one by one with chances, at most three totals to find out, and losses with bounds."""
-        if totals.exact:
-            return None
-        if totals.increments is None:
-            return (
-                f"interval {self.alias!r} needs items drawn one by one, each with a recorded chance for "
-                "every item left, and labels that stand for the pool: use design='auto-audit', 'sequential' "
-                "or 'uniform' (and target='pool', without exclude=True). For a number of labels fixed "
-                "beforehand 'logit' serves every design"
-            )
-        if measure is None:
-            return None
-        unknown = unknown_totals(totals.increments)
+    def unfit(self, increments: Increments, measure: Measure) -> str | None:
+        unknown = unknown_totals(increments)
         if len(unknown.alpha) > MOST_TOTALS:
             return (
                 f"interval {self.alias!r} is for measures of up to {MOST_TOTALS} totals that labels decide, "
                 f"and {measure.alias!r} has {len(unknown.alpha)}: use 'asymptotic-sequence', or 'logit' for "
                 "a number of labels fixed beforehand"
             )
-        if not np.isfinite(_possible(totals.increments, unknown.alpha)).all():
-            return (
-                f"interval {self.alias!r} needs losses with bounds, and those of {measure.alias!r} have "
-                "none: say between which numbers labels lie (labels='unit' for 0 to 1), or use 't' for a "
-                "number of labels fixed beforehand"
-            )
-        return None
+        return None if np.isfinite(_possible(increments, unknown.alpha)).all() else self.unbounded(measure)
 
     def limits(
-        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
+        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream | None = None
     ) -> tuple[Floats, Floats]:
-        """Range of the measure over the box of totals that their sequences leave."""
-        return self._range(totals, measure, level)
-
-    def _range(self, totals: Totals, measure: Measure, level: float) -> tuple[Floats, Floats]:
         increments = totals.increments
         assert increments is not None
         unknown = unknown_totals(increments)
@@ -95,7 +69,7 @@ class BoxSequence(Interval):
         if np.isnan(box).any():
             nothing = np.full(measure.m, np.nan)
             return nothing, nothing
-        return extent(lambda t: measure.g(unknown.totals(t)), box, measure.range)
+        return extent(lambda t: measure.g(unknown.base + t @ unknown.rows), box, measure.range)
 
     def box(self, increments: Increments, alpha: Floats, level: float) -> Floats:
         """(r, 2) least and greatest total of each functional that is left, all holding together."""
@@ -112,21 +86,15 @@ class BoxSequence(Interval):
         return found
 
     def remarks(self, totals: Totals, measure: Measure, level: float) -> tuple[str, ...]:
-        """That assumptions are broken, or that the interval says next to nothing so far."""
-        low, high = self._range(totals, measure, level)
-        return remarks_on(measure, zip(low.tolist(), high.tolist(), strict=True))
+        return remarks_on(measure, *self.limits(totals, measure, level, 2))
 
 
 class Unknown(NamedTuple):
-    """Totals that labels decide: of ``alpha @ l``, and how the totals of all losses follow from them."""
+    """Totals that labels decide: of ``alpha @ l``. Those of all losses are ``base + totals @ rows``."""
 
     alpha: Floats
     base: Floats
     rows: Floats
-
-    def totals(self, values: Floats) -> Floats:
-        """(..., d) totals of the losses, from (..., r) totals of the functionals."""
-        return np.asarray(self.base + values @ self.rows)
 
 
 def unknown_totals(increments: Increments) -> Unknown:
@@ -216,8 +184,4 @@ def _directions(moves: Floats) -> Floats:
 def _grid(box: Floats, steps: int) -> Floats:
     """(points, r) all combinations of equally spaced values, both ends included."""
     axes = [np.linspace(low, high, steps if high > low else 1) for low, high in box]
-    return np.array(list(product(*axes))) if len(axes) != 2 else _pairs(*axes)
-
-
-def _pairs(a: Floats, b: Floats) -> Floats:
-    return np.stack([np.repeat(a, len(b)), np.tile(b, len(a))], axis=1)
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))

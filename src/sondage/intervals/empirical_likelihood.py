@@ -46,7 +46,6 @@ class EmpiricalLikelihood(Interval):
     alias: ClassVar[str] = "empirical-likelihood"
 
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
-        """Only a ratio of two averages will do."""
         if measure is not None and measure.ratio is None:
             return (
                 f"interval {self.alias!r} is for one ratio of averages (accuracy, precision, recall, f1, a "
@@ -58,7 +57,6 @@ class EmpiricalLikelihood(Interval):
     def limits(
         self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
     ) -> tuple[Floats, Floats]:
-        """The two values at which the statistic reaches the quantile."""
         assert measure.ratio is not None
         linear = linearise(totals, measure)
         value, error = float(linear.value[0]), float(linear.std_error[0])

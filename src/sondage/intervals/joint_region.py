@@ -13,8 +13,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Totals, root
 from sondage.estimators.linear import Linear, linearise
 from sondage.intervals.base import within_range
-from sondage.intervals.bootstrap import normal
-from sondage.intervals.skewed import skewed
+from sondage.intervals.wald import skewed
 from sondage.measures.base import Measure
 from sondage.streams import stream
 from sondage.types import Bools, Floats
@@ -31,9 +30,9 @@ class Region:
     With the chance ``confidence_level`` it holds the true values of all coordinates together. ``ends`` are
     the least and greatest value of each coordinate: below and above its centre a coordinate is measured in
     units of its own, so that the region stays inside the range and is longer where there is more room.
-    Without ``ends`` it is the plain ellipsoid. Where the
-    covariance is singular (a coordinate is known, or is a sum of others) the region is flat: it has
-    ``rank`` dimensions, and in the other directions a point has to agree with the centre exactly.
+    Without ``ends`` it is the plain ellipsoid. Where the covariance is singular (a coordinate is known, or is
+    a sum of others) the region is flat: it has ``rank`` dimensions, and in the other directions a point has
+    to agree with the centre exactly.
     """
 
     names: tuple[str, ...]
@@ -112,7 +111,7 @@ class Region:
         if (self._stretch == 1.0).all():
             return 1.0
         basis = root(self.covariance)[-r:]
-        step = normal(stream(0, "interval").uniform(_DIRECTIONS * r)).reshape(-1, r) @ basis
+        step = stream(0, "interval").normal(_DIRECTIONS * r).reshape(-1, r) @ basis
         signs, count = np.unique(step < 0, axis=0, return_counts=True)
         stretched = basis * self._sided(signs)[:, None, :]
         squares = np.linalg.det(stretched @ stretched.transpose(0, 2, 1)) / np.linalg.det(basis @ basis.T)
@@ -241,8 +240,7 @@ def curvature(totals: Totals, measure: Measure, linear: Linear) -> Floats:
     In every direction that has a variance of its own, it is negligible.
     """
     count = max(200, 4 * measure.m)
-    numbers = normal(stream(0, "interval").uniform(count * measure.d)).reshape(count, measure.d)
-    moves = numbers @ root(totals.cov)
+    moves = stream(0, "interval").normal(count * measure.d).reshape(count, -1) @ root(totals.cov)
     straight = linear.value + moves @ linear.J.T
     least, most = measure.range
     with np.errstate(all="ignore"):

@@ -23,7 +23,6 @@ class Wilson(Interval):
     needs: ClassVar[frozenset[str]] = frozenset({"counts"})
 
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
-        """Only unweighted counts will do."""
         if totals.counts is None and not totals.exact:
             return (
                 f"interval {self.alias!r} needs plain counts: a uniform sample and a measure that is a "
@@ -34,11 +33,10 @@ class Wilson(Interval):
     def limits(
         self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
     ) -> tuple[Floats, Floats]:
-        """The two roots of the score equation."""
         assert totals.counts is not None
         successes, trials = totals.counts
         if trials == 0:
-            return np.array([np.nan]), np.array([np.nan])
+            return np.full(1, np.nan), np.full(1, np.nan)
         # Sampling without replacement is worth more draws than it made: (N - 1) / (N - n) times as many, and
         # of a part of the pool N is about what its labels stand for (finite-population correction).
         worth = (1.0 - totals.labelled / trials) / max(1.0 - totals.labelled, 1e-12)
@@ -69,7 +67,6 @@ class ClopperPearson(Wilson):
     alias: ClassVar[str] = "clopper-pearson"
 
     def ends(self, successes: float, trials: float, level: float) -> tuple[float, float]:
-        """Interval of ``successes`` in ``trials``."""
         tail = (1 - level) / 2
         low = betaincinv(successes, trials - successes + 1, tail) if successes else 0.0
         high = betaincinv(successes + 1, trials - successes, 1 - tail) if successes < trials else 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,20 +11,49 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Totals
 from sondage.estimators.increments import Increments
 from sondage.intervals.base import Guarantee, Interval
-from sondage.intervals.betting import Walk
-from sondage.intervals.contrast import NotAbove
+from sondage.intervals.betting import NotAbove, Walk
 from sondage.measures.base import Measure
 from sondage.measures.combine.coordinates import Ratio, coordinate_ratios, two_sides
 from sondage.streams import Stream
-from sondage.types import Floats
+from sondage.types import Bools, Floats
 
 _VACUOUS = 0.8
 VALUES = np.linspace(0.0, 1.0, 26)
 """Cells of the unknown value of the second system, in a comparison of two."""
 
 
+class AnyTime(Interval):
+    """Base of the exact sequences: they need draws made one by one, and losses with bounds."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"increments"})
+
+    def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
+        if totals.exact:
+            return None
+        if totals.increments is None:
+            return (
+                f"interval {self.alias!r} needs items drawn one by one, each with a recorded chance for "
+                "every item left, and labels that stand for the pool: use design='auto-audit', "
+                "'sequential' or 'uniform' (and target='pool', without exclude=True). For a number of labels "
+                "fixed beforehand 'logit' serves every design"
+            )
+        return None if measure is None else self.unfit(totals.increments, measure)
+
+    def unfit(self, increments: Increments, measure: Measure) -> str | None:
+        """Why it cannot be given for a measure, and what can; else None."""
+        return None
+
+    def unbounded(self, measure: Measure) -> str:
+        """Why it cannot be given for a measure whose losses have no bounds, and what can."""
+        return (
+            f"interval {self.alias!r} needs losses with bounds, and those of {measure.alias!r} have "
+            "none: say between which numbers labels lie (labels='unit' for 0 to 1), or use 't' for a "
+            "number of labels fixed beforehand"
+        )
+
+
 @dataclass(frozen=True)
-class Sequence(Interval):
+class Sequence(AnyTime):
     """Confidence sequence of ratios (precision, recall, F, means of bounded losses, ...) by betting.
 
     The range is cut into ``cells``. The true value lies in one of them, ``[c, c']``, and there the total of
@@ -47,31 +75,17 @@ class Sequence(Interval):
     """
 
     alias: ClassVar[str] = "sequence"
-    needs: ClassVar[frozenset[str]] = frozenset({"increments"})
     guarantee: ClassVar[Guarantee] = "uniform"
     cells: int = 500
     margins: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2)
 
     def __post_init__(self) -> None:
+        self.require(cells="at least 2")
         object.__setattr__(self, "margins", tuple(float(margin) for margin in self.margins))
         if not all(0 < margin < 1 for margin in self.margins):
             raise InvalidInput(f"margins= must be numbers between 0 and 1, not {self.margins!r}")
-        if isinstance(self.cells, bool) or not isinstance(self.cells, int) or self.cells < 2:
-            raise InvalidInput(f"cells= must be a whole number of at least 2, not {self.cells!r}")
 
-    def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
-        """Draws one by one with chances, and a ratio whose losses have bounds."""
-        if totals.exact:
-            return None
-        if totals.increments is None:
-            return (
-                f"interval {self.alias!r} needs items drawn one by one, each with a recorded chance for "
-                "every item left, and labels that stand for the pool: use design='auto-audit', "
-                "'sequential' or 'uniform' (and target='pool', without exclude=True). For a number of labels "
-                "fixed beforehand 'logit' serves every design"
-            )
-        if measure is None:
-            return None
+    def unfit(self, increments: Increments, measure: Measure) -> str | None:
         ratios = coordinate_ratios(measure)
         if ratios is None and two_sides(measure) is not None:
             return None
@@ -81,33 +95,22 @@ class Sequence(Interval):
                 f"of bounded losses), and {measure.alias!r} is none. Use 'asymptotic-sequence' or "
                 "'box-sequence', or 'logit' for a number of labels fixed beforehand"
             )
-        if not all(
-            np.isfinite(_ends(totals.increments, ratio, measure, j)).all() for j, ratio in enumerate(ratios)
-        ):
-            return (
-                f"interval {self.alias!r} needs losses with bounds, and those of {measure.alias!r} have "
-                "none: say between which numbers labels lie (labels='unit' for 0 to 1), or use 't' for a "
-                "number of labels fixed beforehand"
-            )
-        return None
+        ends = [_ends(increments, ratio, measure, j) for j, ratio in enumerate(ratios)]
+        return None if np.isfinite(ends).all() else self.unbounded(measure)
 
     def limits(
-        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
+        self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream | None = None
     ) -> tuple[Floats, Floats]:
-        """Hull of the cells left, inside what the labels force."""
-        low, high = np.array(self._limits(totals, measure, level, sides)).T
-        return low, high
-
-    def _limits(
-        self, totals: Totals, measure: Measure, level: float, sides: int
-    ) -> list[tuple[float, float]]:
         increments = totals.increments
         assert increments is not None
         if coordinate_ratios(measure) is None:
             pairs = two_sides(measure)
             assert pairs is not None
-            return [self._difference(increments, *pair, level, sides) for pair in pairs]
-        return [self.hull(increments, walk, level, sides) for walk in self.walks(totals, measure)]
+            ends = [self._difference(increments, *pair, level, sides) for pair in pairs]
+        else:
+            ends = [self.hull(increments, walk, level, sides) for walk in self.walks(totals, measure)]
+        low, high = np.array(ends).T
+        return low, high
 
     def _difference(
         self, increments: Increments, a: Ratio, b: Ratio, level: float, sides: int
@@ -119,26 +122,16 @@ class Sequence(Interval):
         below = [evidence(increments, b, a, -margin) >= threshold for margin in inner]
         # Nobody doubts the ends of the range: -1 <= A - B <= 1.
         too_low, too_high = np.array([*above, False]), np.array([False, *below])
-        if sides == 2:
-            too_low = too_high = too_low | too_high
-        edges = np.array([-1.0, *inner, 1.0])
-        kept_low, kept_high = np.flatnonzero(~too_low), np.flatnonzero(~too_high)
-        if not len(kept_low) or not len(kept_high):
-            return np.nan, np.nan
-        return float(edges[kept_low[0]]), float(edges[kept_high[-1] + 1])
+        return _hull(np.array([-1.0, *inner, 1.0]), too_low, too_high, sides)
 
-    def p_value(self, totals: Totals, measure: Measure, margin: float = 0.0) -> Floats:
-        """Of "A is at most B + margin" for each coordinate of a difference of ratios, good at any time.
-
-        ``margin=0`` tests superiority, a negative one non-inferiority; several of them go through ``holm``.
-        """
-        pairs = two_sides(measure)
-        if pairs is None or totals.increments is None:
-            raise NotSupported(
-                "a p-value that holds at any time is for Difference(...) of ratios, from draws one by one: "
-                "use design='sequential'"
-            )
-        return np.exp([-evidence(totals.increments, *pair, margin) for pair in pairs])
+    def hull(self, increments: Increments, walk: Walk, level: float, sides: int) -> tuple[float, float]:
+        """Ends of the cells left of one coordinate, inside what the labels force; nan if none is left."""
+        threshold = np.log(sides / (1.0 - level))
+        too_low, too_high = walk.greatest_plus[1:] >= threshold, walk.greatest_minus[:-1] >= threshold
+        low, high = _hull(walk.points, too_low, too_high, sides)
+        least, most = walk.forced(increments)
+        low, high = max(low, least), min(high, most)
+        return (low, high) if low <= high + 1e-12 else (np.nan, np.nan)
 
     def walks(self, totals: Totals, measure: Measure) -> list[Walk]:
         """The e-processes of each coordinate after the last draw."""
@@ -153,29 +146,37 @@ class Sequence(Interval):
         ]
 
     def remarks(self, totals: Totals, measure: Measure, level: float) -> tuple[str, ...]:
-        """That assumptions are broken, or that the interval says next to nothing so far."""
-        return remarks_on(measure, self._limits(totals, measure, level, 2))
+        return remarks_on(measure, *self.limits(totals, measure, level, 2))
 
-    def hull(self, increments: Increments, walk: Walk, level: float, sides: int) -> tuple[float, float]:
-        """Ends of the cells left of one coordinate, inside what the labels force; nan if none is left."""
-        threshold = np.log(sides / (1.0 - level))
-        too_low = walk.greatest_plus[1:] >= threshold
-        too_high = walk.greatest_minus[:-1] >= threshold
-        if sides == 2:
-            too_low = too_high = too_low | too_high
-        low_cells, high_cells = np.flatnonzero(~too_low), np.flatnonzero(~too_high)
-        if not len(low_cells) or not len(high_cells):
-            return np.nan, np.nan
-        least, most = walk.forced(increments)
-        low, high = max(walk.points[low_cells[0]], least), min(walk.points[high_cells[-1] + 1], most)
-        return (float(low), float(high)) if low <= high + 1e-12 else (np.nan, np.nan)
+    def p_value(self, totals: Totals, measure: Measure, margin: float = 0.0) -> Floats:
+        """Of "A is at most B + margin" for each coordinate of a difference of ratios, good at any time.
+
+        ``margin=0`` tests superiority, a negative one non-inferiority; several of them go through ``holm``.
+        """
+        pairs = two_sides(measure)
+        if pairs is None or totals.increments is None:
+            raise NotSupported(
+                "a p-value that holds at any time is for Difference(...) of ratios, from draws one by one: "
+                "use design='sequential'"
+            )
+        return np.exp([-evidence(totals.increments, *pair, margin) for pair in pairs])
 
 
-def remarks_on(measure: Measure, limits: Iterable[tuple[float, float]]) -> tuple[str, ...]:
-    """What the limits of a sequence leave to be said: none at all, or next to nothing so far."""
+def _hull(points: Floats, too_low: Bools, too_high: Bools, sides: int) -> tuple[float, float]:
+    """Ends of the cells between points that are not given up; nan if none is left."""
+    if sides == 2:
+        too_low = too_high = too_low | too_high
+    low_cells, high_cells = np.flatnonzero(~too_low), np.flatnonzero(~too_high)
+    if not len(low_cells) or not len(high_cells):
+        return np.nan, np.nan
+    return float(points[low_cells[0]]), float(points[high_cells[-1] + 1])
+
+
+def remarks_on(measure: Measure, lows: Floats, highs: Floats) -> tuple[str, ...]:
+    """Warnings about the limits of a sequence: assumptions are broken, or it says next to nothing so far."""
     said = []
     least, most = measure.range
-    for name, (low, high), whole in zip(measure.names, limits, most - least, strict=True):
+    for name, low, high, whole in zip(measure.names, lows, highs, most - least, strict=True):
         if np.isnan(low):
             said.append(
                 f"no value of {name} agrees with the draws: assumptions are broken (labels corrected "

@@ -11,10 +11,8 @@ from scipy.special import fdtrc
 from sondage.estimators.base import Totals
 from sondage.estimators.linear import Linear
 from sondage.intervals.base import Interval
-from sondage.intervals.beta import Beta
-from sondage.intervals.bootstrap import normal
 from sondage.intervals.joint_region import FLAT, joint_radius, rank_of, spectrum
-from sondage.intervals.wald import student
+from sondage.intervals.wald import Beta, student
 from sondage.streams import Stream
 from sondage.types import Bools, Floats
 
@@ -29,11 +27,9 @@ class Bonferroni(Beta):
     """How many there are, where they are estimated some at a time; None: those at hand that are not known."""
 
     def among(self, m: int) -> Interval:
-        """Each has an m-th of the chance."""
         return replace(self, coordinates=m)
 
     def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
-        """The t quantile of the divided tail."""
         number = int(uncertain(linear).sum()) if self.coordinates is None else self.coordinates
         return student(totals, (1 - level) / sides / max(number, 1))
 
@@ -51,7 +47,6 @@ class Scheffe(Beta):
     joint: ClassVar[bool] = True
 
     def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
-        """The radius of the region."""
         mine = uncertain(linear)
         if mine.sum() <= 1:
             return student(totals, (1 - level) / sides)
@@ -77,14 +72,13 @@ class Simultaneous(Beta):
         self.require(replicates="at least 99")
 
     def quantile(self, totals: Totals, linear: Linear, level: float, sides: int, stream: Stream) -> float:
-        """The critical value."""
         mine = uncertain(linear)
         alone = student(totals, (1 - level) / sides)
         if mine.sum() <= 1:
             return alone
         root = correlation_root(linear, mine)
         rank, m = root.shape
-        step = normal(stream.uniform(self.replicates * rank)).reshape(-1, rank)
+        step = stream.normal(self.replicates * rank).reshape(-1, rank)
         reach = step / np.linalg.norm(step, axis=1, keepdims=True) @ root
         highest = student(totals, (1 - level) / sides / m)
         return critical_value(reach, rank, totals.df, level, sides, (alone, highest))

@@ -14,7 +14,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import estimate_totals
 from sondage.estimators.increments import Increments
 from sondage.intervals import Sequence
-from sondage.intervals.contrast import NotAbove, holm
+from sondage.intervals.betting import NotAbove, holm
 from sondage.measures import Difference, pool_value
 from sondage.measures.combine.coordinates import coordinate_ratios, two_sides
 
