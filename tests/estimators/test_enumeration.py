@@ -26,7 +26,7 @@ from sondage.estimators import (
     SequentialEstimator,
     Weighted,
 )
-from sondage.estimators.predictions import nothing_predicted, predictions
+from sondage.estimators.by_chance import predictions
 from sondage.estimators.sequential import LureEstimator, increments
 from sondage.measures import resolve
 from sondage.pool.pool import Pool
@@ -369,7 +369,7 @@ def test_sequential_increments_are_uncorrelated_and_their_variances_add_up(contr
             increments(
                 case.sample,
                 case.losses(case.sample),
-                predictions(case) if control else nothing_predicted(case),
+                predictions(case) * control,
                 case.units.size,
             )
             for _, case in cases

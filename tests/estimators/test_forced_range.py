@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sondage as sd
-from sondage.estimators.forced_range import forced_range
+from sondage.estimators.census import forced_range
 from sondage.measures import resolve
 from sondage.pool import Pool
 

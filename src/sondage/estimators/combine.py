@@ -8,14 +8,10 @@ import numpy as np
 
 from sondage.errors import NotSupported
 from sondage.estimators.base import Case, Estimator, Totals
-from sondage.estimators.census import census, census_in_part
+from sondage.estimators.census import census, census_in_part, possible
 from sondage.estimators.increments import increments_of
-from sondage.estimators.post_strata import signatures
-from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import all_unseen
-from sondage.pool.pool import CHUNK
 from sondage.sampling import SamplingKind
-from sondage.types import Floats
 
 
 def estimator_for(kind: SamplingKind, named: str = "") -> Estimator:
@@ -42,7 +38,11 @@ def estimators_of(case: Case, estimator: Estimator | None = None) -> list[tuple[
     groups = {type(one): one for one in (estimator_for(kind, case.estimator) for kind in sample.kinds)}
     if len(groups) == 1:
         return [(one, 1.0, case) for one in groups.values()]
-    asked = [_asked_for(sample, one.kinds) for one in groups.values()]
+    so_far = np.array([0.0, *(info.expected for info in sample.rounds)])
+    asked = [
+        float(np.diff(so_far)[[isinstance(info.kind, one.kinds) for info in sample.rounds]].sum())
+        for one in groups.values()
+    ]
     return [
         (one, expected / sum(asked), replace(case, sample=sample.of_kinds(one.kinds)))
         for one, expected in zip(groups.values(), asked, strict=True)
@@ -50,93 +50,41 @@ def estimators_of(case: Case, estimator: Estimator | None = None) -> list[tuple[
 
 
 def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
-    """Totals of a sample of any kinds; exact where every label that matters is known."""
-    sample = case.sample
+    """Totals of a sample of any kinds; exact where every label that matters is known.
+
+    In this order: a census needs no estimator. Otherwise each kind of round has its own, all kinds together
+    make one estimate, what the labels rule out is cut off, and coordinates that labels decide alone are
+    set to what they are.
+    """
     deterministic = case.oracle == "deterministic"
     whole = census(case) if deterministic and not case.measure.wide else None
     if whole is not None:
         return whole if whole.exact else replace(whole, increments=increments_of(case))
-    if not sample.answered.any():
+    if not case.sample.answered.any():
         return Totals.undefined(case.measure.d, "no item has a label yet")
-    parts = estimators_of(case, estimator)
-    if len(parts) == 1:
-        found = census_in_part(case, _possible(case, parts[0][0].totals(case)))
-        return replace(found, increments=increments_of(case))
-    each = [(one.totals(mine), share) for one, share, mine in parts]
-    found = _together([part for part in each if part[0].why is None], case.measure.d)
-    return census_in_part(case, _possible(case, found))
+    each = [(one.totals(mine), share) for one, share, mine in estimators_of(case, estimator)]
+    single = len(each) == 1
+    found = (
+        each[0][0] if single else _together([part for part in each if part[0].why is None], case.measure.d)
+    )
+    found = census_in_part(case, possible(case, found))
+    return replace(found, increments=increments_of(case)) if single else found
 
 
 def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:
     """Unbiased totals of several kinds, with the shares of those that there are."""
     if not parts:
         return Totals.undefined(d, "no kind of round has enough labels")
-    weight = np.array([expected for _, expected in parts], dtype=np.float64)
-    weight /= weight.sum()
-    totals = [one for one, _ in parts]
-    priors = [one.prior_cov for one in totals]
-    prior_cov = None
-    if all(prior is not None for prior in priors):
-        prior_cov = sum(w * w * prior for w, prior in zip(weight, priors, strict=True) if prior is not None)
+    all_of_it = sum(share for _, share in parts)
+    weighted = [(share / all_of_it, one) for one, share in parts]
+    priors = [w * w * one.prior_cov for w, one in weighted if one.prior_cov is not None]
     return Totals(
-        sum(w * one.R for w, one in zip(weight, totals, strict=True)),
-        np.concatenate([w * one.parts for w, one in zip(weight, totals, strict=True)]),
-        sum(one.n_eff for one in totals),
-        sum(one.df for one in totals),
-        sum(w * one.pool_cov for w, one in zip(weight, totals, strict=True)),
-        prior_cov=None if prior_cov is None else np.asarray(prior_cov),
-        notes=tuple(dict.fromkeys(note for one in totals for note in one.notes)),
-        unseen=all_unseen([(w, one.unseen) for w, one in zip(weight.tolist(), totals, strict=True)]),
+        np.asarray(sum(w * one.R for w, one in weighted)),
+        np.concatenate([w * one.parts for w, one in weighted]),
+        sum(one.n_eff for _, one in weighted),
+        sum(one.df for _, one in weighted),
+        np.asarray(sum(w * one.pool_cov for w, one in weighted)),
+        prior_cov=np.asarray(sum(priors)) if len(priors) == len(parts) else None,
+        notes=tuple(dict.fromkeys(note for _, one in weighted for note in one.notes)),
+        unseen=all_unseen([(w, one.unseen) for w, one in weighted]),
     )
-
-
-def _asked_for(sample: Sample, kinds: tuple[type[SamplingKind], ...]) -> float:
-    """Number of items that the rounds of some kinds asked for."""
-    so_far = np.array([0.0, *(info.expected for info in sample.rounds)])
-    mine = [isinstance(info.kind, kinds) for info in sample.rounds]
-    return float(np.diff(so_far)[mine].sum())
-
-
-def _possible(case: Case, totals: Totals) -> Totals:
-    """Averages brought inside what the labels seen force, for instance no fewer positives than found.
-
-    Only where the value itself is impossible: unbiased totals of few draws may be negative. Cutting each
-    average for itself would otherwise harm a ratio, in which the errors of both sides cancel. Only for
-    averages on the pool's own scale, whose weight is exact; means of strata are possible anyway.
-    """
-    found = signatures(case)
-    means = any(kind.by_quota for kind in case.sample.kinds)
-    unbounded = case.oracle != "deterministic" or case.tellable
-    if means or totals.why is not None or unbounded or (found is None and case.measure.wide):
-        return totals
-    N = len(case.pool)
-    weight = case.pool.mean("weight")
-    scaled = abs(totals.R[0] - weight) <= 1e-9 * weight
-    low, high = case.measure.range
-    with np.errstate(all="ignore"):
-        value = case.measure.g(totals.R)
-        # A root of what is negative has no value; of numbers, nothing but that is mended.
-        impossible = np.isnan(value) if found is None else scaled & ((value < low) | (value > high))
-        if not impossible.any():
-            return totals
-        # Of a list, only what the impossible ones look at: the others must not depend on their company.
-        matters = (case.measure.jac(totals.R)[impossible] != 0).any(axis=0)
-    seen = case.sample.distinct()
-    told = case.losses(seen).sum(axis=0)
-    if found is not None:
-        left = found.size - np.bincount(found.kinds.of(seen.row), minlength=len(found.size))
-        least, most = left @ found.loss.min(axis=1), left @ found.loss.max(axis=1)
-    else:
-        least, most = _extremes_of_the_rest(case, seen)
-    inside = np.clip(totals.R, (told + least) / N, (told + most) / N)
-    return replace(totals, R=np.where(matters, inside, totals.R))
-
-
-def _extremes_of_the_rest(case: Case, seen: Sample) -> tuple[Floats, Floats]:
-    """(d,) least and greatest sums of the losses of the items without a label."""
-    rest, d = np.setdiff1d(np.arange(len(case.pool)), seen.row), case.measure.d
-    least, most = np.zeros(d), np.zeros(d)
-    for start in range(0, len(rest), CHUNK):
-        low, high = case.measure.extremes(case.pool.rows(rest[start : start + CHUNK]), np.eye(d))
-        least, most = least + low.sum(axis=0), most + high.sum(axis=0)
-    return least, most

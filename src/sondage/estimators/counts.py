@@ -8,22 +8,19 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from sondage.beliefs import Nodes, Recalibration, at_least
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root
-from sondage.estimators.post_strata import PostStrata, collapse, post_strata, touched
+from sondage.estimators.expected_variance import looks_inside, of_silent_strata
+from sondage.estimators.post_strata import PostStrata, by_group, collapse, post_strata, touched
 from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import unseen_draw
-from sondage.measures.base import Measure
 from sondage.pool.division import compressed, crossed
-from sondage.pool.rows import Rows
 from sondage.sampling import Quotas, SamplingKind
-from sondage.types import Bools, Floats, Ints
+from sondage.types import Array, Bools, Floats, Ints
 
 _LEAST = 2
 _PER_SIGNATURE = 2
 """Labels for each signature, on average, from which on their known sizes are worth using."""
-_SAME = 1e-12
 _WRITTEN_OUT = 1_000_000
 """Losses of all signatures under all labels that are written out for their known sizes."""
 
@@ -37,6 +34,56 @@ class Control(NamedTuple):
     """(groups, d) of all items of each group."""
     fitted: Ints
     """(groups,) degrees of freedom that fitting them to the labels has taken."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Post-strata joined until each group has labels: (K,) ``of`` each cell, (T,) ``mine`` of each draw.
+
+    (groups,) each: their ``size``, their labels ``n``, whether they are ``fixed`` and need none, and the
+    share that is ``unlabelled``, 0 where it does not matter. ``within`` is (T,) the share of each draw in the
+    mean of its group.
+    """
+
+    of: Ints
+    mine: Ints
+    size: Array
+    n: Array
+    fixed: Bools
+    unlabelled: Floats
+    within: Floats
+
+    @classmethod
+    def make(cls, strata: PostStrata, group: Ints, cell: Ints) -> Groups:
+        """Groups of the post-strata, given the cell of each draw."""
+        count = int(group.max()) + 1
+        size = np.bincount(group, weights=strata.size, minlength=count)
+        n = np.bincount(group[cell], minlength=count)
+        fixed = np.bincount(group, weights=~strata.determined, minlength=count) == 0
+        unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
+        return cls(group, group[cell], size, n, fixed, unlabelled, _within(strata, group, cell))
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.size)
+
+    def that_matter(self, matters: Bools) -> Groups:
+        """Groups that count for the coordinates; the others, which only have a weight, are taken together."""
+        if matters.all():
+            return self
+        together = np.where(matters, np.cumsum(matters) - 1, matters.sum())
+        count, mine = int(matters.sum()) + 1, together[self.mine]
+        within = self.size[self.mine] * self.within
+        return Groups(
+            together[self.of],
+            mine,
+            np.bincount(together, weights=self.size, minlength=count),
+            np.bincount(together, weights=self.n, minlength=count),
+            np.append(self.fixed[matters], False),
+            np.append(self.unlabelled[matters], 0),
+            within / np.bincount(mine, weights=within, minlength=count)[mine],
+        )
 
 
 @dataclass(frozen=True)
@@ -56,119 +103,99 @@ class Counts(Estimator):
     guard: bool = True
 
     def totals(self, case: Case) -> Totals:
-        """Estimated averages of the losses."""
-        seen = case.sample.distinct()
+        measure, N, seen = case.measure, len(case.pool), case.sample.distinct()
         if len(seen) < _LEAST:
-            return Totals.undefined(case.measure.d, f"fewer than {_LEAST} items have a label")
+            return Totals.undefined(measure.d, f"fewer than {_LEAST} items have a label")
         strata = post_strata(case)
-        cell = strata.cells.of(seen.row)
+        cell, loss = strata.cells.of(seen.row), case.losses(seen)
         group, dark = collapse(strata, np.bincount(cell, minlength=len(strata.size)), _LEAST)
-        return self._combine(case, seen, strata, cell, group, dark)
+        every = Groups.make(strata, group, cell)
+        some = every.that_matter(np.bincount(group, weights=touched(strata, case), minlength=every.count) > 0)
+        mine, size, n, fixed, within = some.mine, some.size, some.n, some.fixed, some.within
 
-    def weights(self, case: Case) -> Floats:
-        """Items of the post-stratum over its labels; of joined ones, those without labels shared out."""
-        sample, strata = case.sample, post_strata(case)
-        answered = sample.answered
-        cell = strata.cells.of(sample.row)
-        count = np.bincount(cell[answered], minlength=len(strata.size))
-        group, _ = collapse(strata, count, _LEAST)
-        size = np.bincount(group, weights=strata.size)
-        weight = np.zeros(len(sample))
-        mine = group[cell[answered]]
-        weight[answered] = size[mine] * _within(strata, group, cell[answered])
-        return weight
-
-    def _control(
-        self, case: Case, seen: Sample, strata: PostStrata, group: Ints, mine: Ints, loss: Floats
-    ) -> Control | None:
-        """Predictions that make the losses vary less; None for the plain means."""
-        return None
-
-    def _combine(
-        self, case: Case, seen: Sample, strata: PostStrata, cell: Ints, group: Ints, dark: Bools
-    ) -> Totals:
-        N, groups = len(case.pool), int(group.max()) + 1
-        size = np.bincount(group, weights=strata.size, minlength=groups)
-        mine = group[cell]
-        n = np.bincount(mine, minlength=groups)
-        fixed = np.bincount(group, weights=~strata.determined, minlength=groups) == 0
-        unlabelled = np.where(fixed, 0.0, np.maximum(1.0 - n / size, 0.0))
-        loss, within = case.losses(seen), _within(strata, group, cell)
-        block = _blocks(strata, group, len(seen))
-        bears = kish(size[mine] * within * bearing(case.measure, loss))
-        df = max(float((n[~fixed] - 1).sum()), 1.0)
-        exact = bool((unlabelled <= 0).all())
-        # Groups that count for other coordinates only have nothing but their weight here: they go together.
-        matters = np.bincount(group, weights=touched(strata, case), minlength=groups) > 0
-        if not matters.all():
-            within = size[mine] * within
-            together = np.where(matters, np.cumsum(matters) - 1, matters.sum())
-            group, mine, groups = together[group], together[mine], int(matters.sum()) + 1
-            within = within / np.bincount(mine, weights=within, minlength=groups)[mine]
-            size, n = (np.bincount(together, weights=one, minlength=groups) for one in (size, n))
-            fixed, unlabelled = (
-                np.append(one[matters], end) for one, end in ((fixed, False), (unlabelled, 0))
-            )
-        mean = by_group(loss * within[:, None], mine, groups)
-        known = strata.fixed_sums(group, groups)
+        # The mean of each group, and how far each draw is off.
+        mean = by_group(loss * within[:, None], mine, some.count)
+        known = strata.fixed_sums(some.of, some.count)
         if known is not None:
             mean = np.where(fixed[:, None], known / size[:, None], mean)
         deviation = unexplained = (loss - mean[mine]) * ~fixed[mine][:, None]
-        single = (n == 1)[mine] & (unlabelled > 0)[mine]
+        single = (n == 1)[mine] & (some.unlabelled > 0)[mine]
         if single.any():  # a variance needs two: it is taken from the mean of all
             unexplained = np.where(
                 single[:, None], _from_all(strata, cell, loss, size[mine] * within), deviation
             )
         freedom = n - 1.0
-        control = self._control(case, seen, strata, group, mine, loss)
+        control = self._control(case, seen, strata, some, loss)
         if control is not None:
-            shown = by_group(control.drawn * within[:, None], mine, groups)
+            shown = by_group(control.drawn * within[:, None], mine, some.count)
             mean = np.where(fixed[:, None], mean, mean + control.mean - shown)
             unexplained = unexplained - (control.drawn - shown[mine]) * ~fixed[mine][:, None]
             freedom = freedom - control.fitted
+
+        # The averages. Of a plain sample, signatures count by their known sizes.
         R = size @ mean / N
-        unknown = np.zeros(case.measure.d, dtype=bool)
-        plain = case.units.count == 1 and control is None and _is_mean(case.measure)
-        every = _few_signatures(strata, len(seen)) if plain else block
-        if every is not None:
-            R, unknown = _by_signature(strata, every, cell, loss, mean[0], unbiased=plain)
+        unknown = np.zeros(measure.d, dtype=bool)
+        of_whole_pool = measure.ratio is not None and not measure.ratio[1][1:].any()
+        plain = case.units.count == 1 and control is None and of_whole_pool
+        block = _few_signatures(strata, len(seen)) if plain or not group.any() else None
+        if block is not None:
+            R, unknown = _by_signature(strata, block, cell, loss, mean[0], unbiased=plain)
+
         # cov = sum_g (N_g / N)^2 (1 - n_g / N_g) S_g^2 / n_g   (Cochran 1977, 5.6)
-        factor = np.square(size / N) * unlabelled / np.maximum(n, 1)
+        factor = np.square(size / N) * some.unlabelled / np.maximum(n, 1)
         spread = np.sqrt(factor / np.maximum(freedom, 1.0)) * n
         parts = unexplained * (spread[mine] * within)[:, None]
         prior_cov, unseen = None, None
         if self.guard:
-            stands_for = (np.sqrt(unlabelled) * size / N)[mine] * within
+            stands_for = (np.sqrt(some.unlabelled) * size / N)[mine] * within
             unseen = unseen_draw(case, seen, loss, stands_for, mean[mine])
-            largest = np.zeros(groups)
+            largest = np.zeros(some.count)
             np.maximum.at(largest, mine, np.abs(deviation).max(axis=1))
-            believed = _believed(case, strata, seen, cell, group, factor, largest)
-            if _looks_inside(case, strata):
+            believed = of_silent_strata(case, strata, seen, cell, some.of, factor, largest)
+            if looks_inside(case, strata):
                 prior_cov = believed
             elif believed.any():
                 parts = np.concatenate([parts, root(believed)])
         inside = deviation * (size / N / np.maximum(n - 1, 1))[mine][:, None]
         between = (mean - R) * (size / N)[:, None]
         pool_cov = inside.T @ deviation + between.T @ (mean - R)
-        R = np.where(_depends_on(strata, dark, case.measure.d) | unknown, np.nan, R)
+
+        # What no label can stand for has no value.
         why = _no_label(strata, dark, N) if dark.any() else None
         if unknown.any():
             why = "none of the items that it depends on has a label: label more items"
         return Totals(
-            R,
+            np.where(_depends_on(strata, dark, measure.d) | unknown, np.nan, R),
             parts,
-            bears,
-            df,
+            kish(every.size[every.mine] * every.within * bearing(measure, loss)),
+            max(float((every.n[~every.fixed] - 1).sum()), 1.0),
             pool_cov,
             prior_cov=prior_cov,
             unseen=unseen,
             counts=_plain_counts(case, strata, loss) if control is None else None,
             labelled=float(len(seen)) / N,
             draws=len(seen),
-            exact=exact,
+            exact=bool((every.unlabelled <= 0).all()),
             why=why,
             notes=_stood_for(case, seen, strata, dark),
         )
+
+    def weights(self, case: Case) -> Floats:
+        """Items of the post-stratum over its labels; of joined ones, those without labels shared out."""
+        sample, strata = case.sample, post_strata(case)
+        cell = strata.cells.of(sample.row[sample.answered])
+        group, _ = collapse(strata, np.bincount(cell, minlength=len(strata.size)), _LEAST)
+        weight = np.zeros(len(sample))
+        weight[sample.answered] = np.bincount(group, weights=strata.size)[group[cell]] * _within(
+            strata, group, cell
+        )
+        return weight
+
+    def _control(
+        self, case: Case, seen: Sample, strata: PostStrata, groups: Groups, loss: Floats
+    ) -> Control | None:
+        """Predictions that make the losses vary less; None for the plain means."""
+        return None
 
 
 def _within(strata: PostStrata, group: Ints, cell: Ints) -> Floats:
@@ -178,7 +205,7 @@ def _within(strata: PostStrata, group: Ints, cell: Ints) -> Floats:
     would pull the mean its own way. Inside a unit items were drawn evenly, whatever their signature; only
     in a plain sample with few signatures these count by their sizes, too.
     """
-    block = _blocks(strata, group, len(cell))
+    block = None if group.any() else _few_signatures(strata, len(cell))
     if block is None:
         block = compressed(crossed([group, strata.unit])).astype(np.int64)
     labels = np.bincount(block[cell], minlength=int(block.max()) + 1)
@@ -186,17 +213,12 @@ def _within(strata: PostStrata, group: Ints, cell: Ints) -> Floats:
     return np.asarray(pull / np.bincount(group[cell], weights=pull)[group[cell]])
 
 
-def _blocks(strata: PostStrata, group: Ints, labels: int) -> Ints | None:
-    """(K,) signatures of a plain random sample that are taken together, if there are few; else None.
+def _few_signatures(strata: PostStrata, labels: int) -> Ints | None:
+    """(K,) the signatures, if so many labels are enough for them; else None.
 
     The size of each is known. Where one has a single label by chance, a mean that forgets this does not
     even reproduce the number of predicted positives. With many signatures weights would vary too much.
     """
-    return None if group.any() else _few_signatures(strata, labels)
-
-
-def _few_signatures(strata: PostStrata, labels: int) -> Ints | None:
-    """(K,) the signatures, if so many labels are enough for them; else None."""
     block = compressed(strata.signature).astype(np.int64)
     few = int(block.max()) > 0 and _PER_SIGNATURE * (int(block.max()) + 1) <= labels
     if not few or strata.alike is None:
@@ -231,11 +253,6 @@ def _by_signature(
         own = own + odds * open_ * (own - others)
     own = np.where((n > 0)[:, None], own, np.where(open_, others, under[:, 0]))
     return size @ own / size.sum(), unknown
-
-
-def _is_mean(measure: Measure) -> bool:
-    """Whether the measure is a mean of losses over the whole pool."""
-    return measure.ratio is not None and not measure.ratio[1][1:].any()
 
 
 def _odds_of_none(size: Floats | Ints, n: float) -> Floats:
@@ -273,112 +290,6 @@ def _depends_on(strata: PostStrata, dark: Bools, d: int) -> Bools:
     rows = alike.pool.rows(alike.row[kinds[alike.touched[kinds]]])
     low, high = alike.measure.extremes(rows, np.eye(d))
     return np.asarray((high > low).any(axis=0))
-
-
-def _looks_inside(case: Case, strata: PostStrata) -> bool:
-    """Whether a coordinate may rest on few of a cell's labels, so that their agreement is not the cell's.
-
-    Precision among the highest scores rests on the labels there, whatever the others of the stratum are.
-    """
-    return case.measure.tangent or (strata.alike is None and case.pool.labels.finite)
-
-
-def _believed(
-    case: Case, strata: PostStrata, seen: Sample, cell: Ints, group: Ints, factor: Floats, largest: Floats
-) -> Floats:
-    """(d, d) covariance that the belief expects, recalibrated by the labels seen.
-
-    Of the strata in which all labels agreed: those are not thereby known to be pure. Agreement is looked
-    for in each signature; for labels that are numbers, in the losses. Of all strata where coordinates look
-    inside them: how much of it counts is then decided for each coordinate, by the draws that moved it.
-    """
-    tangent, cells = case.measure.tangent, np.flatnonzero(~strata.determined & touched(strata, case))
-    share = strata.share_of(cells)
-    kind, matters = strata.signature[cells], factor[group[cells]] > 0
-    if share is None:
-        matters &= largest[group[cells]] <= _SAME
-    elif len(cells):
-        counts = _counts(strata, seen, cell, cells, share.shape[1])
-        fitted = Recalibration.fit(share, counts, kind, groups=int(strata.signature.max()) + 1)
-        if not _looks_inside(case, strata):
-            apart = strata.told_apart(np.bincount(cell, minlength=len(strata.size)))
-            block = compressed(crossed([group[cells], apart[cells]])).astype(np.int64)
-            if apart is strata.signature:
-                kinds = (by_group(counts, block, int(block.max()) + 1) > 0).sum(axis=1)
-            else:  # labels differ where predictions do: it is in the losses that they agree
-                kinds = 1 + _differ(case, seen, _places(strata, cells)[cell], block)
-            matters &= kinds[block] <= 1
-    if not matters.any():
-        return np.zeros((case.measure.d, case.measure.d))
-    silent = np.zeros(len(strata.size), dtype=bool)
-    silent[cells[matters]] = True
-    size = np.bincount(group, weights=strata.size, minlength=len(factor))
-    weight = (factor[group] * strata.size / size[group])[silent]
-    if share is not None and strata.alike is not None:
-        quiet, rows = fitted.apply(share[matters], kind[matters]), strata.alike.row[kind[matters]]
-        # At least one dissenting label is always thought to hide somewhere in the pool.
-        quiet = at_least(quiet, 1.0 / float(strata.size.sum()))
-        some, labels = case.pool.rows(rows), np.arange(quiet.shape[1], dtype=np.float64)
-        first = case.measure.expected(some, labels, quiet)
-        second = case.measure.second_moment(some, labels, quiet, weight)
-    else:
-        each = np.zeros(len(silent))
-        each[silent] = weight / strata.size[silent]
-        rows, code = case.once_for_all("some of each", lambda _: strata.cells.some())
-        rows, code = rows[silent[code]], (np.cumsum(silent) - 1)[code[silent[code]]]
-        mine = strata.cells.rows_in(silent)
-        second = np.zeros((case.measure.d, case.measure.d))
-
-        def nodes(some: Rows, cells: Ints) -> Nodes:
-            labels, chance = case.belief.items(some)
-            if share is None:
-                return Nodes(labels, chance)
-            mended = fitted.apply(chance, strata.signature[cells])
-            return Nodes(labels, at_least(mended, 1.0 / float(strata.size.sum())))
-
-        for _, some in case.pool.chunks(case.pool.rows(mine)):
-            cells = strata.cells.of(some.index)
-            second += case.measure.second_moment(some, *nodes(some, cells), each[cells])
-        some = case.pool.rows(rows)
-        expected = case.measure.expected(some, *nodes(some, np.flatnonzero(silent)[code]))
-        first = by_group(expected, code, len(weight)) / np.bincount(code)[:, None]
-    if tangent:
-        return np.diag(np.maximum(np.diag(second) - weight @ np.square(first), 0.0))
-    return np.asarray(second - (first * weight[:, None]).T @ first)
-
-
-def _differ(case: Case, seen: Sample, place: Ints, block: Ints) -> Ints:
-    """(blocks,) whether the losses seen in each are not all the same; ``place`` is the cell of each draw."""
-    mine = seen.where(place >= 0)
-    loss, of = case.losses(mine), block[place[place >= 0]]
-    blocks = int(block.max()) + 1
-    least, most = np.full((blocks, loss.shape[1]), np.inf), np.full((blocks, loss.shape[1]), -np.inf)
-    np.minimum.at(least, of, loss)
-    np.maximum.at(most, of, loss)
-    return np.asarray((most > least + _SAME).any(axis=1), dtype=np.int64)
-
-
-def _places(strata: PostStrata, cells: Ints) -> Ints:
-    """(K,) where each cell is among some; -1 if it is none of them."""
-    place = np.full(len(strata.size), -1)
-    place[cells] = np.arange(len(cells))
-    return place
-
-
-def _counts(strata: PostStrata, seen: Sample, cell: Ints, cells: Ints, labels: int) -> Floats:
-    """(some, S) labels seen of each class in some cells."""
-    place = _places(strata, cells)
-    told = np.isfinite(seen.y) & (place[cell] >= 0)
-    flat = place[cell[told]] * labels + seen.y[told].astype(np.int64)
-    return np.bincount(flat, minlength=len(cells) * labels).astype(np.float64).reshape(-1, labels)
-
-
-def by_group(values: Floats, group: Ints, count: int) -> Floats:
-    """Sums of rows by the group that each belongs to."""
-    from scipy.sparse import csr_array
-
-    n = len(values)
-    return np.asarray(csr_array((np.ones(n), (group, np.arange(n))), shape=(count, n)) @ values)
 
 
 def _plain_counts(case: Case, strata: PostStrata, loss: Floats) -> tuple[int, int] | None:

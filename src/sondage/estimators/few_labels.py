@@ -8,7 +8,7 @@ import numpy as np
 
 from sondage.estimators.base import Case
 from sondage.estimators.linear import FEW, through
-from sondage.estimators.post_strata import signatures
+from sondage.estimators.post_strata import signatures, without_label
 from sondage.measures.base import Measure
 from sondage.pool.rows import Rows
 from sondage.types import Bools, Floats, Ints
@@ -60,23 +60,13 @@ def _reach(case: Case, known: Ints, J: Floats) -> tuple[Floats, Floats]:
 
     Without bounds of the labels there is no saying how far: infinitely.
     """
-    pool, found = case.pool, signatures(case)
-    if found is None:
-        unknown = np.ones(len(pool), dtype=bool)
-        unknown[known] = False
-        rows = np.flatnonzero(unknown)
-        count = np.ones(len(rows))
-    else:
-        left = found.size - np.bincount(found.kinds.of(known), minlength=len(found.size))
-        rows, count = found.row[left > 0], left[left > 0].astype(np.float64)
     least = LEAST * np.abs(J).max(axis=1)
     reach, number = np.zeros((2, len(J))), np.zeros(len(J))
     step = max(1, AT_ONCE // (len(J) * case.measure.d))
-    for start in range(0, len(rows), step):
-        some = count[start : start + step]
-        low, high = ends_of(case.measure, pool.rows(rows[start : start + step]), J)
+    for rows, count in without_label(case, known, signatures(case), first=step, step=step):
+        low, high = ends_of(case.measure, rows, J)
         bears = high - low > least
-        number += some @ bears
+        number += count @ bears
         for side, far in zip(reach, (-low, high), strict=True):
-            side += some @ np.where(bears, np.maximum(far, 0.0), 0.0)
-    return reach / len(pool), number
+            side += count @ np.where(bears, np.maximum(far, 0.0), 0.0)
+    return reach / len(case.pool), number

@@ -8,19 +8,18 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.designs.base import Centre
-from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.base import Case, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.by_chance import ByChance, never_drawn, use_known
 from sondage.estimators.expected_variance import expected_second_moment
-from sondage.estimators.known_totals import use_known
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
-from sondage.estimators.support import drawn_by_chance, never_drawn
 from sondage.estimators.unseen import unseen_draw
 from sondage.sampling import GrowingSample, SamplingKind
 from sondage.types import Floats
 
 
 @dataclass(frozen=True)
-class PoissonEstimator(Estimator):
+class PoissonEstimator(ByChance):
     """Ratio of inverse-inclusion sums (Yilmaz et al., eq. 18 and 28).
 
     The rounds of one design are nested, so that the draws of all are one sample with the inclusion
@@ -33,12 +32,8 @@ class PoissonEstimator(Estimator):
     centre: Centre = "none"
     known: bool = True
 
-    def totals(self, case: Case) -> Totals:
-        """Estimated averages of the losses."""
-        measure, N = case.measure, len(case.pool)
-        mine, seen, why = drawn_by_chance(case, self.kinds)
-        if why:
-            return Totals.undefined(measure.d, why)
+    def totals_of(self, case: Case, mine: Sample, seen: Sample) -> Totals:
+        N = len(case.pool)
         pi = inclusion(mine)
         weight = 1.0 / pi
         response = Response(case, mine, weight / N)
@@ -47,12 +42,9 @@ class PoissonEstimator(Estimator):
         noise = np.sqrt(np.maximum(1.0 - pi, 0.0) * response.factor) / pi / N
         parts = np.concatenate([noise[:, None] * response.loss, response.parts])
         if self.known:
-
-            def averages(own: Floats) -> tuple[Floats, Floats]:
-                none = np.zeros((len(response.parts), own.shape[1]))  # a signature needs no label
-                return weight @ own / N, np.concatenate([noise[:, None] * own, none])
-
-            R, parts = use_known(case, mine, R, parts, noise > 0, averages)
+            R, parts = use_known(
+                case, mine, R, parts, noise > 0, lambda own: (weight @ own / N, noise[:, None] * own)
+            )
         told = response.answered
         loss, stands_for = response.loss[told], (weight * response.factor)[told]
         expected = self._expected(case, seen, pi[told])
@@ -60,7 +52,7 @@ class PoissonEstimator(Estimator):
         return Totals(
             np.where(response.dark, np.nan, R),
             parts,
-            kish(stands_for * bearing(measure, loss)),
+            kish(stands_for * bearing(case.measure, loss)),
             max(float(len(seen)) - 1.0, 1.0),
             weighted_covariance(loss, stands_for, R),
             prior_cov=response.overall * expected,
@@ -70,10 +62,8 @@ class PoissonEstimator(Estimator):
             why=response.why,
         )
 
-    def weights(self, case: Case) -> Floats:
-        """Inverse inclusion chances, shared out over the labels."""
-        weight = 1.0 / inclusion(case.sample)
-        return weight * Response(case, case.sample, weight).factor
+    def counts(self, case: Case, sample: Sample) -> Floats:
+        return 1.0 / inclusion(sample)
 
     def _expected(self, case: Case, seen: Sample, pi: Floats) -> Floats:
         number = len(case.sample.rounds) - 1

@@ -6,17 +6,17 @@ Inside a post-stratum every item has the same losses for the same label, so tota
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
 from sondage.estimators.base import Case
 from sondage.measures.base import Measure
 from sondage.pool.division import Division, compressed, crossed
-from sondage.pool.pool import Pool
+from sondage.pool.pool import CHUNK, Pool
+from sondage.pool.rows import Rows
 from sondage.strata.fillable_cells import EACH, too_many
 from sondage.types import Array, Bools, Floats, Ints
 
@@ -61,23 +61,44 @@ class Signatures:
 
 def signatures(case: Case) -> Signatures | None:
     """Signatures of the case's measure, worked out once; None where nothing pools."""
-    found = case.once_for_all(
-        "signatures", lambda whole: _signatures(whole.pool, whole.measure, whole.tellable)
-    )
+
+    def make(whole: Case) -> Signatures | None:
+        pool, measure = whole.pool, whole.measure
+        code = measure.signature(pool) if pool.labels.finite else None
+        if code is None:
+            return None
+        kinds = Division(code)
+        determined = np.zeros(kinds.count, dtype=bool)
+        # Nothing is known without a label where the item may turn out not to be in the target.
+        if not whole.tellable and not measure.tangent:
+            determined = measure.settled(pool.rows(kinds.first))
+        return Signatures(kinds, determined, pool, measure)
+
+    found = case.once_for_all("signatures", make)
     if found is None or found.measure is case.measure:
         return found
     return case.once("signatures", lambda: replace(found, measure=case.measure))
 
 
-def _signatures(pool: Pool, measure: Measure, tellable: bool) -> Signatures | None:
-    code = measure.signature(pool) if pool.labels.finite else None
-    if code is None:
-        return None
-    kinds = Division(code)
-    # Nothing is known without a label where the item may turn out not to be in the target.
-    nothing = tellable or measure.tangent
-    determined = np.zeros(kinds.count, dtype=bool) if nothing else measure.settled(pool.rows(kinds.first))
-    return Signatures(kinds, determined, pool, measure)
+def without_label(
+    case: Case, known: Ints, found: Signatures | None = None, *, first: int = CHUNK, step: int = CHUNK
+) -> Iterator[tuple[Rows, Floats]]:
+    """All rows but the ``known`` ones, piece by piece, and how many items each stands for.
+
+    One row of each signature, if these are given; otherwise every row for itself.
+    """
+    if found is None:
+        other = np.ones(len(case.pool), dtype=bool)
+        other[known] = False
+        rows = np.flatnonzero(other)
+        count = np.ones(len(rows))
+    else:
+        left = found.size - np.bincount(found.kinds.of(known), minlength=len(found.size))
+        rows, count = found.row[left > 0], left[left > 0].astype(np.float64)
+    start, size = 0, first
+    while start < len(rows):
+        yield case.pool.rows(rows[start : start + size]), count[start : start + size]
+        start, size = start + size, step
 
 
 def kinds_of(case: Case) -> Division:
@@ -168,14 +189,12 @@ class PostStrata:
         """(groups, d) sums of the losses of the cells that need no label; None if there are none."""
         if not self.determined.any():
             return None
-        size = np.where(self.determined, self.size, 0).astype(np.float64)
+        cells = np.flatnonzero(self.determined)
         if self.alike is None:
             assert self.fixed is not None
-            member = _membership(group, np.arange(len(size)), size, (groups, len(size)))
-            return np.asarray(member @ self.fixed)
-        kinds, place = np.unique(self.signature[self.determined], return_inverse=True)
-        member = _membership(group[self.determined], place, size[self.determined], (groups, len(kinds)))
-        return np.asarray(member @ self.alike.losses_of(kinds)[:, 0])
+            return by_group(self.fixed, group[cells], groups, cells, self.size[cells])
+        kinds, place = np.unique(self.signature[cells], return_inverse=True)
+        return by_group(self.alike.losses_of(kinds)[:, 0], group[cells], groups, place, self.size[cells])
 
     @property
     def mixed_units(self) -> tuple[Bools, Ints, Bools]:
@@ -251,11 +270,15 @@ def _post_strata(case: Case) -> PostStrata:
     )
 
 
-def _membership(group: Ints, kind: Ints, size: Floats, shape: tuple[int, int]) -> Any:
-    """How much of each kind is in each group, as a sparse matrix."""
+def by_group(
+    values: Floats, group: Ints, count: int, place: Ints | None = None, times: Array | None = None
+) -> Floats:
+    """(count, d) sums by group of rows of ``values``: each once, or those at ``place`` so many ``times``."""
     from scipy.sparse import csr_array
 
-    return csr_array((size, (group, kind)), shape=shape)
+    place = np.arange(len(values)) if place is None else place
+    times = np.ones(len(place)) if times is None else times.astype(np.float64)
+    return np.asarray(csr_array((times, (group, place)), shape=(count, len(values))) @ values)
 
 
 def _fixed_by_pattern(case: Case, pattern: Division, cells: Division) -> tuple[Bools, Floats | None]:
@@ -370,9 +393,9 @@ def _rare_with_others(strata: PostStrata, kind: Ints, count: Ints) -> Ints:
     held, size = (np.bincount(kind, weights=one, minlength=kinds) for one in (count, strata.size))
     open_ = np.bincount(kind, weights=~strata.determined, minlength=kinds) > 0
     empty = open_ & (held == 0)
-    becomes = np.arange(kinds)
     if not empty.any():
         return kind
+    becomes = np.arange(kinds)
     alike = np.zeros(kinds, dtype=np.int64)
     alike[kind] = strata.pattern
     labels, items = (np.bincount(alike, weights=one * open_)[alike] for one in (held, size))

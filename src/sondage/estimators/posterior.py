@@ -13,8 +13,8 @@ from sondage.binomial import binomial
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
+from sondage.estimators.census import forced_range
 from sondage.estimators.counts import Counts
-from sondage.estimators.forced_range import forced_range
 from sondage.estimators.post_strata import PostStrata, families, post_strata
 from sondage.estimators.sample import Sample
 from sondage.measures.base import wrong_alike

@@ -8,19 +8,17 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.designs.base import Centre
-from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.base import Case, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.by_chance import ByChance, expected_square, paid_for, predictions, stepwise
 from sondage.estimators.missing import Response
-from sondage.estimators.predictions import expected_square, nothing_predicted, predictions
 from sondage.estimators.sample import Sample
-from sondage.estimators.support import drawn_by_chance
 from sondage.estimators.unseen import unseen_draw
-from sondage.estimators.weights_by_cost import paid_for, stepwise
 from sondage.sampling import OneByOne, SamplingKind
 from sondage.types import Floats, Ints
 
 
 @dataclass(frozen=True)
-class SequentialEstimator(Estimator):
+class SequentialEstimator(ByChance):
     """Mean of the increments ``labelled + predicted rest + (l - m) / q`` over the draws.
 
     Given the past each increment is unbiased for the pool's total, so that any weights fixed in advance
@@ -40,13 +38,10 @@ class SequentialEstimator(Estimator):
         """The belief's prediction, if it is subtracted."""
         return "belief" if self.control else "none"
 
-    def totals(self, case: Case) -> Totals:
-        """Estimated averages of the losses."""
-        measure, N = case.measure, len(case.pool)
-        mine, seen, why = drawn_by_chance(case, self.kinds)
-        if why:
-            return Totals.undefined(measure.d, why)
-        predicted = predictions(case) if self.control else nothing_predicted(case)
+    def totals_of(self, case: Case, mine: Sample, seen: Sample) -> Totals:
+        N = len(case.pool)
+        shape = len(case.sample.rounds), case.units.count, case.measure.d
+        predicted = predictions(case) if self.control else np.zeros(shape)
         share = _shares(case, mine, self.weighting)
         count = _counts(share, mine)
         response = Response(case, mine, count / N)
@@ -62,7 +57,7 @@ class SequentialEstimator(Estimator):
         return Totals(
             np.where(response.dark, np.nan, R),
             np.concatenate([scale[:, None] * (z / N - R), response.parts]),
-            kish((weight * bearing(measure, response.loss))[told]),
+            kish((weight * bearing(case.measure, response.loss))[told]),
             max(float(len(seen)) - 1.0, 1.0),
             weighted_covariance(response.loss[told], (count * response.factor)[told], R),
             prior_cov=expected,
@@ -78,11 +73,8 @@ class SequentialEstimator(Estimator):
             why=response.why,
         )
 
-    def weights(self, case: Case) -> Floats:
-        """What each label counts in the plain form, for itself and those that are missing."""
-        sample = case.sample
-        count = _counts(_shares(case, sample, self.weighting), sample)
-        return count * Response(case, sample, count).factor
+    def counts(self, case: Case, sample: Sample) -> Floats:
+        return _counts(_shares(case, sample, self.weighting), sample)
 
     def _expected(self, case: Case, predicted: Floats, squared_shares: float) -> Floats | None:
         """Covariance of the mean if every round drew like the last and the belief were right."""

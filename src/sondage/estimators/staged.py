@@ -8,20 +8,18 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.designs.base import Centre
-from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.base import Case, Totals, bearing, kish, weighted_covariance
+from sondage.estimators.by_chance import ByChance, expected_square, paid_for, predictions, stepwise
 from sondage.estimators.expected_variance import expected_second_moment
 from sondage.estimators.missing import Response
-from sondage.estimators.predictions import expected_square, predictions
 from sondage.estimators.sample import Sample
-from sondage.estimators.support import drawn_by_chance
 from sondage.estimators.unseen import unseen_draw
-from sondage.estimators.weights_by_cost import paid_for, stepwise
 from sondage.sampling import EachRound, SamplingKind
 from sondage.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
-class Staged(Estimator):
+class Staged(ByChance):
     """Round r: losses labelled before it, plus inverse chances for the rest (Yilmaz et al., eq. 128).
 
     Errors of different rounds are uncorrelated, so that ``Var = sum w_r^2 Var_r``. ``weighting`` of the
@@ -47,12 +45,8 @@ class Staged(Estimator):
         """The belief's prediction, if it is subtracted."""
         return "belief" if self.control else "none"
 
-    def totals(self, case: Case) -> Totals:
-        """Estimated averages of the losses."""
-        measure, N = case.measure, len(case.pool)
-        mine, seen, why = drawn_by_chance(case, self.kinds)
-        if why:
-            return Totals.undefined(measure.d, why)
+    def totals_of(self, case: Case, mine: Sample, seen: Sample) -> Totals:
+        N = len(case.pool)
         share = self._shares(case, mine)
         weight, noise = _weights(mine, share)
         response = Response(case, mine, weight / N)
@@ -73,7 +67,7 @@ class Staged(Estimator):
         return Totals(
             np.where(response.dark, np.nan, R),
             np.concatenate([parts, response.parts]),
-            kish(stands_for * bearing(measure, loss[told])),
+            kish(stands_for * bearing(case.measure, loss[told])),
             max(float(len(seen)) - 1.0, 1.0),
             weighted_covariance(loss[told], stands_for, R),
             prior_cov=None if prior_cov is None else response.overall * prior_cov,
@@ -84,10 +78,8 @@ class Staged(Estimator):
             why=response.why,
         )
 
-    def weights(self, case: Case) -> Floats:
-        """How many items of the pool each draw stands for."""
-        weight = _weights(case.sample, self._shares(case, case.sample))[0]
-        return weight * Response(case, case.sample, weight).factor
+    def counts(self, case: Case, sample: Sample) -> Floats:
+        return _weights(sample, self._shares(case, sample))[0]
 
     def _shares(self, case: Case, sample: Sample) -> Floats:
         """(rounds,) weight of each round, fixed by what was asked for, or by what the budget had left."""

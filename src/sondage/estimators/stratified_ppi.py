@@ -10,8 +10,8 @@ import numpy as np
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Case
-from sondage.estimators.counts import Control, Counts, by_group
-from sondage.estimators.post_strata import PostStrata
+from sondage.estimators.counts import Control, Counts, Groups
+from sondage.estimators.post_strata import PostStrata, by_group
 from sondage.estimators.sample import Sample
 from sondage.types import Bools, Floats, Ints
 
@@ -42,22 +42,17 @@ class StratifiedPPI(Counts):
         if self.power is not None and not 0 <= self.power <= 1:
             raise InvalidInput(f"power= must be in [0, 1], or None to fit it, not {self.power}")
 
-    def _control(
-        self, case: Case, seen: Sample, strata: PostStrata, group: Ints, mine: Ints, loss: Floats
-    ) -> Control:
-        groups = int(group.max()) + 1
-        rows = case.pool.rows(seen.row)
+    def _control(self, case: Case, seen: Sample, strata: PostStrata, groups: Groups, loss: Floats) -> Control:
+        rows, mine = case.pool.rows(seen.row), groups.mine
         drawn = case.measure.expected(rows, *case.belief.items(rows))
         total = case.once("predicted of post-strata", lambda: _predicted_totals(case, strata))
-        size = np.asarray(np.bincount(group, weights=strata.size, minlength=groups), dtype=np.float64)
-        mean = by_group(total, group, groups) / size[:, None]
-        fitted = np.zeros(groups, dtype=np.int64)
+        mean = by_group(total, groups.of, groups.count) / groups.size[:, None]
         if self.power is None:
-            slope, own = _slopes(drawn, loss, mine, size)
-            fitted = own.astype(np.int64)
+            slope, own = _slopes(drawn, loss, mine, groups.size)
         else:
-            slope = np.full((groups, loss.shape[1]), float(self.power))
-        return Control(slope[mine] * drawn, slope * mean, fitted)
+            slope = np.full((groups.count, loss.shape[1]), float(self.power))
+            own = np.zeros(groups.count, dtype=bool)
+        return Control(slope[mine] * drawn, slope * mean, own.astype(np.int64))
 
 
 def _slopes(drawn: Floats, loss: Floats, mine: Ints, size: Floats) -> tuple[Floats, Bools]:

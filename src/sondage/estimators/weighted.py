@@ -9,19 +9,18 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput, NotSupported
-from sondage.estimators.base import Case, Estimator, Totals, bearing, kish, root, weighted_covariance
+from sondage.estimators.base import Case, Totals, bearing, kish, root, weighted_covariance
+from sondage.estimators.by_chance import ByChance, never_drawn, use_known
 from sondage.estimators.expected_variance import expected_second_moment
-from sondage.estimators.known_totals import use_known
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
-from sondage.estimators.support import drawn_by_chance, never_drawn
 from sondage.estimators.unseen import unseen_draw
 from sondage.sampling import SamplingKind, WithReplacement
 from sondage.types import Floats, Ints
 
 
 @dataclass(frozen=True)
-class Weighted(Estimator):
+class Weighted(ByChance):
     """Importance-weighted mean over all draws, repeats included (Sawade 2013, eq. 3.31).
 
     Weights are those recorded at the draw and are never recomputed. Because measures are homogeneous
@@ -50,12 +49,8 @@ class Weighted(Estimator):
         if self.known and self.variance == "latest":
             raise InvalidInput("known=True has no variance='latest': leave one of them out")
 
-    def totals(self, case: Case) -> Totals:
-        """Estimated averages of the losses."""
-        measure, N = case.measure, len(case.pool)
-        mine, seen, why = drawn_by_chance(case, self.kinds)
-        if why:
-            return Totals.undefined(measure.d, why)
+    def totals_of(self, case: Case, mine: Sample, seen: Sample) -> Totals:
+        N = len(case.pool)
         plain = self.variance == "latest"
         draws = mine.times.astype(np.float64) if plain else _without_the_last(case, mine)
         T = float(draws.sum())
@@ -66,31 +61,23 @@ class Weighted(Estimator):
         made = float(mine.times.sum())
         noise = share * np.sqrt(response.factor * made / (mine.times * (made - 1)))
 
-        def averages(own: Floats, second: Floats) -> tuple[Floats, Floats]:
+        def averages(own: Floats) -> tuple[Floats, Floats]:
             each = own * inverse[:, None]
             mean = share @ each
-            return mean, np.concatenate([noise[:, None] * (each - mean), second])
+            return mean, noise[:, None] * (each - mean)
 
-        R, parts = averages(response.loss, response.parts)
-        R = R + never_drawn(case)
+        R, parts = averages(response.loss)
+        R, parts = R + never_drawn(case), np.concatenate([parts, response.parts])
         if plain:
             parts = _by_latest(case, mine, response.loss * inverse[:, None], share, draws)
         if self.known:
-            nothing = np.zeros((len(response.parts), 1))  # a signature needs no label
-            R, parts = use_known(
-                case,
-                mine,
-                R,
-                parts,
-                response.answered,
-                lambda own: averages(own, np.repeat(nothing, own.shape[1], axis=1)),
-            )
+            R, parts = use_known(case, mine, R, parts, response.answered, averages)
         told = response.answered
         loss, weight = response.loss[told], (draws / mine.p * response.factor)[told]
         return Totals(
             np.where(response.dark, np.nan, R),
             parts,
-            kish(weight * bearing(measure, loss)),
+            kish(weight * bearing(case.measure, loss)),
             max(float(seen.times.sum()) - 1.0, 1.0),
             weighted_covariance(loss, weight, R),
             prior_cov=None if plain else self._expected(case, seen, T / response.overall),
@@ -99,12 +86,9 @@ class Weighted(Estimator):
             why=response.why,
         )
 
-    def weights(self, case: Case) -> Floats:
-        """Inverse chances over the number of draws, shared out over those with a label."""
-        sample = case.sample
+    def counts(self, case: Case, sample: Sample) -> Floats:
         draws = _without_the_last(case, sample)
-        weight = draws / sample.p / max(float(draws.sum()), 1.0)
-        return weight * Response(case, sample, weight).factor
+        return draws / sample.p / max(float(draws.sum()), 1.0)
 
     def _expected(self, case: Case, seen: Sample, T: float) -> Floats | None:
         table = case.tables(int(seen.round.max()))

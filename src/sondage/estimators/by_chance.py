@@ -1,0 +1,216 @@
+"""By chance: what estimators that count draws by their recorded chances have in common.
+
+In the order in which they apply: whether the draws can carry the measure at all, what is known of items that
+were never drawn, weights where a cost budget decides how many draws there are, what the belief predicted
+before each round, and the pool's own totals.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from sondage.beliefs import Recalibration, at_least
+from sondage.estimators.base import Case, Estimator, Totals
+from sondage.estimators.missing import Response
+from sondage.estimators.post_strata import signatures
+from sondage.estimators.sample import Sample
+from sondage.limits import check_entries
+from sondage.pool.pool import CHUNK
+from sondage.types import Bools, Floats, Ints
+
+_LEAST = 2
+_ENOUGH = 10
+"""Draws left to chance that a signature needs before its slope is trusted."""
+
+
+class ByChance(Estimator):
+    """Base of the estimators by chances: write ``totals_of`` and ``counts``."""
+
+    def totals(self, case: Case) -> Totals:
+        """Estimated averages of the losses; undefined where the draws cannot carry the measure."""
+        mine = case.sample.of_kinds(self.kinds)
+        seen = mine.where(mine.answered)
+        enough = int(seen.times.sum()) >= _LEAST
+        why = _dark_share(case) if enough else "fewer than two draws have a label"
+        return Totals.undefined(case.measure.d, why) if why else self.totals_of(case, mine, seen)
+
+    def weights(self, case: Case) -> Floats:
+        """(T,) what each label counts, for itself and those that are missing."""
+        count = self.counts(case, case.sample)
+        return count * Response(case, case.sample, count).factor
+
+    @abstractmethod
+    def totals_of(self, case: Case, mine: Sample, seen: Sample) -> Totals:
+        """Estimated averages from its own draws, of which ``seen`` have a label."""
+
+    @abstractmethod
+    def counts(self, case: Case, sample: Sample) -> Floats:
+        """(T,) how many items of the pool each draw stands for if all have a label."""
+
+
+def _dark_share(case: Case) -> str | None:
+    """Why the chances of the rounds cannot carry the measure; None if they can.
+
+    Every item whose label could matter must have had a chance above zero in some round.
+    """
+
+    def make() -> str | None:
+        N, unreached = len(case.pool), _unreached(case)
+        if not len(unreached):
+            return None
+        low, high = case.measure.extremes(case.pool.rows(unreached), np.eye(case.measure.d))
+        dark = int((low != high).any(axis=1).sum())
+        if not dark:
+            return None
+        return (
+            f"{dark / N:.1%} of the pool ({dark:,} items that the measure depends on) had no chance "
+            "of being asked: these labels were drawn for another measure. Use a design that mixes in "
+            "uniform draws, e.g. Importance(mix=0.1)"
+        )
+
+    return case.once(f"dark:{len(case.sample.rounds)}", make)
+
+
+def never_drawn(case: Case) -> Floats:
+    """(d,) what items without a chance add to the averages: no label can change their losses."""
+
+    def make() -> Floats:
+        total, rows = np.zeros(case.measure.d), _unreached(case)
+        for start in range(0, len(rows), CHUNK):
+            some = case.pool.rows(rows[start : start + CHUNK])
+            total += case.measure.loss(some, np.zeros(1))[:, 0].sum(axis=0)
+        return total / len(case.pool)
+
+    return case.once(f"never drawn:{len(case.sample.rounds)}", make)
+
+
+def _unreached(case: Case) -> Ints:
+    """Rows that had no chance in any round; none where rounds keep no table of chances."""
+    reached = np.zeros(case.units.count, dtype=bool)
+    for number in range(len(case.sample.rounds)):
+        table = case.tables(number)
+        if table is None or table.chance is None:
+            return np.empty(0, dtype=np.int64)
+        if number and table is case.tables(number - 1):
+            continue
+        reached |= table.chance > 0
+        if reached.all():
+            return np.empty(0, dtype=np.int64)
+    unreached = case.units.rows_in(~reached)
+    if case.units.itemwise:
+        return unreached
+    # A cell all of whose items were asked has chance 0 because it is finished.
+    asked = np.bincount(case.sample.unit[case.sample.new], minlength=case.units.count)
+    return unreached[~(asked >= case.units.size)[case.units.of(unreached)]]
+
+
+def paid_for(case: Case, cost: Floats, items: Floats) -> Floats:
+    """(k,) items that the budget left before each step pays for, at the mean cost until then.
+
+    ``cost`` and ``items`` are what each step took; one item at the pool's mean cost counts as taken before.
+
+    Every draw, or every round, is unbiased given the past, and so is their mean with weights fixed in
+    advance. Weights over a number of draws that dear items make small are not: dear items and their labels
+    would decide how much the others count. So the weight of each step is settled before it is drawn, from
+    what is left then. What is not given out in the end, a few draws' worth, is shared by all.
+    """
+    usual = float(np.average(case.units.cost, weights=case.units.size))
+    spent, taken = np.cumsum(cost) - cost, np.cumsum(items) - items
+    return np.asarray((case.budget - spent) * (taken + 1.0) / (spent + usual))
+
+
+def stepwise(part: Floats) -> Floats:
+    """(k,) weight of each step that takes such a part of what is left.
+
+    >>> stepwise(np.array([1 / 4, 1 / 3, 1 / 2, 1])).round(9).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    return np.asarray(part * np.cumprod(np.concatenate([[1.0], 1.0 - part[:-1]])))
+
+
+def predictions(case: Case) -> Floats:
+    """(rounds, U, d) losses that the belief predicted of an item of each unit at the start of each round.
+
+    An estimator may subtract them from what it sees and add their known sum: as they depend on the past
+    alone, that leaves it unbiased however wrong they are.
+    """
+    rounds, units = len(case.sample.rounds), case.units
+    check_entries(
+        float(rounds) * units.count * case.measure.d,
+        f"what was predicted of {units.count:,} cells in {rounds:,} rounds",
+        "use a design that predicts nothing, such as 'stratified', 'importance' or 'uniform'",
+    )
+    loss = _unit_losses(case)
+    if loss.shape[1] == 1:  # real labels: the belief stays what it was
+        return np.broadcast_to(loss[None, :, 0, :], (rounds, units.count, case.measure.d))
+    weights = np.stack([state.nodes.weights for state in case.states[:rounds] if state.nodes is not None])
+    return np.asarray(np.einsum("rus,usd->rud", weights, loss))
+
+
+def expected_square(case: Case, predicted: Floats, factor: Floats) -> Floats | None:
+    """(d, d) ``sum_u factor_u E[(l - m)(l - m)'] / N^2`` about the predictions of a round, by the belief.
+
+    The belief here is the first one, recalibrated by all labels: one that has learned cell by cell
+    takes a cell that showed nothing for pure, which is the very thing to guard against. None for labels
+    that are numbers.
+    """
+    start = case.states[0].start if case.states else None
+    if start is None or start.labels.ndim > 1:
+        return None
+    seen = case.sample.distinct()
+    seen = seen.where(np.isfinite(seen.y))
+    place = seen.unit * len(start.labels) + seen.y.astype(np.int64)
+    counts = np.bincount(place, minlength=start.weights.size).reshape(start.weights.shape)
+    expects = start.weights.argmax(axis=1)
+    share = Recalibration.fit(start.weights, counts, expects).apply(start.weights, expects)
+    loss = (_unit_losses(case) - predicted[:, None, :]).reshape(-1, case.measure.d)
+    weight = (at_least(share, 1.0 / len(case.pool)) * factor[:, None]).reshape(-1, 1)
+    return np.asarray((loss * weight).T @ loss / len(case.pool) ** 2)
+
+
+def _unit_losses(case: Case) -> Floats:
+    """(U, S, d) mean loss of each unit's representatives under each class; S = 1 for real labels."""
+
+    def make() -> Floats:
+        rows, unit = case.units.representatives()
+        some = case.pool.rows(rows)
+        if case.pool.labels.finite:
+            loss = case.measure.loss(some, np.arange(case.pool.labels.size, dtype=np.float64))
+        else:
+            loss = case.measure.expected(some, *case.belief.items(some))[:, None, :]
+        total = np.zeros((case.units.count, *loss.shape[1:]))
+        np.add.at(total, unit, loss)
+        return total / np.bincount(unit, minlength=case.units.count)[:, None, None]
+
+    return case.once("unit loss", make)
+
+
+def use_known(
+    case: Case,
+    seen: Sample,
+    R: Floats,
+    parts: Floats,
+    by_chance: Bools,
+    estimate: Callable[[Floats], tuple[Floats, Floats]],
+) -> tuple[Floats, Floats]:
+    """Regression on the signatures' known sizes: ``R + B (known - estimated)``, B of least variance.
+
+    ``estimate`` gives the averages of any (T, k) losses of the draws ``seen``, and their contributions, in
+    the way that gave ``R`` and ``parts``; ``by_chance`` are the draws that might not have been made.
+    """
+    found = signatures(case)
+    if found is None:
+        return R, parts
+    kind = found.kinds.of(seen.row)
+    usable = np.flatnonzero(np.bincount(kind[by_chance], minlength=len(found.size)) >= _ENOUGH)
+    if not len(usable):
+        return R, parts
+    estimated, own = estimate((kind[:, None] == usable).astype(np.float64))
+    # The sizes need no label: a second phase, of labels that are missing, adds nothing to their variance.
+    known_parts = np.concatenate([own, np.zeros((len(parts) - len(own), len(usable)))])
+    slope = np.linalg.lstsq(known_parts, parts, rcond=1e-10)[0].T
+    known = found.size[usable] / len(case.pool)
+    return R + slope @ (known - estimated), parts - known_parts @ slope.T
