@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import narwhals as nw
@@ -18,3 +18,8 @@ def frame_of(columns: Mapping[str, Any]) -> Any:
         if importlib.util.find_spec(library):
             return nw.from_dict(dict(columns), backend=library).to_native()
     return {name: np.asarray(values) for name, values in columns.items()}
+
+
+def frame_of_rows(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Rows that all have the columns of the first, in the same form."""
+    return frame_of({name: [row[name] for row in rows] for name in rows[0]})

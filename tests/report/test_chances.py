@@ -16,7 +16,7 @@ from sondage.designs.active_inference import ActiveInference
 from sondage.designs.ais import AIS
 from sondage.errors import InvalidInput
 from sondage.report import chance_by_score
-from sondage.report.chances import by_score, relative_chance
+from sondage.report.chances import by_score
 
 N = 400
 
@@ -28,7 +28,8 @@ def source() -> Any:
 
 def next_chances(study: sd.Study, n: int) -> Any:
     problem = study.problem()
-    return relative_chance(problem, study.design.table(problem, n), n)
+    table = study.design.table(problem, n)
+    return table.kind.relative_chance(table, study.units.size, problem.asked, problem.expected, n)
 
 
 @pytest.mark.parametrize("told", [0, 60])

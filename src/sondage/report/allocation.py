@@ -184,18 +184,14 @@ def labels_by_stratum(study: StudyView, *, bands: int = _BANDS) -> LabelsByStrat
     if space.values is not None and space.size == 2:
         positive = space.values[space.positive(getattr(study.measure, "pos_label", None))]
     strata = strata_of(study, bands)
+    pool, systems = study.parts.pool, study.measure.systems(study.parts.pool)
+    predicted = [predicted_words(pool, systems, strata.division.members(k)) for k in range(strata.actual)]
+    # Nothing is said where items of a stratum differ in it, or all strata are the same.
     return count_by_stratum(
         strata,
         study.asked_rows,
         labels,
         classes=space.values or (),
         positive=positive,
-        predicted=_predicted(study, strata),
+        predicted=predicted if all(predicted) and len(set(predicted)) > 1 else (),
     )
-
-
-def _predicted(study: StudyView, strata: Stratification) -> tuple[str, ...]:
-    """What is predicted of the items of each stratum; nothing where that differs, or is the same in all."""
-    pool, systems = study.parts.pool, study.measure.systems(study.parts.pool)
-    found = tuple(predicted_words(pool, systems, strata.division.members(k)) for k in range(strata.actual))
-    return found if all(found) and len(set(found)) > 1 else ()

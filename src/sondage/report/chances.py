@@ -33,24 +33,6 @@ class ChanceByScore:
     dark: float
 
 
-def relative_chance(problem: Problem, table: Table, n: int) -> Floats:
-    """(U,) chance that an item of a unit is asked, relative to a uniform sample of the same size.
-
-    Of draws with replacement and draws one by one, the chance of the next draw; of Poisson and fixed size,
-    the chance of being among the ``n`` items; of rounds that stand for themselves, the chance of being in the
-    next; of strata, the share of the unit's items that will have been asked, those asked before included.
-
-    >>> import sondage as sd
-    >>> pool = sd.Pool.from_arrays(probability=[.5, .5, .1, .9])
-    >>> study = sd.create_study(pool, "accuracy", design="importance", rng=0)
-    >>> problem = study.problem()
-    >>> relative_chance(problem, study.design.table(problem, 1), 1).round(2).tolist()
-    [1.19, 1.19, 0.81, 0.81]
-    """
-    units, kind = problem.units, table.kind
-    return kind.relative_chance(table, units.size, problem.asked, problem.expected, n)
-
-
 def coming_chance(problem: Problem, table: Table, n: int) -> Floats:
     """(U,) chance of an item not asked yet to be among the next ``n``; over all of these it adds up to n.
 
@@ -99,7 +81,10 @@ def chance_by_score(study: StudyView, *, n: int | None = None, bins: int = _BINS
     """The shape of a study's design as it stands: before any label, or after those there are.
 
     ``n`` is the number of labels that a sample without replacement is looked at for: what is left of the
-    budget, or 1,000 without one.
+    budget, or 1,000 without one. A relative chance compares with a uniform sample of the same size. Of draws
+    with replacement and draws one by one it is that of the next draw; of Poisson and fixed size that of being
+    among the ``n`` items; of rounds that stand for themselves that of being in the next; of strata the share
+    of the unit's items that will have been asked, those asked before included.
     """
     if not isinstance(study, StudyView):
         raise InvalidInput(f"study= takes a Study, not {type(study).__name__}")
@@ -118,7 +103,7 @@ def chance_by_score(study: StudyView, *, n: int | None = None, bins: int = _BINS
         table = Table(study.design.kind, quota=np.zeros(study.units.count, dtype=np.int64))
     else:
         table = study.design.table(problem, max(n, 1))
-    relative = relative_chance(problem, table, n)
+    relative = table.kind.relative_chance(table, problem.units.size, problem.asked, problem.expected, n)
 
     def pieces() -> Iterator[tuple[Floats, Floats]]:
         for piece, rows in pool.chunks():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sondage.errors import InvalidInput, SondageError
 from sondage.html import html_list, html_table
-from sondage.report.expected import Expected, expected_errors
+from sondage.report.error_curve import Expected, expected_errors
 from sondage.report.next_labels import NextLabels, next_labels
 from sondage.report.text import about, table
 from sondage.strata.stratification import percent
@@ -74,8 +74,8 @@ class Explanation:
         """Plain values, for JSON."""
         return {
             "title": self.title,
-            "errors": [one.to_dict() for one in self.errors],
-            "next": self.next.to_dict(),
+            "errors": [asdict(one) for one in self.errors],
+            "next": asdict(self.next),
             "estimate": None if self.estimate is None else self.estimate.to_dict(),
             "sections": [{"heading": one.heading, "lines": list(one.lines)} for one in self.sections],
         }
@@ -98,7 +98,12 @@ def explain(study: StudyView, *, n: int | None = None) -> Explanation:
     study = study.snapshot()
     errors = expected_errors(study)
     coming = next_labels(study, n)
-    estimate, why_not = _estimate(study)
+    estimate, why_not = None, "There is no label yet, so there is nothing to estimate from."
+    if study.n_labels:
+        try:
+            estimate = study.estimate()
+        except SondageError as error:  # an explanation must be able to speak of any study
+            why_not = f"There is no estimate: {error}."
     names = ", ".join(study.measure.names[:_COORDINATES])
     more = f", ... ({study.measure.m:,} in all)" if study.measure.m > _COORDINATES else ""
     title = (
@@ -111,15 +116,6 @@ def explain(study: StudyView, *, n: int | None = None) -> Explanation:
         Section("What the estimate rests on", tuple(_rests(study, errors, estimate, why_not))),
     )
     return Explanation(title, errors, coming, estimate, sections)
-
-
-def _estimate(study: StudyView) -> tuple[Estimate | None, str]:
-    if not study.n_labels:
-        return None, "There is no label yet, so there is nothing to estimate from."
-    try:
-        return study.estimate(), ""
-    except SondageError as error:  # an explanation must be able to speak of any study
-        return None, f"There is no estimate: {error}."
 
 
 # ---- what is wrong -------------------------------------------------------------------------------
@@ -241,25 +237,21 @@ def _rests(
         line += f", {count:,} {what}" if count else ""
     yield line + "."
     if estimate.interval == "posterior" and any(one.left for one in errors):
-        yield from _read_off(errors, study.belief.words_for_unseen(study.problem().state))
+        # How much of the estimate was seen, and how much is believed.
+        seen, thought = sum(one.wrong for one in errors), sum(one.left_wrong for one in errors)
+        yield (
+            f"Of about {about(seen + thought)} wrong predictions in all, {seen:,} were seen; the other "
+            f"{about(thought)} are {study.belief.words_for_unseen(study.problem().state)}."
+        )
+        for one in errors:
+            if one.beyond:
+                told = f"none of {one.labels_beyond:,} labels showed a wrong one"
+                yield (
+                    f"{one.name}: beyond rank {one.outermost:,} "
+                    f"{told if one.labels_beyond else 'there is no label'}; "
+                    f"about {about(one.beyond)} are probably there."
+                )
     if estimate.assumptions:
         yield f"It is assumed that {'; that '.join(estimate.assumptions)}."
     for warning in estimate.warnings:
         yield f"Beware: {warning}."
-
-
-def _read_off(errors: tuple[Expected, ...], from_where: str) -> Iterator[str]:
-    """How much of the estimate was seen, and how much is believed."""
-    seen, thought = sum(one.wrong for one in errors), sum(one.left_wrong for one in errors)
-    yield (
-        f"Of about {about(seen + thought)} wrong predictions in all, {seen:,} were seen; the other "
-        f"{about(thought)} are {from_where}."
-    )
-    for one in errors:
-        if one.beyond:
-            told = f"none of {one.labels_beyond:,} labels showed a wrong one"
-            yield (
-                f"{one.name}: beyond rank {one.outermost:,} "
-                f"{told if one.labels_beyond else 'there is no label'}; "
-                f"about {about(one.beyond)} are probably there."
-            )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from sondage.beliefs.error_rates import ErrorState, Places
+from sondage.beliefs.error_rates import ErrorState
 from sondage.designs.base import Problem
 from sondage.estimators.sample import ANSWERED
 from sondage.pool.units import CellUnits
@@ -52,10 +51,6 @@ class NextLabels:
     named_by: str
     bands: tuple[Band, ...]
     whole: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
 
 
 def next_labels(study: StudyView, n: int | None = None) -> NextLabels:
@@ -110,19 +105,22 @@ def _along_ranks(study: StudyView, problem: Problem, state: ErrorState, quota: I
     for family, step in np.unique(np.stack([ranks.family, stretch], axis=1), axis=0).tolist():
         mine = np.flatnonzero((ranks.family == family) & (stretch == step))
         name = predicted_words(pool, problem.measure.systems(pool), units.first[mine[:1]])
+        if ranks.ordered[mine].all():
+            name += f", rank {int(ranks.first[mine].min()):,} to {int(ranks.last[mine].max()):,}"
         left = size[mine] - state.n[mine]
         rate = float((left * rates[mine]).sum() / max(left.sum(), 1))
         share = quota[mine].sum() / n / (size[mine].sum() / size.sum())
+        told = [one for one in (about[unit] for unit in mine[quota[mine] > 0].tolist()) if one]
         found.append(
             Band(
-                f"{name}{_stretch(ranks, mine)}",
+                name,
                 int(size[mine].sum()),
                 int(state.n[mine].sum()),
                 int(state.wrong[mine].sum()),
                 float(quota[mine].sum()),
                 float(share),
                 rate if left.sum() else None,
-                _about([about[unit] for unit in mine[quota[mine] > 0].tolist()]),
+                max(sorted(set(told)), key=told.count) if told else None,
             )
         )
     hidden = max(len(found) - _ROWS, 0)
@@ -133,18 +131,6 @@ def _along_ranks(study: StudyView, problem: Problem, state: ErrorState, quota: I
     if hidden:
         rule += f" {hidden} more bands, which get fewer of them, are not shown."
     return NextLabels(n, rule, "predictions", tuple(found), True)
-
-
-def _stretch(ranks: Places, mine: Ints) -> str:
-    if not ranks.ordered[mine].all():
-        return ""
-    return f", rank {int(ranks.first[mine].min()):,} to {int(ranks.last[mine].max()):,}"
-
-
-def _about(told: list[str | None]) -> str | None:
-    """What most of some units tell of."""
-    named = [one for one in told if one]
-    return max(sorted(set(named)), key=named.count) if named else None
 
 
 def _seen(study: StudyView, strata: Stratification) -> tuple[Ints, Ints | None]:

@@ -41,14 +41,10 @@ class _Past(Journal):
     def close(self) -> None:
         """The journal stays open: it belongs to the study."""
 
-    def create(self, name: str, config: dict[str, Any]) -> NoReturn:
+    def _refuse(self, *args: Any, **options: Any) -> NoReturn:
         raise NotSupported("the past of a study cannot be written to")
 
-    def append(self, name: str, records: Sequence[Any], after: int | None = None) -> NoReturn:
-        raise NotSupported("the past of a study cannot be written to")
-
-    def put_table(self, name: str, digest: str, values: Floats) -> NoReturn:
-        raise NotSupported("the past of a study cannot be written to")
+    create = append = put_table = _refuse
 
 
 def history(

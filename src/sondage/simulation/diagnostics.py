@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.designs.base import Problem
 from sondage.errors import NotSupported
-from sondage.estimators.post_strata import PostStrata, post_strata
+from sondage.estimators.post_strata import post_strata
 from sondage.measures import pool_value
 from sondage.sampling import Table
 from sondage.simulation.engine import encoded_labels
@@ -100,23 +100,18 @@ def regret(study: Study, influence: Floats) -> float:
     if study.units.itemwise or not study.design.kind.by_quota:
         return float("nan")
     strata = post_strata(study.case())
-    size, spread = _true_spread(strata, influence)
+    size, code = strata.size.astype(np.float64), strata.cells.of(slice(None))
+    mean = np.bincount(code, weights=influence, minlength=len(size)) / size
+    squares = np.bincount(code, weights=np.square(influence - mean[code]), minlength=len(size))
+    spread = squares / np.maximum(size - 1, 1)
     n = np.bincount(strata.cells.of(study.sample.distinct().row), minlength=len(size)).astype(np.float64)
     matters = (spread > 0) & (size > 1)
     if (n[matters] == 0).any():
         return float("inf")
     mine = float((np.square(size) * spread * (1 / np.maximum(n, 1) - 1 / size))[matters].sum())
-    weight = size * np.sqrt(spread)
-    best = _neyman(weight, size, float(n[matters].sum()), matters)
+    best = _neyman(size * np.sqrt(spread), size, float(n[matters].sum()), matters)
     least = float((np.square(size) * spread * (1 / best - 1 / size))[matters].sum())
     return mine / least if least > 0 else float("nan")
-
-
-def _true_spread(strata: PostStrata, influence: Floats) -> tuple[Floats, Floats]:
-    size, code = strata.size.astype(np.float64), strata.cells.of(slice(None))
-    mean = np.bincount(code, weights=influence, minlength=len(size)) / size
-    squares = np.bincount(code, weights=np.square(influence - mean[code]), minlength=len(size))
-    return size, squares / np.maximum(size - 1, 1)
 
 
 def _neyman(weight: Floats, size: Floats, total: float, matters: np.ndarray) -> Floats:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from multiprocessing import get_all_start_methods, get_context
 from typing import Any, NamedTuple, cast
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from sondage.designs.base import Design
 from sondage.errors import InvalidInput, NothingLeft
-from sondage.frames import frame_of
+from sondage.frames import frame_of_rows
 from sondage.ingest.pandas_index import labels_by_id
 from sondage.measures import Measure, pool_value, resolve
 from sondage.measures.labelled import listed
@@ -37,23 +38,6 @@ class Setting(NamedTuple):
     interval: str | None
     confidence_level: float
     truth: Floats
-
-
-COLUMNS = (
-    "repeat",
-    "design",
-    "measure",
-    "budget",
-    "n_labels",
-    "n_draws",
-    "truth",
-    "value",
-    "low",
-    "high",
-    "std_error",
-    "defined",
-    "seconds",
-)
 
 
 def simulate(
@@ -106,27 +90,22 @@ def simulate(
         confidence_level,
         pool_value(chosen.bind(pool), pool, y),
     )
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     workers = min(workers or os.cpu_count() or 1, repeats)
-    with Progress("studies", total=repeats) as progress:
-        if workers == 1:
-            for number in range(repeats):
-                rows.extend(one_repeat(setting, number))
-                progress.at(number + 1)
-        else:
-            method = "fork" if "fork" in get_all_start_methods() else None
-            with ProcessPoolExecutor(
-                workers, get_context(method), initializer=_remember, initargs=(setting,)
-            ) as executor:
-                chunk = max(1, min(25, repeats // (4 * workers)))
-                results = executor.map(_one_remembered, range(repeats), chunksize=chunk)
-                for number, some in enumerate(results):
-                    rows.extend(some)
-                    progress.at(number + 1)
-    return frame_of({name: [row[k] for row in rows] for k, name in enumerate(COLUMNS)})
+    with Progress("studies", total=repeats) as progress, ExitStack() as stack:
+        results: Iterable[list[dict[str, Any]]] = (one_repeat(setting, number) for number in range(repeats))
+        if workers > 1:
+            context = get_context("fork" if "fork" in get_all_start_methods() else None)
+            executor = ProcessPoolExecutor(workers, context, initializer=_remember, initargs=(setting,))
+            chunk = max(1, min(25, repeats // (4 * workers)))
+            results = stack.enter_context(executor).map(_one_remembered, range(repeats), chunksize=chunk)
+        for number, some in enumerate(results):
+            rows.extend(some)
+            progress.at(number + 1)
+    return frame_of_rows(rows)
 
 
-def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
+def one_repeat(setting: Setting, number: int) -> list[dict[str, Any]]:
     """One study from the first label to the last budget."""
     pool = setting.pool
     seed = int.from_bytes(stream(setting.seed, "simulate", number).words(2).tobytes(), "little")
@@ -141,7 +120,7 @@ def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
         rng=np.random.default_rng(seed),
         confidence_level=setting.confidence_level,
     )
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     wanted, begun = 0, time.perf_counter()
     for budget in setting.budgets:
         goal = min(budget, most)
@@ -157,35 +136,26 @@ def one_repeat(setting: Setting, number: int) -> list[tuple[Any, ...]]:
             study.tell({id: pool.labels.decode(y) for id, y in zip(ids, told, strict=True)})
         seconds = time.perf_counter() - begun
         estimate = study.estimate(interval=setting.interval)
-        columns = [
-            np.atleast_1d(one)
-            for one in (
-                setting.truth,
-                estimate.value,
-                estimate.ci.low,
-                estimate.ci.high,
-                estimate.std_error,
-                estimate.defined,
-            )
-        ]
+        coordinates = {
+            "truth": setting.truth,
+            "value": estimate.value,
+            "low": estimate.ci.low,
+            "high": estimate.ci.high,
+            "std_error": estimate.std_error,
+            "defined": estimate.defined,
+        }
         for j, name in enumerate(estimate.names):
-            true, value, low, high, error, defined = (column[j].item() for column in columns)
             rows.append(
-                (
-                    number,
-                    study.design.alias,
-                    name,
-                    budget,
-                    estimate.n_labels,
-                    estimate.n_draws,
-                    true,
-                    value,
-                    low,
-                    high,
-                    error,
-                    defined,
-                    seconds,
-                )
+                {
+                    "repeat": number,
+                    "design": study.design.alias,
+                    "measure": name,
+                    "budget": budget,
+                    "n_labels": estimate.n_labels,
+                    "n_draws": estimate.n_draws,
+                    **{column: np.atleast_1d(values)[j].item() for column, values in coordinates.items()},
+                    "seconds": seconds,
+                }
             )
     return rows
 
@@ -226,6 +196,6 @@ def _remember(setting: Setting) -> None:
     _setting = setting
 
 
-def _one_remembered(number: int) -> list[tuple[Any, ...]]:
+def _one_remembered(number: int) -> list[dict[str, Any]]:
     assert _setting is not None
     return one_repeat(_setting, number)

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from sondage.frames import frame_of
+from sondage.frames import frame_of_rows
 from sondage.types import Floats
 
 
@@ -48,7 +48,7 @@ def summarise(frame: Any) -> Any:
                 "width": _mean((high - low)[defined]),
             }
         )
-    return frame_of({name: [row[name] for row in rows] for name in rows[0]})
+    return frame_of_rows(rows)
 
 
 def _mean(values: Floats, error: bool = False) -> float:
