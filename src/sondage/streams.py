@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.random import Generator, Philox, SeedSequence
@@ -18,20 +18,12 @@ from scipy.special import ndtri
 from sondage.errors import InvalidInput
 from sondage.types import Floats, Words
 
+T = TypeVar("T")
 Purpose = Literal["draw", "belief", "interval", "simulate", "order", "hand-out"]
-_PURPOSES: dict[Purpose, int] = {
-    "draw": 0,
-    "belief": 1,
-    "interval": 2,
-    "simulate": 3,
-    "order": 4,
-    "hand-out": 5,
-}
+_PURPOSES: tuple[Purpose, ...] = get_args(Purpose)  # their places are part of the seed
 
 RESOLUTION = 2**48
 """Chances are rounded to multiples of 1/RESOLUTION before anything is drawn from them."""
-
-
 _MOST_KEPT = 2**19
 """Numbers drawn at once up to which they are kept."""
 
@@ -77,7 +69,6 @@ class KeptStream(Stream):
         self._made = -1
 
     def words(self, n: int) -> Words:
-        """``n`` raw 64-bit words."""
         if self._made != self._used:  # the numbers before were not made here
             self._bits = self._begin()
             self._bits.random_raw(self._used, output=False)
@@ -86,32 +77,27 @@ class KeptStream(Stream):
         return super().words(n)
 
     def uniform(self, n: int) -> Floats:
-        """``n`` numbers uniform on [0, 1) with 53 bits."""
-        made: Floats = self._once("uniform", n, super().uniform)
-        return made
+        return self._once("uniform", n, super().uniform)
 
     def normal(self, n: int) -> Floats:
-        """``n`` standard normal numbers."""
-        made: Floats = self._once("normal", n, super().normal)
-        return made
+        return self._once("normal", n, super().normal)
 
     def uniform_and_normal(self, n: int) -> tuple[Floats, Floats]:
-        """``n`` uniform numbers, and the standard normal ones of the same ranks."""
-        made: tuple[Floats, Floats] = self._once("both", n, super().uniform_and_normal)
-        return made
+        return self._once("both", n, super().uniform_and_normal)
 
-    def _once(self, what: str, n: int, make: Callable[[int], Any]) -> Any:
+    def _once(self, what: str, n: int, make: Callable[[int], T]) -> T:
         key = (what, self._used, n)
-        found = self._kept.get(key)
+        found: Any = self._kept.get(key)
         if found is not None:
             self._used += n
-            return found
-        found = make(n)
-        if n <= _MOST_KEPT:
-            for array in found if isinstance(found, tuple) else (found,):
-                array.flags.writeable = False
-            self._kept[key] = found
-        return found
+        else:
+            found = make(n)
+            if n <= _MOST_KEPT:
+                for array in found if isinstance(found, tuple) else (found,):
+                    array.flags.writeable = False
+                self._kept[key] = found
+        made: T = found
+        return made
 
 
 def unit_interval(words: Words) -> Floats:
@@ -147,12 +133,11 @@ def kept_stream(seed: int, purpose: Purpose, number: int = 0) -> Stream:
     >>> again[0] is again[1], bool((again[0] == stream(7, "draw", 3).uniform(9)).all())
     (True, True)
     """
-    begin = partial(_philox, seed, purpose, number)
-    return KeptStream(begin, _kept(seed, purpose, number))
+    return KeptStream(partial(_philox, seed, purpose, number), _kept(seed, purpose, number))
 
 
 def _philox(seed: int, purpose: Purpose, number: int) -> Philox:
-    return Philox(SeedSequence(seed, spawn_key=(_PURPOSES[purpose], number)))
+    return Philox(SeedSequence(seed, spawn_key=(_PURPOSES.index(purpose), number)))
 
 
 def seed_from(rng: int | Generator | None) -> int:

@@ -19,10 +19,7 @@ from sondage.cli._types import whole_number
 from sondage.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
-    from sondage.pool.pool import Pool
-    from sondage.progress import Progress
     from sondage.study.estimates.result import Estimate
-    from sondage.types import Id
 
 _MEASURE = "f1"
 _DESIGNS = ("auto", "uniform")
@@ -92,52 +89,37 @@ def check_output(path: Path) -> None:
 
 
 def evaluate(budget: int, seed: int) -> Outcome:
-    """Run both studies on the same pool."""
+    """Run both studies on the same pool, and look at each along the way."""
     from sondage.datasets import restaurants
+    from sondage.errors import NothingLeft
     from sondage.measures import pool_value, resolve
     from sondage.progress import Progress
     from sondage.simulation.engine import encoded_labels
+    from sondage.study import create_study
 
+    arms = {}
     # A demonstration shows its bar even where it is over at once.
     with Progress("labels", total=len(_DESIGNS) * budget, patience=0.0) as progress:
         progress.at(0)
         pool, labels = restaurants()
         budget = min(budget, len(pool))
-        arms = {
-            design: study(pool, labels, design, budget, seed, progress, k * budget)
-            for k, design in enumerate(_DESIGNS)
-        }
+        step = max(1, budget // _LOOKS)
+        for k, design in enumerate(_DESIGNS):
+            study = create_study(pool, _MEASURE, design=design, budget=budget, rng=seed)
+            history: list[Estimate] = []
+            while study.n_labels < budget:
+                try:
+                    items = study.ask(min(step, budget - study.n_labels))
+                except NothingLeft:
+                    break
+                study.tell({item.id: labels[item.id] for item in items})
+                history.append(study.estimate())
+                progress.at(k * budget + study.n_labels)
+            arms[design] = Arm(study.design.alias, history)
         y = encoded_labels(pool, labels)
         truth = pool_value(resolve(_MEASURE).bind(pool), pool, y)
     predicted = sum(int(rows.prediction().sum()) for _, rows in pool.chunks())
     return Outcome(len(pool), int(y.sum()), predicted, float(truth.item()), arms)
-
-
-def study(
-    pool: Pool,
-    labels: Mapping[Id, Any],
-    design: str,
-    budget: int,
-    seed: int,
-    progress: Progress,
-    begun: int,
-) -> Arm:
-    """One study, looked at along the way."""
-    from sondage.errors import NothingLeft
-    from sondage.study import create_study
-
-    mine = create_study(pool, _MEASURE, design=design, budget=budget, rng=seed)
-    step = max(1, budget // _LOOKS)
-    history: list[Estimate] = []
-    while mine.n_labels < budget:
-        try:
-            items = mine.ask(min(step, budget - mine.n_labels))
-        except NothingLeft:
-            break
-        mine.tell({item.id: labels[item.id] for item in items})
-        history.append(mine.estimate())
-        progress.at(begun + mine.n_labels)
-    return Arm(mine.design.alias, history)
 
 
 def save_plot(outcome: Outcome, path: Path) -> None:

@@ -24,13 +24,13 @@ _NO_ARRAYS = ("labels", "multilabel", "systems")
 
 def pool_from_frame(frame: Any, roles: Mapping[str, Any]) -> Pool:
     """What ``Pool.from_frame`` makes of its arguments."""
-    named = Roles.from_arguments("Pool.from_frame", roles)
+    named = Roles.named("Pool.from_frame", **roles)
     return _pool(Columns.from_frame(frame, named.columns()), named)
 
 
 def pool_from_parquet(path: str | Path, roles: Mapping[str, Any]) -> Pool:
     """What ``Pool.from_parquet`` makes of its arguments."""
-    named = Roles.from_arguments("Pool.from_parquet", roles)
+    named = Roles.named("Pool.from_parquet", **roles)
     return _pool(Columns.from_parquet(path, named.columns()), named, {"parquet": str(path)})
 
 
@@ -64,7 +64,7 @@ def _columns_and_roles(given: Mapping[str, Any]) -> tuple[Columns, Roles]:
             other = flat.setdefault(name, values)
             if other is not values and not np.array_equal(other, values):
                 raise InvalidInput(f"{role}[{name!r}] has the name of another column: call it something else")
-    return Columns.from_arrays(flat), Roles.from_arguments("Pool.from_arrays", names)
+    return Columns.from_arrays(flat), Roles.named("Pool.from_arrays", **names)
 
 
 def _pool(columns: Columns, roles: Roles, origin: Mapping[str, Any] | None = None) -> Pool:

@@ -25,6 +25,7 @@ _ROLES = (
     *("id", "score", "probability", "prediction", "threshold", "calibrate", "calibration", "labels"),
     *("multilabel", "systems", "std", "groups", "weight", "cost", "features", "opinions", "payload"),
 )
+_SEVERAL = ("groups", "features", "opinions", "payload")
 ONLY_SYSTEM = "model"
 """Name of the system of a pool that has one."""
 _APART = 1e12
@@ -35,37 +36,30 @@ _APART = 1e12
 class Roles:
     """The columns that play a part, by name."""
 
-    id: str | None
     systems: Mapping[str, Mapping[str, Any]]
-    labels: Sequence[Any] | Mapping[str, Any] | str | None
-    groups: tuple[str, ...]
-    weight: str | None
-    cost: str | None
-    features: tuple[str, ...]
-    opinions: tuple[str, ...]
-    multilabel: bool
-    payload: tuple[str, ...]
+    id: str | None = None
+    labels: Sequence[Any] | Mapping[str, Any] | str | None = None
+    multilabel: bool = False
+    groups: tuple[str, ...] = ()
+    weight: str | None = None
+    cost: str | None = None
+    features: tuple[str, ...] = ()
+    opinions: tuple[str, ...] = ()
+    payload: tuple[str, ...] = ()
 
     @classmethod
-    def named(
-        cls,
-        *,
-        id: str | None = None,
-        labels: Sequence[Any] | Mapping[str, Any] | str | None = None,
-        multilabel: bool = False,
-        systems: Mapping[str, Mapping[str, Any]] | None = None,
-        weight: str | None = None,
-        cost: str | None = None,
-        groups: str | Sequence[str] = (),
-        features: str | Sequence[str] = (),
-        opinions: str | Sequence[str] = (),
-        payload: str | Sequence[str] = (),
-        **single: Any,
-    ) -> Roles:
-        """Check the arguments and put a single system, given by its parts, under its standard name."""
-        given = [part for part in SYSTEM_PARTS if single.get(part) is not None]
+    def named(cls, caller: str = "Roles", /, **roles: Any) -> Roles:
+        """Roles from keyword arguments, checked; a single system is put under its standard name."""
+        for name in roles:
+            if name not in _ROLES:
+                near = difflib.get_close_matches(name, _ROLES, n=1)
+                hint = f"did you mean {near[0]}=? " if near else ""
+                raise InvalidInput(f"{caller}: there is no role {name}=: {hint}there are {', '.join(_ROLES)}")
+        single = {part: roles.pop(part, None) for part in SYSTEM_PARTS}
+        given = [part for part, value in single.items() if value is not None]
+        systems = roles.pop("systems", None)
         if systems is None:
-            systems = {ONLY_SYSTEM: {**dict.fromkeys(SYSTEM_PARTS), **single}}
+            systems = {ONLY_SYSTEM: single}
         elif given:
             raise InvalidInput(f"pass either systems= or {', '.join(name + '=' for name in given)}, not both")
         elif not systems:
@@ -87,8 +81,8 @@ class Roles:
                     f"system {name!r}: threshold= cuts scores into predictions, but prediction= is given: "
                     "pass one of them"
                 )
-            several = isinstance(parts.get("prediction"), (list, tuple))
-            if several and not multilabel and not isinstance(labels, Mapping):
+            one_each = not roles.get("multilabel") and not isinstance(roles.get("labels"), Mapping)
+            if one_each and isinstance(parts.get("prediction"), (list, tuple)):
                 raise InvalidInput(
                     f"system {name!r}: several columns in place of one 'prediction' need multilabel=True"
                 )
@@ -96,30 +90,10 @@ class Roles:
             for part in PARTS:
                 if not (part in ("probability", "prediction") and isinstance(parts.get(part), (list, tuple))):
                     _check_name(f"system {name!r}: {part}", parts.get(part))
-        for role, column in (("id", id), ("weight", weight), ("cost", cost)):
-            _check_name(role, column)
-        return cls(
-            id=id,
-            systems=systems,
-            labels=labels,
-            groups=_names(groups),
-            weight=weight,
-            cost=cost,
-            features=_names(features),
-            opinions=_names(opinions),
-            multilabel=multilabel,
-            payload=_names(payload),
-        )
-
-    @classmethod
-    def from_arguments(cls, caller: str, arguments: Mapping[str, Any]) -> Roles:
-        """Roles from keyword arguments; an unknown one is an error that lists those there are."""
-        for name in arguments:
-            if name not in _ROLES:
-                near = difflib.get_close_matches(name, _ROLES, n=1)
-                hint = f"did you mean {near[0]}=? " if near else ""
-                raise InvalidInput(f"{caller}: there is no role {name}=: {hint}there are {', '.join(_ROLES)}")
-        return cls.named(**arguments)
+        for role in ("id", "weight", "cost"):
+            _check_name(role, roles.get(role))
+        several_columns = {role: _names(roles[role]) for role in _SEVERAL if role in roles}
+        return cls(systems, **{**roles, **several_columns})
 
     def columns(self) -> Iterator[str]:
         """Every column that has to be read."""
