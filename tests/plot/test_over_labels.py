@@ -1,17 +1,22 @@
-"""Progress: what is drawn over the labels, and what is left out."""
+"""Against labels: what is drawn of estimates and left out, widths of intervals, and plans."""
+
+from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.plot.axes import legend
 
 import sondage as sd
-from sondage.errors import InvalidInput
-from sondage.plot import progress
+from sondage.errors import InvalidInput, NotSupported
+from sondage.intervals import Sequence
+from sondage.plot import progress, widths
 from sondage.report import history
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
+from sondage.testing.designs import small_pool
 
 
 def an_estimate(labels: int, value: float, half: float = 0.1) -> Estimate:
@@ -170,3 +175,88 @@ def test_a_study_without_labels_is_refused(ax) -> None:
     pool, _ = sd.datasets.synthetic_pool(n=200, prevalence=0.2, rng=0)
     with pytest.raises(InvalidInput, match="at least one estimate"):
         progress(sd.create_study(pool, rng=0), ax=ax)
+
+
+# Widths: each line is the width that the study's own estimates have
+
+
+def a_study(measure: Any = "accuracy", design: str = "auto-audit", labels: int = 60) -> sd.Study:
+    pool, answers = small_pool(200)
+    study = sd.create_study(pool, measure, design=design, rng=1)
+    study.run(answers, budget=labels, batch=5)
+    return study
+
+
+def test_lines_are_the_widths_of_the_estimates(ax: Any) -> None:
+    study = a_study()
+    widths({"here": study}, ax, intervals=("sequence", "t"), points=6)
+    assert legend(ax) == ["here, sequence", "here, t"]
+    for line, name in zip(ax.get_lines(), ("sequence", "t"), strict=True):
+        expected = history(study, points=6, interval=name)
+        np.testing.assert_allclose(line.get_xdata(), [one.n_labels for one in expected])
+        np.testing.assert_allclose(line.get_ydata(), [one.ci.high - one.ci.low for one in expected])
+    safe, ordinary = (line.get_ydata() for line in ax.get_lines())
+    assert (np.diff(safe) <= 1e-9).all()
+    assert safe[-1] > ordinary[-1]
+
+
+def test_one_study_needs_no_name_and_any_interval_will_do(ax: Any) -> None:
+    widths(a_study(), ax, intervals=[Sequence(cells=50)], measure="recall", points=3)
+    assert legend(ax) == ["sequence"]
+
+
+def test_what_cannot_be_drawn_is_explained(ax: Any) -> None:
+    with pytest.raises(InvalidInput, match="at least one study"):
+        widths({}, ax)
+    with pytest.raises(InvalidInput, match="intervals= with at least one"):
+        widths(a_study(), ax, intervals=())
+    with pytest.raises(InvalidInput, match="takes studies"):
+        widths({"x": 1}, ax)  # type: ignore[dict-item]
+    with pytest.raises(InvalidInput, match="measure='f1'"):
+        widths(a_study(["accuracy", "recall"]), ax, points=2)
+    with pytest.raises(InvalidInput, match="at least one label"):
+        widths(sd.create_study(small_pool(20)[0], "f1", design="auto-audit", rng=1), ax)
+    with pytest.raises(NotSupported, match="design='auto-audit'"):
+        widths(a_study(design="stratified"), ax, points=2)
+
+
+# Plans: lines, bands, the width wanted and where it is reached
+
+
+def test_lines_are_the_expected_widths(made: SimpleNamespace, ax: Any) -> None:
+    sd.plot.plan(made.plan, ax)
+    by_design, uniform, _ = made.plan.widest()
+    for name, width in (("error-curve", by_design), ("uniform", uniform)):
+        (line,) = [one for one in ax.get_lines() if one.get_label() == name]
+        np.testing.assert_array_equal(line.get_xdata(), made.plan.labels)
+        np.testing.assert_array_equal(line.get_ydata(), width[:, 1])
+
+
+def test_bands_run_from_optimistic_to_pessimistic(made: SimpleNamespace, ax: Any) -> None:
+    sd.plot.plan(made.plan, ax)
+    by_design, _, _ = made.plan.widest()
+    ends = ax.collections[0].get_paths()[0].get_extents()
+    assert (ends.ymin, ends.ymax) == pytest.approx((by_design[:, 0].min(), by_design[:, 2].max()))
+
+
+def test_the_width_wanted_and_where_it_is_reached(made: SimpleNamespace, ax: Any) -> None:
+    sd.plot.plan(made.plan, ax)
+    assert legend(ax) == ["error-curve", "uniform", "wanted 0.05"]
+    point = ax.get_lines()[-1]
+    assert (point.get_xdata()[0], point.get_ydata()[0]) == (made.plan.needed.expected, 0.05)
+
+
+def test_a_plan_of_the_uniform_design_has_one_line(made: SimpleNamespace, ax: Any) -> None:
+    sd.plot.plan(sd.plan(made.pool, "accuracy", design="uniform", draws=9), ax)
+    assert legend(ax) == ["uniform"]
+
+
+def test_a_single_number_of_labels_is_a_point(made: SimpleNamespace, ax: Any) -> None:
+    sd.plot.plan(sd.plan(made.pool, "accuracy", design="stratified", budgets=[100], draws=9), ax)
+    (line,) = [one for one in ax.get_lines() if one.get_label() == "stratified"]
+    assert line.get_marker() == "o"
+
+
+def test_what_is_no_plan_is_refused(ax: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"plan= takes a Plan \(from sondage\.plan or study\.plan\), not"):
+        sd.plot.plan({"f1": 0.1}, ax)  # type: ignore[arg-type]

@@ -23,29 +23,18 @@ def whole_number(name: str, value: object, *, least: int, or_zero: bool = False)
     raise InvalidInput(f"{name} must be {allowed}, not {value!r}")
 
 
-def real_number(
-    name: str,
-    value: object,
-    *,
-    low: float = -np.inf,
-    high: float = np.inf,
-    open_low: bool = False,
-    open_high: bool = False,
-) -> float:
-    """A finite number between ``low`` and ``high``; an open end excludes its bound.
+def real_number(name: str, value: object, inside: str = "(-inf, inf)") -> float:
+    """A finite number in an interval; a round bracket excludes its end.
 
-    >>> real_number("lost", 0.25, low=0, high=1)
+    >>> real_number("lost", 0.25, "[0, 1]")
     0.25
     """
     if is_whole(value) or isinstance(value, (float, np.floating)):
-        number = float(value)
-        above = number > low if open_low else number >= low
-        below = number < high if open_high else number <= high
-        if np.isfinite(number) and above and below:
+        number, (low, high) = float(value), map(float, inside[1:-1].split(","))
+        at_an_end = (number == low and inside[0] == "(") or (number == high and inside[-1] == ")")
+        if np.isfinite(number) and low <= number <= high and not at_an_end:
             return number
-    left = "(" if open_low or np.isinf(low) else "["
-    right = ")" if open_high or np.isinf(high) else "]"
-    raise InvalidInput(f"{name} must be a finite number in {left}{low:g}, {high:g}{right}, not {value!r}")
+    raise InvalidInput(f"{name} must be a finite number in {inside}, not {value!r}")
 
 
 def generator(rng: object) -> Generator:

@@ -71,10 +71,10 @@ def restaurants(threshold: float = 0.8) -> tuple[Pool, dict[int | str, int]]:
     >>> truth["f0534-z219"], truth["f0534-z220"]
     (1, 0)
     """
-    threshold = real_number("threshold", threshold, low=0.0, high=1.0)
+    threshold = real_number("threshold", threshold, "[0, 1]")
     fodors, zagats = _read("fodors.csv"), _read("zagats.csv")
     score = _similarity(fodors, zagats).ravel()
-    ids = _pair_ids(fodors, zagats).ravel()
+    ids = np.array([_pair_id(f["id"], z["id"]) for f in fodors for z in zagats])
     pool = Pool.from_arrays(id=ids, score=score, threshold=threshold, payload=_payload(fodors, zagats))
     truth: dict[int | str, int] = dict.fromkeys(ids.tolist(), 0)
     for match in _read("matches_fodors_zagats.csv"):
@@ -108,11 +108,6 @@ def _similarity(fodors: Sequence[Record], zagats: Sequence[Record]) -> Floats:
 def _pair_id(fodors_id: str, zagats_id: str) -> str:
     # Padded, so that ids as text sort like the record numbers.
     return f"f{int(fodors_id):04d}-z{int(zagats_id):03d}"
-
-
-def _pair_ids(fodors: Sequence[Record], zagats: Sequence[Record]) -> Array:
-    """Id of every pair, in the layout of the similarities."""
-    return np.array([[_pair_id(f["id"], z["id"]) for z in zagats] for f in fodors])
 
 
 def _payload(fodors: Sequence[Record], zagats: Sequence[Record]) -> dict[str, Array]:

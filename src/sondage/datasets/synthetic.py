@@ -8,7 +8,7 @@ from scipy.special import log_softmax, logit
 
 from sondage.datasets._arguments import generator, real_number, whole_number
 from sondage.pool.pool import Pool
-from sondage.types import Array, Floats, Id, Ints
+from sondage.types import Id
 
 
 def synthetic_pool(
@@ -73,11 +73,11 @@ def synthetic_pool(
     (10000, 200)
     """
     n = whole_number("n", n, least=2)
-    prevalence = real_number("prevalence", prevalence, low=0.0, high=1.0, open_low=True, open_high=True)
-    separation = real_number("separation", separation, low=0.0)
-    calibration = real_number("calibration", calibration, low=0.0, open_low=True)
+    prevalence = real_number("prevalence", prevalence, "(0, 1)")
+    separation = real_number("separation", separation, "[0, inf)")
+    calibration = real_number("calibration", calibration, "(0, inf)")
     ties = whole_number("ties", ties, least=2, or_zero=True)
-    lost = real_number("lost", lost, low=0.0, high=1.0)
+    lost = real_number("lost", lost, "[0, 1]")
     threshold = real_number("threshold", threshold)
     groups = whole_number("groups", groups, least=1, or_zero=True)
     random = generator(rng)
@@ -92,15 +92,15 @@ def synthetic_pool(
     evidence[seen] += separation
     # log of p(positive | evidence) / p(negative | evidence) for two Gaussians of equal variance
     log_odds = logit(positives / n) + separation * evidence - separation**2 / 2
-    score = _rounded_to(ties, calibration * log_odds)
+    score = calibration * log_odds
+    if ties:
+        grid = np.linspace(score.min(), score.max(), ties)
+        score = grid[np.searchsorted((grid[:-1] + grid[1:]) / 2, score)]
 
-    pool = Pool.from_arrays(
-        id=np.arange(n),
-        score=score,
-        threshold=threshold,
-        groups={"group": _levels(random, n, groups)} if groups else None,
-    )
-    return pool, _by_id(label)
+    levels = np.array([f"g{level}" for level in range(groups)])
+    group = {"group": levels[random.integers(groups, size=n)]} if groups else None
+    pool = Pool.from_arrays(id=np.arange(n), score=score, threshold=threshold, groups=group)
+    return pool, dict(enumerate(label.tolist()))
 
 
 def synthetic_multiclass(
@@ -150,9 +150,9 @@ def synthetic_multiclass(
     """
     n = whole_number("n", n, least=2)
     classes = whole_number("classes", classes, least=2)
-    separation = real_number("separation", separation, low=0.0)
-    calibration = real_number("calibration", calibration, low=0.0, open_low=True)
-    imbalance = real_number("imbalance", imbalance, low=1.0)
+    separation = real_number("separation", separation, "[0, inf)")
+    calibration = real_number("calibration", calibration, "(0, inf)")
+    imbalance = real_number("imbalance", imbalance, "[1, inf)")
     random = generator(rng)
 
     share = np.geomspace(imbalance, 1.0, classes)
@@ -163,13 +163,11 @@ def synthetic_multiclass(
     logits = calibration * log_softmax(np.log(share) + separation * evidence, axis=1)
     probability = np.exp(log_softmax(logits, axis=1))
 
+    prediction = np.argmax(probability, axis=1)
     pool = Pool.from_arrays(
-        id=np.arange(n),
-        probability=probability,
-        prediction=np.argmax(probability, axis=1),
-        labels=range(classes),
+        id=np.arange(n), probability=probability, prediction=prediction, labels=range(classes)
     )
-    return pool, _by_id(label)
+    return pool, dict(enumerate(label.tolist()))
 
 
 def synthetic_regression(
@@ -218,9 +216,9 @@ def synthetic_regression(
     (1000, 1000)
     """
     n = whole_number("n", n, least=2)
-    noise = real_number("noise", noise, low=0.0, open_low=True)
-    heteroscedasticity = real_number("heteroscedasticity", heteroscedasticity, low=0.0)
-    calibration = real_number("calibration", calibration, low=0.0, open_low=True)
+    noise = real_number("noise", noise, "(0, inf)")
+    heteroscedasticity = real_number("heteroscedasticity", heteroscedasticity, "[0, inf)")
+    calibration = real_number("calibration", calibration, "(0, inf)")
     bias = real_number("bias", bias)
     random = generator(rng)
 
@@ -230,20 +228,3 @@ def synthetic_regression(
 
     pool = Pool.from_arrays(id=np.arange(n), prediction=prediction, std=true_std / calibration, labels="real")
     return pool, dict(enumerate(value.tolist()))
-
-
-def _rounded_to(values: int, score: Floats) -> Floats:
-    """Each score moved to the nearest of ``values`` equally spaced ones; unchanged for 0."""
-    if not values:
-        return score
-    grid = np.linspace(score.min(), score.max(), values)
-    between = (grid[:-1] + grid[1:]) / 2
-    return np.asarray(grid[np.searchsorted(between, score)])
-
-
-def _levels(random: Generator, n: int, groups: int) -> Array:
-    return np.array([f"g{level}" for level in range(groups)])[random.integers(groups, size=n)]
-
-
-def _by_id(label: Ints) -> dict[Id, int]:
-    return dict(enumerate(label.tolist()))

@@ -3,17 +3,14 @@
 matplotlib is imported when something is drawn, never before (``pip install 'sondage[plot]'``).
 """
 
-from sondage.plot.allocation import labels_by_stratum
+from sondage.plot.allocation import design_shape, labels_by_stratum
 from sondage.plot.calibration import reliability
 from sondage.plot.curves import curve
 from sondage.plot.error_curves import error_curve
 from sondage.plot.hierarchy import tree
-from sondage.plot.interval_widths import widths
 from sondage.plot.intervals import forest
 from sondage.plot.matrix import confusion
-from sondage.plot.over_labels import progress
-from sondage.plot.planned import plan
-from sondage.plot.shape import design_shape
+from sondage.plot.over_labels import plan, progress, widths
 
 __all__ = [
     "confusion",

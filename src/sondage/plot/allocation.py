@@ -1,8 +1,8 @@
-"""Where the labels went, as bars over the strata."""
+"""Where labels go: those of a study as bars over its strata, and whom a design asks over the scores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from sondage.plot import style
 from sondage.plot.style import Axes
 from sondage.report.allocation import LabelsByStratum
 from sondage.report.allocation import labels_by_stratum as counted
-from sondage.strata.stratification import short
+from sondage.report.chances import chance_by_score
+from sondage.strata.score_column import score_name
+from sondage.strata.stratification import percent, short
 from sondage.study import Study
 from sondage.types import Floats
 
@@ -22,30 +24,24 @@ _SMALL, _LETTERS, _FEW_LETTERS = 8.0, 22, 6
 """Size of the names of columns in points, letters of each, and letters below which a name says nothing."""
 _APART = 4.0
 """Distance of two named columns, in font sizes."""
+_ROOMY = 80.0
+"""Points from which a power of ten has room for ticks inside it."""
 
 
-def labels_by_stratum(
-    study: Study | LabelsByStratum,
-    ax: Axes | None = None,
-    *,
-    bands: int = 10,
-) -> Axes:
+def labels_by_stratum(study: Study | LabelsByStratum, ax: Axes | None = None, *, bands: int = 10) -> Axes:
     """Every stratum's share of the pool, its share of the labels, and the positives found among them.
+
+    Up to 30 strata are rows with names, the first on top; more are columns, some of them named. Where the
+    strata of a predicted class stand together, it is written above them.
 
     Parameters
     ----------
     study
         A study; or the table of one, ``sondage.report.labels_by_stratum(study)``.
     ax
-        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given.
+        Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
     bands
         Bands of equal size along the score, for designs that draw single items and have no strata.
-
-    Returns
-    -------
-    ax
-        The same axes. Up to 30 strata are rows with names, the first on top; more are columns, some of them
-        named. Where the strata of a predicted class stand together, it is written above them.
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
@@ -56,10 +52,8 @@ def labels_by_stratum(
     >>> len(ax.get_yticklabels())
     5
     """
-    if not isinstance(study, (Study, LabelsByStratum)):
-        raise InvalidInput(
-            f"study= takes a study or sondage.report.labels_by_stratum(study), not {type(study).__name__}"
-        )
+    said = "study= takes a study or sondage.report.labels_by_stratum(study)"
+    style.expect(study, (Study, LabelsByStratum), said)
     found = study if isinstance(study, LabelsByStratum) else counted(study, bands=bands)
     ax = style.axes_for(ax)
     layers: list[tuple[Floats, str, str, float]] = [
@@ -69,43 +63,72 @@ def labels_by_stratum(
     if found.positives is not None:
         share = found.positives / max(int(found.labels.sum()), 1)
         layers.append((np.asarray(share), style.COLOURS[1], f"of them labelled {found.positive}", 0.5))
-    highest = max(float(share.max()) for share, *_ in layers)
-    if len(found.names) <= _NAMED:
-        style.legend_above(ax, _rows(ax, found, layers, 1.05 * highest), "right")
-    else:
-        style.legend_above(ax, _columns(ax, found, layers, 1.05 * highest))
-    return ax
+    draw = _rows if len(found.names) <= _NAMED else _columns
+    strata = f"stratum, {found.named_by}" if found.named_by != "holds" else "stratum"
+    return draw(ax, found, layers, 1.05 * max(float(share.max()) for share, *_ in layers), strata)
 
 
-def _rows(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float) -> list[Any]:
+def design_shape(
+    studies: Study | Mapping[str, Study], ax: Axes | None = None, *, n: int | None = None
+) -> Axes:
+    """How much likelier than in a uniform sample an item is to be asked, against its score.
+
+    The line is the mean of the items with about this score, the band runs from the least to the greatest of
+    them; what share of the items can never be asked stands in the legend.
+
+    Parameters
+    ----------
+    studies
+        A study; or several by the name to show in the legend, to compare designs. No labels are needed: a
+        study that was only made shows what its design would do.
+    ax
+        Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
+    n
+        Labels that a sample without replacement is looked at for: what is left of the budget, or 1,000
+        without one.
+
+    >>> from matplotlib.figure import Figure
+    >>> import sondage as sd
+    >>> pool, _ = sd.datasets.synthetic_pool(n=2000, prevalence=0.1, rng=0)
+    >>> study = sd.create_study(pool, "f1", design="importance", rng=0)
+    >>> sd.plot.design_shape(study, Figure().add_subplot()).get_yscale()
+    'log'
+    """
+    named = studies if isinstance(studies, Mapping) else {"": studies}
+    if not named or not all(isinstance(one, Study) for one in named.values()):
+        raise InvalidInput("studies= takes a study, or studies by name")
+    found = {str(name): chance_by_score(one, n=n) for name, one in named.items()}
+    ax = style.axes_for(ax)
+    ax.set_yscale("log")
+    even = ax.axhline(1.0, color=style.INK, linewidth=1, linestyle=style.STYLES[2], zorder=1.5)
+    even.set_label("uniform")
+    handles = [even]
+    for k, (name, one) in enumerate(found.items()):
+        if one.dark > 0:
+            name = f"{name} (never asks {percent(one.dark)})".strip()
+        handles.append(style.banded(ax, k, name or "_", one.score, one.mean, one.least, one.greatest))
+    seen = np.concatenate([[1.0], *([*one.least, *one.greatest] for one in found.values())])
+    ax.set_ylim(seen.min() / 1.5, seen.max() * 1.5)
+    _log_ticks(ax)
+    first = next(iter(named.values()))
+    along = score_name(first.pool, first.measure.systems(first.pool))
+    return style.finish(ax, along, "chance of being asked, relative to uniform", handles)
+
+
+def _rows(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float, strata: str) -> Axes:
     place = np.arange(len(found.names))
     handles = [
         ax.barh(place, share, height=thick, color=colour, label=label, zorder=2 + k)
         for k, (share, colour, label, thick) in enumerate(layers)
     ]
-    style.row_names(ax, _full_names(found), 44)
+    predicted = [f"{one}: " for one in found.predicted] or [""] * len(found.names)
+    style.row_names(ax, [f"{h}   {predicted[h]}{name}" for h, name in enumerate(found.names)])
     ax.set_xlim(0, end)
-    style.dress(ax, "x")
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    _percent(ax.xaxis)
-    style.name_axis(ax, "x", "share")
-    style.name_axis(ax, "y", _named_by(found))
-    return handles
+    style.percent(ax.xaxis)
+    return style.finish(ax, "share", strata, handles, grid="x", legend="right")
 
 
-def _named_by(found: LabelsByStratum) -> str:
-    return f"stratum, {found.named_by}" if found.named_by != "holds" else "stratum"
-
-
-def _full_names(found: LabelsByStratum) -> list[str]:
-    """Number, predicted class and name of every stratum."""
-    before = [f"{one}: " for one in found.predicted] or [""] * len(found.names)
-    pairs = zip(before, found.names, strict=True)
-    return [f"{h}   {predicted}{name}" for h, (predicted, name) in enumerate(pairs)]
-
-
-def _columns(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float) -> list[Any]:
+def _columns(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float, strata: str) -> Axes:
     edges = np.arange(len(found.names) + 1) - 0.5
     handles = [
         ax.stairs(share, edges, fill=True, color=colour, label=label, zorder=2 + k, linewidth=0)
@@ -115,14 +138,11 @@ def _columns(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float) ->
     ax.stairs(layers[0][0], edges, color=style.INK, linewidth=0.6, zorder=5)
     ax.set_xlim(edges[0], edges[-1])
     ax.set_ylim(0, end)
-    style.dress(ax, "y")
-    _percent(ax.yaxis)
+    style.percent(ax.yaxis)
     _name_some(ax, found.names)
     if found.predicted:
         _name_classes(ax, found.predicted, end)
-    style.name_axis(ax, "x", _named_by(found))
-    style.name_axis(ax, "y", "share")
-    return handles
+    return style.finish(ax, strata, "share", handles)
 
 
 def _name_some(ax: Axes, names: Sequence[str]) -> None:
@@ -163,7 +183,12 @@ def _name_classes(ax: Axes, predicted: Sequence[str], end: float) -> None:
             ax.axvline(first - 0.5, color=style.INK, linewidth=0.8, linestyle=style.STYLES[2], zorder=5)
 
 
-def _percent(axis: Any) -> None:
-    from matplotlib.ticker import PercentFormatter
+def _log_ticks(ax: Axes) -> None:
+    """Powers of ten; 2 and 5 as well, where there is room for them."""
+    from matplotlib.ticker import LogLocator, NullLocator
 
-    axis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    low, high = ax.get_ylim()
+    room = style.extent(ax)[1] / np.log10(high / low)  # points for every power of ten
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if room > _ROOMY else (1.0,)))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter("{x:,.12g}×")

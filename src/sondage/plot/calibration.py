@@ -27,22 +27,19 @@ def reliability(
 ) -> Axes:
     """Believed chances against what was seen, with intervals; on the dashed line both agree.
 
+    The area of a point is its share of the pool.
+
     Parameters
     ----------
     report
         What ``study.belief_report()`` gives, or one of its tables.
     ax
-        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given.
+        Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
     of
         The class, or the part of a label, to show: a name in ``report.by_class``.
     log
         Both axes on a log scale, for chances that are mostly small. What is 0 is a hollow point at the lower
         edge.
-
-    Returns
-    -------
-    ax
-        The same axes. The area of a point is its share of the pool.
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
@@ -52,10 +49,9 @@ def reliability(
     >>> sd.plot.reliability(study.belief_report(), Figure().add_subplot()).get_xlabel()
     'believed chance of the likeliest class'
     """
-    table = _table(report, of)
-    level = (
-        f"{100 * report.confidence_level:g} % interval" if isinstance(report, BeliefReport) else "interval"
-    )
+    table, level = _table(report, of), "interval"
+    if isinstance(report, BeliefReport):
+        level = f"{100 * report.confidence_level:g} % interval"
     ax = style.axes_for(ax)
     expected, observed, low = table.expected, table.observed, table.low
     edge = -np.inf
@@ -69,24 +65,11 @@ def reliability(
     bars = ax.vlines(expected, low, table.high, color=colour, linewidth=1.6, alpha=0.6, zorder=2, label=level)
     whole = _AREA * min(min(style.extent(ax)) / 250.0, 1.0)
     share = table.weight / table.weight.sum() if table.name != _NUMBERS else np.zeros(len(expected))
-    ax.scatter(
-        expected,
-        observed,
-        s=np.maximum(whole * share, _LEAST_AREA),
-        facecolors=np.where(table.observed < edge, "white", colour),
-        edgecolors=np.where(table.observed < edge, colour, "white"),
-        linewidths=0.8,
-        clip_on=False,
-        zorder=3,
-    )
-    style.dress(ax, "both")
-    believed, seen = _axis_names(table.name, report, of)
-    style.name_axis(ax, "x", believed)
-    style.name_axis(ax, "y", seen)
+    area = np.maximum(whole * share, _LEAST_AREA)
+    style.dots(ax, expected, observed, area, table.observed < edge, colour, zorder=3)
     said = "seen" if table.name == _NUMBERS else "seen (area: share of pool)"
     (dot,) = ax.plot([], [], "o", color=colour, markersize=6, label=said)
-    style.legend_above(ax, [right, dot, bars])
-    return ax
+    return style.finish(ax, *_axis_names(table.name, report, of), [right, dot, bars], grid="both")
 
 
 def _table(report: Any, of: str | None) -> Reliability:
@@ -94,32 +77,25 @@ def _table(report: Any, of: str | None) -> Reliability:
         if of is not None:
             raise InvalidInput("of= chooses among the tables of a whole report: pass study.belief_report()")
         return report
-    if not isinstance(report, BeliefReport):
-        raise InvalidInput(
-            f"report= takes what study.belief_report() gives, or a table of it, not {type(report).__name__}"
-        )
-    if of is not None:
-        if str(of) not in report.by_class:
-            raise InvalidInput(
-                f"of= names {of!r}, and the report has {list(report.by_class) or 'one table only'}"
-            )
-        return report.by_class[str(of)]
-    if report.reliability is None:
+    style.expect(report, BeliefReport, "report= takes what study.belief_report() gives, or a table of it")
+    tables = report.by_class
+    if of is not None and str(of) not in tables:
+        raise InvalidInput(f"of= names {of!r}, and the report has {list(tables) or 'one table only'}")
+    found: Reliability | None = report.reliability if of is None else tables[str(of)]
+    if found is None:
         raise InvalidInput(
             "report= has no reliability table: there are too few labels yet, or they are not yes or no"
         )
-    return report.reliability
+    return found
 
 
 def _axis_names(name: str, report: Any, of: str | None) -> tuple[str, str]:
     if name == _NUMBERS:
         return "believed chance of the interval", "share of labels inside"
     if of is None and isinstance(report, BeliefReport) and report.by_class:
-        whole = "the likeliest class" if name == "likeliest" else "a label"
-        return (
-            f"believed chance of {whole}",
-            f"share where it was {'right' if name == 'likeliest' else 'true'}",
-        )
+        if name == "likeliest":
+            return "believed chance of the likeliest class", "share where it was right"
+        return "believed chance of a label", "share where it was true"
     what = f" of {name}" if name else ""
     return f"believed chance{what}", f"share{what} seen"
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures import Curve, Measure, PrecisionRecallCurve, RocCurve, resolve
+from sondage.measures import Curve, Measure, PrecisionRecallCurve, RocCurve
 from sondage.plot import style
 from sondage.plot.style import Axes
 from sondage.study import Estimate, Study
@@ -48,8 +48,8 @@ def curve(
         The measure that was estimated, bound to the pool (``study.measure`` or ``measure.bind(pool)``).
         With a study it need not be bound, and is the study's own if left out.
     ax
-        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given. Called again with the
-        same axes, a further curve is added in the next colour.
+        Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``. Called
+        again with the same axes, a further curve is added in the next colour.
     outer
         An estimate of the same curve with wider intervals, such as ``interval="simultaneous"`` for a band
         that holds the whole curve: drawn fainter around the other.
@@ -58,11 +58,6 @@ def curve(
         ``"y"``: the interval of the rate along y alone, at the estimate of the other; None for no band.
     label
         What to call the curve in the legend.
-
-    Returns
-    -------
-    ax
-        The same axes.
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
@@ -75,16 +70,13 @@ def curve(
     if band not in ("box", "y", None):
         raise InvalidInput(f"band= must be 'box', 'y' or None, not {band!r}")
     if isinstance(estimate, Study):
-        study, wanted = estimate, estimate.measure if measure is None else resolve(measure)
-        measure = _checked(wanted).bind(study.pool)
-        estimate = study.estimate(measure)
+        estimate, measure = style.estimated(estimate, measure, _checked)
     found = _thinned(_curve(estimate, measure, "estimate"))
     around = None if outer is None else _thinned(_curve(outer, measure, "outer"))
     ax = style.axes_for(ax)
     before = sum(line.get_gid() == _MARK for line in ax.get_lines())
     colour = style.colour(before)
-    roc = found.x_name == "fpr"
-    if roc and not before:
+    if found.x_name == "fpr" and not before:
         style.diagonal(ax)
     for one, source, opacity in ((around, outer, 0.1), (found, estimate, 0.2)):
         if one is not None and band is not None:
@@ -103,11 +95,8 @@ def curve(
         zorder=3,
     )
     style.unit_square(ax)
-    style.dress(ax, "both")
-    style.name_axis(ax, "x", _NAMES.get(found.x_name, found.x_name))
-    style.name_axis(ax, "y", _NAMES.get(found.y_name, found.y_name))
-    style.legend_above(ax, _handles(ax))
-    return ax
+    x, y = (_NAMES.get(name, name) for name in (found.x_name, found.y_name))
+    return style.finish(ax, x, y, _handles(ax), grid="both")
 
 
 def _handles(ax: Axes) -> list[Any]:
@@ -139,10 +128,7 @@ def _checked(measure: Any) -> Measure:
 def _curve(estimate: Any, measure: Any, argument: str) -> Curve:
     if isinstance(estimate, Curve):
         return estimate
-    if not isinstance(estimate, Estimate):
-        raise InvalidInput(
-            f"{argument}= takes an estimate, a Curve or a study, not {type(estimate).__name__}"
-        )
+    style.expect(estimate, Estimate, f"{argument}= takes an estimate, a Curve or a study")
     bound: Any = _checked(measure)
     if bound.scores is None:
         raise InvalidInput(

@@ -33,12 +33,15 @@ def error_curve(
 ) -> Axes:
     """Curves of the error rate with their bands, and the shares of wrong predictions among the labels.
 
+    The area of a dot is its number of labels. A triangle marks the outermost wrong prediction that was seen:
+    beyond it the band rests on what ``tail`` assumes.
+
     Parameters
     ----------
     study
         A study by ``auto`` (design ``error-curve``); or ``sondage.report.error_curves(study)``.
     ax
-        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given.
+        Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
     of
         Predicted classes to draw; by default up to four, those with most wrong predictions left.
     log
@@ -46,12 +49,6 @@ def error_curve(
     tail
         What the band assumes beyond the outermost wrong prediction seen: ``"honest"`` or ``"tight"``, see
         ``sondage.intervals.PosteriorInterval``.
-
-    Returns
-    -------
-    ax
-        The same axes. The area of a dot is its number of labels. A triangle marks the outermost wrong
-        prediction that was seen: beyond it the band rests on what ``tail`` assumes.
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
@@ -61,10 +58,7 @@ def error_curve(
     >>> sd.plot.error_curve(study, Figure().add_subplot()).get_xlabel()
     'rank from the boundary'
     """
-    if not isinstance(study, (Study, ErrorCurves)):
-        raise InvalidInput(
-            f"study= takes a study or sondage.report.error_curves(study), not {type(study).__name__}"
-        )
+    style.expect(study, (Study, ErrorCurves), "study= takes a study or sondage.report.error_curves(study)")
     found = study if isinstance(study, ErrorCurves) else error_curves(study, tail=tail)
     chosen = _chosen(found, of)
     ax = style.axes_for(ax)
@@ -74,25 +68,12 @@ def error_curve(
     most = max([int(labels.max(initial=1)) for _, _, labels in dots])
     handles = []
     for k, (one, (rank, wrong, labels)) in enumerate(zip(chosen, dots, strict=True)):
-        colour = style.colour(k)
-        x, rate, low, high = _steps(one)
-        rate, low, high = (np.maximum(each, floor) for each in (rate, low, high))
-        ax.fill_between(x, low, high, color=colour, alpha=style.BAND, linewidth=0, zorder=1)
-        (line,) = ax.plot(
-            x, rate, color=colour, linestyle=style.style(k), linewidth=1.8, label=one.name, zorder=3
-        )
-        handles.append(line)
-        share = wrong / labels
-        ax.scatter(
-            rank,
-            np.maximum(share, floor),
-            s=np.maximum(_AREA * labels / most, _LEAST_AREA),
-            facecolors=[colour if hit else "white" for hit in share > 0],
-            edgecolors=["white" if hit else colour for hit in share > 0],
-            linewidths=0.8,
-            clip_on=False,
-            zorder=4,
-        )
+        x, *curves = _steps(one)
+        curves = [np.maximum(each, floor) for each in curves]
+        handles.append(style.banded(ax, k, one.name, x, *curves, zorder=3))
+        area = np.maximum(_AREA * labels / most, _LEAST_AREA)
+        share = np.maximum(wrong / labels, floor)
+        style.dots(ax, rank, share, area, wrong == 0, style.colour(k), zorder=4)
     if any(len(labels) for _, _, labels in dots):
         handles += ax.plot([], [], "o", color=style.FAINT, markersize=5, label="seen (area: labels)")
     if _outermost(ax, chosen):
@@ -102,12 +83,9 @@ def error_curve(
     )
     ax.set_xlim(0.8, 1.25 * max(int(one.last.max()) for one in chosen))
     _ticks(ax, log)
-    style.dress(ax, "y")
     along = "rank by doubt, over all classes" if found.across else "rank from the boundary"
-    style.name_axis(ax, "x", along if found.ranked else "items (there is no order)")
-    style.name_axis(ax, "y", "share of wrong predictions")
-    style.legend_above(ax, [*handles, band])
-    return ax
+    along = along if found.ranked else "items (there is no order)"
+    return style.finish(ax, along, "share of wrong predictions", [*handles, band])
 
 
 def _chosen(found: ErrorCurves, of: Sequence[Any] | None) -> list[ClassCurve]:
@@ -141,7 +119,7 @@ def _joined(one: ClassCurve) -> tuple[Floats, Ints, Ints]:
     seen = one.labels > 0
     x, wrong, labels = np.log(one.rank[seen]), one.wrong[seen], one.labels[seen]
     if not len(x):
-        return np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return x, wrong, labels
     width = max((x[-1] - x[0]) / _DOTS, 1e-9)
     place = np.minimum(((x - x[0]) / width).astype(np.int64), _DOTS - 1)
     n = np.bincount(place, weights=labels)
@@ -181,15 +159,15 @@ def _outermost(ax: Axes, chosen: list[ClassCurve]) -> bool:
 
 
 def _ticks(ax: Axes, log: bool) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, PercentFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
     width, height = style.extent(ax)
     ax.xaxis.set_major_locator(LogLocator(numticks=max(int(width / 45), 2)))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.xaxis.set_minor_formatter(NullFormatter())
     if not log:
-        ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+        style.percent(ax.yaxis)
         return
     ax.yaxis.set_major_locator(LogLocator(numticks=max(int(height / 25), 2)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:,.6g} %"))
+    ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:,.6g} %")
     ax.yaxis.set_minor_locator(NullLocator())

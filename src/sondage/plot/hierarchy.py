@@ -15,7 +15,6 @@ from sondage.types import Floats, Ints
 
 _NAMED = 40
 """Strata up to which there is room for a name beside each."""
-_LONGEST = 44
 _ROOT_AREA = 300.0
 
 
@@ -34,16 +33,11 @@ def tree(
         What ``Strata.describe`` gives, with its names and sizes; or a tree alone, as ``complete_tree`` or
         ``Tree.from_linkage`` make it.
     ax
-        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given.
+        Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
     names
         What to write beside the strata, after their numbers. More than 40 have no room for names.
     size
         Items of the strata: the area of a dot is in proportion to the items under its node.
-
-    Returns
-    -------
-    ax
-        The same axes.
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
@@ -58,8 +52,7 @@ def tree(
         names = strata.names if names is None else names
         size = strata.size if size is None else size
         strata = strata.tree
-    if not isinstance(strata, Tree):
-        raise InvalidInput(f"strata= takes a Stratification or a Tree, not {type(strata).__name__}")
+    style.expect(strata, Tree, "strata= takes a Stratification or a Tree")
     for argument, given in (("names", names), ("size", size)):
         if given is not None and len(given) != len(strata.leaf):
             raise InvalidInput(
@@ -77,7 +70,11 @@ def _draw(ax: Axes, tree: Tree, names: Sequence[str] | None, size: Ints | None) 
     ax.vlines(x[inner] + 0.5, y[first], y[last], **line)
     ax.hlines(y[inner], x[inner], x[inner] + 0.5, **line)
     ax.hlines(y[1:], x[tree.parent[1:]] + 0.5, x[1:], **line)
-    area = _areas(tree, size)
+    if size is None:
+        area = np.full(len(tree), 24.0 if len(tree.leaf) <= _NAMED else 4.0)
+    else:
+        items = tree.sum_up(np.asarray(size))
+        area = np.maximum(_ROOT_AREA * items / items[0], 2.0)
     ax.scatter(x[inner], y[inner], s=area[inner], color=style.FAINT, linewidths=0, zorder=2)
     ax.scatter(x[~inner], y[~inner], s=area[~inner], color=style.COLOURS[0], linewidths=0, zorder=3)
     _dress(ax, tree, names)
@@ -94,13 +91,6 @@ def _heights(tree: Tree) -> Floats:
     return y
 
 
-def _areas(tree: Tree, size: Ints | None) -> Floats:
-    if size is None:
-        return np.full(len(tree), 24.0 if len(tree.leaf) <= _NAMED else 4.0)
-    items = tree.sum_up(np.asarray(size))
-    return np.asarray(np.maximum(_ROOT_AREA * items / items[0], 2.0))
-
-
 def _dress(ax: Axes, tree: Tree, names: Sequence[str] | None) -> None:
     leaves, deepest = len(tree.leaf), int(tree.depth.max())
     right = deepest + 0.3
@@ -110,7 +100,8 @@ def _dress(ax: Axes, tree: Tree, names: Sequence[str] | None) -> None:
     style.name_axis(ax, "x", "depth")
     ax.yaxis.tick_right()
     if leaves <= _NAMED:
-        style.row_names(ax, [_beside(k, names) for k in range(leaves)], _LONGEST)
+        beside = [""] * leaves if names is None else [f"   {name}" for name in names]
+        style.row_names(ax, [f"{k}{name}" for k, name in enumerate(beside)])
         # Strata that end early are led to their names.
         ax.hlines(
             range(leaves), tree.depth[tree.leaf], right, color=style.FAINT, linewidth=0.6, linestyle=":"
@@ -120,7 +111,3 @@ def _dress(ax: Axes, tree: Tree, names: Sequence[str] | None) -> None:
         style.name_axis(ax, "y", "stratum")
     ax.spines[["top", "right", "left", "bottom"]].set_visible(False)
     ax.tick_params(length=0, labelcolor=style.INK)
-
-
-def _beside(stratum: int, names: Sequence[str] | None) -> str:
-    return f"{stratum}" if names is None else f"{stratum}   {names[stratum]}"

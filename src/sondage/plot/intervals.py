@@ -39,7 +39,7 @@ def forest(
     reference: float | None = None,
     truth: Any = None,
 ) -> Axes:
-    """One row per coordinate: its value, and its interval as a line.
+    """One row per coordinate: its value, and its interval as a line. One without a value is called undefined.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def forest(
         An estimate of several coordinates, such as ``study.estimate("recall", by="region")``; or estimates
         by the name of their row, such as one for each system.
     ax
-        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given.
+        Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
     names
         What to write beside the rows, in the order of the estimate.
     sort
@@ -56,11 +56,6 @@ def forest(
         A value to compare with, drawn as a vertical line.
     truth
         True values, where they are known: one per row in the order of the estimate, or by name.
-
-    Returns
-    -------
-    ax
-        The same axes. An undefined coordinate keeps its row and is named as undefined.
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
@@ -91,7 +86,7 @@ def forest(
         handles.append(line)
     _draw(ax, rows, order, size)
     if np.isfinite(true).any():
-        (points,) = ax.plot(
+        handles += ax.plot(
             true[order],
             np.arange(len(order)),
             linestyle="",
@@ -102,14 +97,7 @@ def forest(
             label="truth",
             zorder=4,
         )
-        handles.append(points)
-    style.dress(ax, "x")
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    style.name_axis(ax, "x", rows.values_are)
-    style.name_axis(ax, "y", rows.rows_are)
-    style.legend_above(ax, handles, "right")
-    return ax
+    return style.finish(ax, rows.values_are, rows.rows_are, handles, grid="x", legend="right")
 
 
 def _draw(ax: Axes, rows: _Rows, order: Any, size: float) -> None:
@@ -142,16 +130,9 @@ def _draw(ax: Axes, rows: _Rows, order: Any, size: float) -> None:
         markeredgewidth=0.8,
         zorder=3,
     )
+    left_edge = ax.get_yaxis_transform()
     for k in y[~defined]:
-        ax.text(
-            0.01,
-            k,
-            "undefined",
-            transform=ax.get_yaxis_transform(),
-            va="center",
-            color=style.FAINT,
-            size=size,
-        )
+        ax.text(0.01, k, "undefined", transform=left_edge, va="center", color=style.FAINT, size=size)
 
 
 def _rows(estimate: Any) -> _Rows:
@@ -172,7 +153,8 @@ def _rows(estimate: Any) -> _Rows:
     pairs = [(name, inner) for name, one in named.items() for inner in one.names]
     bounds = [str(one.alternative) for one in named.values() for _ in one.names]
     names, rows_are, values_are = _names(pairs)
-    return _Rows(names, value, low, high, bounds, rows_are, style.with_interval(values_are, first))
+    values_are = f"{style.measured(values_are)} with {style.level_of(first)}"
+    return _Rows(names, value, low, high, bounds, rows_are, values_are)
 
 
 def _names(pairs: list[tuple[str, str]]) -> tuple[list[str], str, str]:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures import ConfusionMatrix, Measure, resolve
+from sondage.measures import ConfusionMatrix, Measure
 from sondage.plot import style
 from sondage.plot.style import Axes
 from sondage.study import Estimate, Study
-from sondage.types import Array, Bools, Floats
+from sondage.types import Array, Bools, Floats, is_whole
 
 _LARGEST_SIZE = 12.0
 _DIGIT = 0.68
@@ -32,6 +32,8 @@ def confusion(
 ) -> Axes:
     """The confusion matrix: colour for the value, and in every cell the value and its interval.
 
+    Undefined cells are hatched, cells that were not asked for are empty.
+
     Parameters
     ----------
     estimate
@@ -40,17 +42,12 @@ def confusion(
         The matrix that was estimated, bound to the pool (``study.measure`` or ``measure.bind(pool)``). With
         a study it need not be bound, and is the study's own if left out.
     ax
-        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given.
+        Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
     text
         Whether to write the numbers; by default where there is room for them. Without them there is a
         colour bar.
     digits
         Of the numbers.
-
-    Returns
-    -------
-    ax
-        The same axes. Undefined cells are hatched, cells that were not asked for are empty.
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
@@ -62,11 +59,9 @@ def confusion(
     9
     """
     if isinstance(estimate, Study):
-        study, wanted = estimate, estimate.measure if measure is None else resolve(measure)
-        measure = _checked(wanted).bind(study.pool)
-        estimate = study.estimate(measure)
+        estimate, measure = style.estimated(estimate, measure, _checked)
     bound = _checked(measure)
-    if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < 0:
+    if not is_whole(digits) or digits < 0:
         raise InvalidInput(f"digits= must be a whole number, not {digits!r}")
     value, beside, asked = _tables(estimate, bound, digits)
     classes = [style.shortened(str(one), _LONGEST) for one in bound.classes]
@@ -102,8 +97,7 @@ def _checked(measure: Any) -> ConfusionMatrix:
 
 def _tables(estimate: Any, measure: ConfusionMatrix, digits: int) -> tuple[Floats, Array, Bools]:
     """(C, C) values, what to write of their intervals, and which cells were asked for."""
-    if not isinstance(estimate, Estimate):
-        raise InvalidInput(f"estimate= takes an estimate or a study, not {type(estimate).__name__}")
+    style.expect(estimate, Estimate, "estimate= takes an estimate or a study")
     if not measure.classes:
         raise InvalidInput(
             "measure= is not bound to a pool: pass study.measure, or ConfusionMatrix(...).bind(pool)"

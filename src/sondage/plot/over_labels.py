@@ -1,4 +1,4 @@
-"""Estimates against labels: how fast an evaluation settles."""
+"""What is known against the labels that it takes: estimates, widths of intervals, and plans of them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import InvalidInput
+from sondage.intervals import Interval
 from sondage.measures import Measure
 from sondage.plot import style
 from sondage.plot.style import Axes
 from sondage.report.past import history
-from sondage.study import Estimate, Study
+from sondage.study import Estimate, Plan, Study
 from sondage.types import Floats
 
 Source = Study | Sequence[Estimate]
 
 _WORTH_SAYING = 0.1
 """Share of the labels for which an estimate may be undefined before the legend says so."""
+_FEW = 260.0
+"""Points below which an axis has room for powers of ten alone."""
 
 
 def progress(
@@ -40,16 +43,11 @@ def progress(
     truth
         Drawn as a horizontal line, where it is known.
     ax
-        Axes to draw on; the current ones of ``matplotlib.pyplot`` if none are given.
+        Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
     measure
         What to estimate from studies, if not their own measure.
     points
         How often to estimate a study, at most.
-
-    Returns
-    -------
-    ax
-        The same axes.
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
@@ -71,12 +69,146 @@ def progress(
         ax.axhline(truth, color=style.INK, linewidth=1.2, zorder=1.5)
         handles.append(line)
     for k, (name, numbers) in enumerate(columns.items()):
-        line = _draw(ax, name, numbers, style.colour(k), style.style(k))
+        line = _draw(ax, k, name, *numbers)
         if name:
             handles.append(line)
-    _dress(ax, next(iter(estimates.values()))[0], list(columns.values()), truth)
-    style.legend_above(ax, handles)
-    return ax
+    shown = [one for numbers in columns.values() for one in numbers[1:]]
+    limits = style.span(np.concatenate([*shown, [] if truth is None else [truth]]))
+    if limits is not None:
+        ax.set_ylim(*limits)
+    first = next(iter(estimates.values()))[0]
+    measured = f"{style.measured(first.names[0])} with {style.level_of(first)}"
+    return _against_labels(ax, [labels for labels, *_ in columns.values()], measured, handles)
+
+
+def widths(
+    studies: Mapping[str, Study] | Study,
+    ax: Axes | None = None,
+    *,
+    intervals: Sequence[str | Interval] = ("sequence", "logit"),
+    measure: str | Measure | None = None,
+    points: int = 20,
+) -> Axes:
+    """Width of several intervals of the same study after every few labels: what it costs to look often.
+
+    Parameters
+    ----------
+    studies
+        A study, or several by the name to show in the legend: one colour each.
+    ax
+        Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
+    intervals
+        Intervals to compare, one style of line each: by default one that is safe to look at often, and one
+        that holds at a number of labels fixed beforehand.
+    measure
+        What to estimate, if not the studies' own measure.
+    points
+        How often to estimate a study, at most.
+
+    >>> from matplotlib.figure import Figure
+    >>> import sondage as sd
+    >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=0.2, rng=0)
+    >>> study = sd.create_study(pool, "f1", design="auto-audit", rng=0)
+    >>> last = study.run(labels, budget=200)
+    >>> sd.plot.widths(study, ax=Figure().add_subplot(), points=4).get_xlabel()
+    'labels spent'
+    """
+    named = studies if isinstance(studies, Mapping) else {"": studies}
+    if not named or not intervals or isinstance(intervals, str):
+        raise InvalidInput(
+            "widths() needs studies= with at least one study, and intervals= with at least one"
+        )
+    for one in named.values():
+        style.expect(one, Study, "studies= takes studies, or studies by name")
+    lines = {
+        (name, which): _widths(history(study, measure, points=points, interval=which))
+        for name, study in named.items()
+        for which in intervals
+    }
+    if not all(len(labels) for labels, _ in lines.values()):
+        raise InvalidInput("studies= needs at least one label in every study")
+    ax = style.axes_for(ax)
+    handles = []
+    for k, name in enumerate(named):
+        for j, which in enumerate(intervals):
+            called = which if isinstance(which, str) else which.alias
+            handles += ax.plot(
+                *lines[name, which],
+                color=style.colour(k),
+                linestyle=style.style(j),
+                linewidth=2.0 if j == 0 else 1.6,
+                label=f"{name}, {called}" if name else called,
+            )
+    ax.set_ylim(0, 1.03 * max(float(np.nanmax(width, initial=0.0)) for _, width in lines.values()) or 1.0)
+    return _against_labels(ax, [labels for labels, _ in lines.values()], "width of the interval", handles)
+
+
+def plan(plan: Plan, ax: Axes | None = None) -> Axes:
+    """Width of the interval against labels, by the design and by a uniform sample.
+
+    Lines are what to expect, bands run from optimistic to pessimistic; of several coordinates the widest is
+    shown. A horizontal line is the width that was asked for, and a point the labels that it is expected to
+    take. Labels are on a logarithmic scale.
+
+    Parameters
+    ----------
+    plan
+        From ``sondage.plan`` or ``study.plan``.
+    ax
+        Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
+
+    >>> from matplotlib.figure import Figure
+    >>> import sondage as sd
+    >>> pool, _ = sd.datasets.synthetic_pool(n=2000, prevalence=0.2, rng=0)
+    >>> planned = sd.plan(pool, "f1", design="stratified", width=0.1)
+    >>> sd.plot.plan(planned, ax=Figure().add_subplot()).get_xlabel()
+    'labels'
+    """
+    style.expect(plan, Plan, "plan= takes a Plan (from sondage.plan or study.plan)")
+    ax = style.axes_for(ax)
+    by_design, uniform, _ = plan.widest()
+    looks: dict[str, Any] = {
+        "linewidth": 2.2,
+        "solid_capstyle": "round",
+        "marker": "o" if len(plan.labels) == 1 else None,
+    }
+    handles = [
+        style.banded(ax, k, name, plan.labels, *width[:, [1, 0, 2]].T, ends=True, **looks)
+        for k, (width, name) in enumerate([(by_design, plan.design), (uniform, "uniform")])
+        if k == 0 or plan.design != "uniform"
+    ]
+    target, needed = plan.goal.target, plan.needed.expected if plan.needed is not None else None
+    if target is not None:
+        line = ax.axhline(target, color=style.INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1.5)
+        line.set_label(f"wanted {target:.3g}")
+        handles.append(line)
+        if needed is not None:
+            ax.plot([needed], [target], "o", color=style.INK, markersize=5, zorder=3)
+    reached = [float(one) for one in (plan.labels[0], plan.labels[-1], needed) if one is not None]
+    _log_labels(ax, min(reached), max(reached))
+    limits = style.span(np.array([0.0, float(max(by_design.max(), uniform.max()))]))
+    ax.set_ylim(0.0, limits[1] if limits else None)
+    shown = style.measured(plan.names[0]) if len(plan.names) == 1 else "the widest of all"
+    width_of = f"width of the {100 * plan.confidence_level:g} % interval of {shown}"
+    return style.finish(ax, "labels", width_of, handles)
+
+
+def _against_labels(ax: Axes, labels: list[Floats], y: str, handles: list[Any]) -> Axes:
+    ax.set_xlim(0, 1.01 * max(float(one.max()) for one in labels))
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    return style.finish(ax, "labels spent", y, handles)
+
+
+def _log_labels(ax: Axes, low: float, high: float) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax.set_xscale("log")
+    ax.set_xlim(low / 1.05, high * 1.05)
+    roomy = style.extent(ax)[0] > _FEW or high < 20 * low
+    subs = (1.0, 2.0, 5.0) if roomy and high < 2000 * low else (1.0,)
+    ax.xaxis.set_major_locator(LogLocator(10.0, subs=subs, numticks=20))
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _estimates(source: Any, measure: str | Measure | None, points: int) -> list[Estimate]:
@@ -106,34 +238,27 @@ def _columns(estimates: Sequence[Estimate]) -> tuple[Floats, Floats, Floats, Flo
     return labels, value, low, high
 
 
-def _draw(
-    ax: Axes, name: str, columns: tuple[Floats, Floats, Floats, Floats], colour: str, line_style: Any
-) -> Any:
-    labels, value, low, high = columns
+def _widths(estimates: Sequence[Estimate]) -> tuple[Floats, Floats]:
+    """Labels, and from end to end the interval of the one coordinate; nan where it is undefined."""
+    for one in estimates:
+        if len(one.names) != 1:
+            raise InvalidInput(
+                f"studies= estimate several measures at once ({', '.join(one.names[:4])}): pass measure='f1'"
+            )
+    labels = np.array([one.n_labels for one in estimates], dtype=np.float64)
+    return labels, np.array([float(one.ci.high) - float(one.ci.low) for one in estimates])
+
+
+def _draw(ax: Axes, k: int, name: str, labels: Floats, value: Floats, low: Floats, high: Floats) -> Any:
     defined = np.isfinite(value)
-    band = defined & np.isfinite(low) & np.isfinite(high)
     if not defined.any():
         name += " (undefined)"
     elif not defined[0] and labels[np.argmax(defined)] > _WORTH_SAYING * labels[-1]:
         name += f" (undefined below {labels[np.argmax(defined)]:,.0f})"
-    if band.any():
-        ax.fill_between(labels, low, high, where=band, color=colour, alpha=style.BAND, linewidth=0, zorder=1)
-    for end in (low, high):
-        seen = np.where(defined & np.isfinite(end), end, np.nan)
-        ax.plot(labels, seen, color=colour, alpha=0.45, linewidth=0.8)
-    (line,) = ax.plot(
-        labels,
-        np.where(defined, value, np.nan),
-        color=colour,
-        linestyle=line_style,
-        linewidth=2.2,
-        solid_capstyle="round",
-        label=name,
-        zorder=2,
-    )
+    seen = [np.where(defined & np.isfinite(one), one, np.nan) for one in (value, low, high)]
+    line = style.banded(ax, k, name, labels, *seen, ends=True, linewidth=2.2, solid_capstyle="round")
     # A defined estimate between undefined ones makes no line: show it as a point.
-    before = np.concatenate([[False], defined[:-1]])
-    after = np.concatenate([defined[1:], [False]])
+    before, after = np.append(False, defined[:-1]), np.append(defined[1:], False)
     alone = defined & ~before & ~after
     if alone.any():
         arms = np.stack([value - low, high - value])[:, alone]
@@ -142,20 +267,8 @@ def _draw(
             value[alone],
             yerr=np.where(np.isfinite(arms), arms, 0.0),
             fmt="o",
-            color=colour,
+            color=style.colour(k),
             markersize=5,
             elinewidth=1,
         )
     return line
-
-
-def _dress(ax: Axes, first: Estimate, columns: Sequence[tuple[Floats, ...]], truth: float | None) -> None:
-    shown = [one for numbers in columns for one in numbers[1:]]
-    limits = style.span(np.concatenate([*shown, [] if truth is None else [truth]]))
-    if limits is not None:
-        ax.set_ylim(*limits)
-    ax.set_xlim(0, 1.01 * max(float(numbers[0].max()) for numbers in columns))
-    style.name_axis(ax, "x", "labels spent")
-    style.name_axis(ax, "y", style.with_interval(first.names[0], first))
-    style.dress(ax)
-    ax.xaxis.set_major_formatter("{x:,.0f}")

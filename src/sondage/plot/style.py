@@ -1,17 +1,19 @@
-"""How plots look: colours, axes, legends. The one place for it."""
+"""How plots look, and what they all do: check what they were given, find axes, draw lines, name, explain."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from sondage.errors import InvalidInput, MissingExtra
-from sondage.study.estimates.result import INTERVAL_WORDS, Estimate
-from sondage.types import Floats
+from sondage.measures import Measure, resolve
+from sondage.study import Estimate, Study
+from sondage.study.estimates.result import INTERVAL_WORDS
+from sondage.types import Array, Bools, Floats
 
 Axes = Any
 """``matplotlib.axes.Axes``: matplotlib is optional, so its types are not at hand."""
@@ -37,6 +39,25 @@ _FOR_TICKS = 48.0
 """Points that the left side of axes takes for numbers."""
 _HANDLE, _PAD, _APART = 2.2, 0.6, 1.5
 """Length of a legend's lines, their distance from the text, and that of columns, in font sizes."""
+
+
+def expect(value: object, kinds: type | tuple[type, ...], said: str) -> None:
+    """Refuse what is of another kind: ``said`` is what the argument takes."""
+    if not isinstance(value, kinds):
+        raise InvalidInput(f"{said}, not {type(value).__name__}")
+
+
+def estimated(
+    study: Study, measure: str | Measure | None, checked: Callable[[Any], Measure]
+) -> tuple[Estimate, Measure]:
+    """What a study says of a measure (by default its own) that a plot can draw, and the measure bound."""
+    bound = checked(study.measure if measure is None else resolve(measure)).bind(study.pool)
+    return study.estimate(bound), bound
+
+
+def called(measure: Any) -> str:
+    """What to call something that should have been another measure."""
+    return repr(getattr(measure, "alias", measure) or type(measure).__name__)
 
 
 def axes_for(ax: Axes | None) -> Axes:
@@ -68,16 +89,74 @@ def style(k: int) -> Any:
     return STYLES[k % len(STYLES)]
 
 
-def dress(ax: Axes, grid: Literal["x", "y", "both"] | None = "y") -> None:
-    """Quiet axes: lines only where values are read."""
-    if grid is not None:
-        ax.grid(axis=grid, color=GRID, linewidth=0.8)
-        ax.set_axisbelow(True)
+def banded(
+    ax: Axes,
+    k: int,
+    label: str,
+    x: Array,
+    value: Array,
+    low: Array,
+    high: Array,
+    *,
+    ends: bool = False,
+    **line: Any,
+) -> Any:
+    """A line over its band in the k-th colour and style; with ``ends`` the band has an outline."""
+    if (np.isfinite(low) & np.isfinite(high)).any():
+        ax.fill_between(x, low, high, color=colour(k), alpha=BAND, linewidth=0, zorder=1)
+    for end in (low, high) if ends else ():
+        ax.plot(x, end, color=colour(k), alpha=0.45, linewidth=0.8)
+    looks = {"color": colour(k), "linestyle": style(k), "linewidth": 1.8, "zorder": 2, **line}
+    (drawn,) = ax.plot(x, value, label=label, **looks)
+    return drawn
+
+
+def dots(ax: Axes, x: Array, y: Array, area: Array, hollow: Bools, colour: str, zorder: int) -> None:
+    """Dots of some areas; hollow ones stand for 0, where a log scale has no place for it."""
+    ax.scatter(
+        x,
+        y,
+        s=area,
+        facecolors=np.where(hollow, "white", colour),
+        edgecolors=np.where(hollow, colour, "white"),
+        linewidths=0.8,
+        clip_on=False,
+        zorder=zorder,
+    )
+
+
+def finish(
+    ax: Axes,
+    x: str,
+    y: str,
+    handles: Sequence[Any] = (),
+    *,
+    grid: Literal["x", "y", "both"] = "y",
+    legend: Literal["left", "right"] = "left",
+) -> Axes:
+    """Quiet axes with lines only where values are read, their names, and the legend: the end of every plot.
+
+    With ``grid="x"`` rows are read: their names need no line beside them.
+    """
+    ax.grid(axis=grid, color=GRID, linewidth=0.8)
+    ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     for side, along in (("left", "y"), ("bottom", "x")):
-        ax.spines[side].set_visible(grid != along)
+        shown = grid == "both" or (grid == "y" and along == "x")
+        ax.spines[side].set_visible(shown)
         ax.spines[side].set_color(FAINT)
-        ax.tick_params(axis=along, labelcolor=INK, color=FAINT, length=0 if grid == along else 3)
+        ax.tick_params(axis=along, labelcolor=INK, color=FAINT, length=3 if shown else 0)
+    name_axis(ax, "x", x)
+    name_axis(ax, "y", y)
+    legend_above(ax, handles, legend)
+    return ax
+
+
+def percent(axis: Any) -> None:
+    """Shares on an axis as percentages."""
+    from matplotlib.ticker import PercentFormatter
+
+    axis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
 
 
 def unit_square(ax: Axes, margin: float = 0.01) -> None:
@@ -100,8 +179,7 @@ def diagonal(ax: Axes, label: str | None = None) -> Any:
 
 def extent(ax: Axes) -> tuple[float, float]:
     """Width and height of the axes, in points."""
-    box = ax.get_window_extent()
-    scale = 72.0 / float(ax.figure.dpi)
+    box, scale = ax.get_window_extent(), 72.0 / float(ax.figure.dpi)
     return float(box.width) * scale, float(box.height) * scale
 
 
@@ -220,18 +298,14 @@ def span(values: Floats) -> tuple[float, float] | None:
         return None
     low, high = float(seen.min()), float(seen.max())
     margin = 0.05 * (high - low) or 0.05
-    inside = low >= 0 and high <= 1
-    edge = 0.02
-    return (
-        max(low - margin, -edge) if inside else low - margin,
-        min(high + margin, 1 + edge) if inside else high + margin,
-    )
+    if low >= 0 and high <= 1:
+        return max(low - margin, -0.02), min(high + margin, 1.02)
+    return low - margin, high + margin
 
 
-def with_interval(name: str, estimate: Estimate) -> str:
-    """What an axis shows: a measure, and which interval around it."""
-    shown = "F1" if name == "f1" else name
-    return f"{shown} with {level_of(estimate)}"
+def measured(name: str) -> str:
+    """A measure's name as people write it."""
+    return "F1" if name == "f1" else name
 
 
 def level_of(estimate: Estimate) -> str:
@@ -245,14 +319,8 @@ def ends(estimate: Estimate) -> tuple[Floats, Floats, Floats]:
         np.atleast_1d(np.asarray(one, dtype=np.float64))
         for one in (estimate.value, estimate.ci.low, estimate.ci.high)
     )
-    nothing = np.full(len(value), np.nan)
     if estimate.alternative == "greater":
-        return value, low, nothing
+        high = np.full(len(value), np.nan)
     if estimate.alternative == "less":
-        return value, nothing, high
+        low = np.full(len(value), np.nan)
     return value, low, high
-
-
-def called(measure: Any) -> str:
-    """What to call something that should have been another measure."""
-    return repr(getattr(measure, "alias", measure) or type(measure).__name__)
