@@ -185,11 +185,3 @@ def root(cov: Floats) -> Floats:
     """(d, d) rows whose squares add up to a covariance."""
     values, vectors = np.linalg.eigh(0.5 * (cov + cov.T))
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
-
-
-def weighted_covariance(loss: Floats, weight: Floats, R: Floats) -> Floats:
-    """(d, d) covariance of the losses over the pool, from weighted draws, on the scale of ``R``."""
-    share = weight / weight.sum()
-    mean = share @ loss
-    centred = (loss - mean) * (R[0] / mean[0])
-    return np.asarray((share[:, None] * centred).T @ centred)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from sondage.beliefs import Recalibration, at_least
-from sondage.estimators.base import Case, Estimator, Totals
+from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.missing import Response
 from sondage.estimators.post_strata import signatures
 from sondage.estimators.sample import Sample
+from sondage.estimators.unseen import unseen_draw
 from sondage.limits import check_entries
 from sondage.pool.pool import CHUNK
 from sondage.types import Bools, Floats, Ints
@@ -49,6 +51,40 @@ class ByChance(Estimator):
     @abstractmethod
     def counts(self, case: Case, sample: Sample) -> Floats:
         """(T,) how many items of the pool each draw stands for if all have a label."""
+
+
+def gathered(
+    case: Case,
+    response: Response,
+    R: Floats,
+    parts: Floats,
+    count: Floats,
+    noise: Floats,
+    centre: Floats | None = None,
+    *,
+    n_eff: float | None = None,
+    **others: Any,
+) -> Totals:
+    """Totals from averages and their contributions, with what follows from the labels that there are.
+
+    ``count`` is (T,) how many items each draw stands for, ``noise`` (T,) what a draw like it adds to the
+    standard error, and ``centre`` (T, d) what was subtracted from the losses.
+    """
+    told = response.answered
+    seen, loss, weight = response.sample.where(told), response.loss[told], (count * response.factor)[told]
+    share = weight / weight.sum()
+    mean = share @ loss
+    centred = (loss - mean) * (R[0] / mean[0])  # on the scale of R
+    return Totals(
+        np.where(response.dark, np.nan, R),
+        parts,
+        kish(weight * bearing(case.measure, loss)) if n_eff is None else n_eff,
+        max(float(seen.times.sum()) - 1.0, 1.0),
+        (share[:, None] * centred).T @ centred,
+        unseen=unseen_draw(case, seen, loss, noise[told], None if centre is None else centre[told]),
+        why=response.why,
+        **others,
+    )
 
 
 def _dark_share(case: Case) -> str | None:

@@ -120,12 +120,13 @@ def _known_of_the_rest(case: Case, items: Sample, found: Signatures | None) -> t
     total, square = np.zeros(d), np.zeros((d, d))
     for rows, count in without_label(case, items.row, found, first=_FIRST_LOOK):
         if found is not None or measure.tangent:
-            own, settled = measure.loss(rows, np.zeros(1))[:, 0], bool(_settled(case, rows).all())
+            if not _settled(case, rows).all():
+                return None
+            own = measure.loss(rows, np.zeros(1))[:, 0]
         else:
             own, high = measure.extremes(rows, np.eye(d))
-            settled = not case.tellable and not (own != high).any()
-        if not settled:
-            return None
+            if case.tellable or (own != high).any():
+                return None
         total, square = total + count @ own, square + (count[:, None] * own).T @ own
     return total, square
 

@@ -34,7 +34,7 @@ class Response:
     """
 
     def __init__(self, case: Case, sample: Sample, count: Floats) -> None:
-        self._case, self._sample = case, sample
+        self._case, self.sample = case, sample
         self.answered = sample.answered
         if case.oracle == "deterministic":
             self._first, self._item = np.unique(sample.row, return_index=True, return_inverse=True)[1:]
@@ -52,7 +52,7 @@ class Response:
     def factor(self) -> Floats:
         """(T,) how often a draw counts, for itself and those of its class without a label; 0 for these."""
         if self.complete:
-            return np.ones(len(self._sample))
+            return np.ones(len(self.sample))
         return np.where(self.answered, self._ratio[self._group][self._item], 0.0)
 
     @cached_property
@@ -63,11 +63,11 @@ class Response:
     @cached_property
     def loss(self) -> Floats:
         """(T, d) losses: as told, what needs no label, or the mean of the class."""
-        loss = np.zeros((len(self._sample), self._case.measure.d))
-        loss[self.answered] = self._case.losses(self._sample.where(self.answered))
+        loss = np.zeros((len(self.sample), self._case.measure.d))
+        loss[self.answered] = self._case.losses(self.sample.where(self.answered))
         if not self.complete:
             missing = ~self.answered
-            low, high = self._extremes(self._sample.row[missing])
+            low, high = self._extremes(self.sample.row[missing])
             loss[missing] = np.where(low == high, low, self._means(loss)[self._group][self._item[missing]])
         return loss
 
@@ -95,7 +95,7 @@ class Response:
         if not hidden.any():
             return np.asarray(rows)
         squares = self._ratio[group[hidden]] * np.square(self._count[hidden])
-        expected = believed_parts(self._case, self._sample.row[self._first[hidden]], squares)
+        expected = believed_parts(self._case, self.sample.row[self._first[hidden]], squares)
         return np.concatenate([rows, expected])
 
     @cached_property
@@ -103,7 +103,7 @@ class Response:
         """(d,) losses that depend on items for which nothing stands."""
         if self.complete:
             return np.zeros(self._case.measure.d, dtype=bool)
-        low, high = self._extremes(self._sample.row[self._first[self._alone]])
+        low, high = self._extremes(self.sample.row[self._first[self._alone]])
         return np.asarray((low != high).any(axis=0))
 
     @property
@@ -140,7 +140,7 @@ class Response:
     @cached_property
     def _group(self) -> Ints:
         """(items,) class of each item."""
-        case, sample = self._case, self._sample
+        case, sample = self._case, self.sample
         row, first = sample.row[self._first], self._first
         kind = patterns(case).of(row)
         place = np.zeros(len(row), dtype=np.int64)

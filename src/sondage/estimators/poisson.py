@@ -8,12 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.designs.base import Centre
-from sondage.estimators.base import Case, Totals, bearing, kish, weighted_covariance
-from sondage.estimators.by_chance import ByChance, never_drawn, use_known
+from sondage.estimators.base import Case, Totals
+from sondage.estimators.by_chance import ByChance, gathered, never_drawn, use_known
 from sondage.estimators.expected_variance import expected_second_moment
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
-from sondage.estimators.unseen import unseen_draw
 from sondage.sampling import GrowingSample, SamplingKind
 from sondage.types import Floats
 
@@ -45,21 +44,16 @@ class PoissonEstimator(ByChance):
             R, parts = use_known(
                 case, mine, R, parts, noise > 0, lambda own: (weight @ own / N, noise[:, None] * own)
             )
-        told = response.answered
-        loss, stands_for = response.loss[told], (weight * response.factor)[told]
-        expected = self._expected(case, seen, pi[told])
-        unseen = (np.sqrt(np.maximum(response.factor - pi, 0.0)) / pi / N)[told]
-        return Totals(
-            np.where(response.dark, np.nan, R),
+        return gathered(
+            case,
+            response,
+            R,
             parts,
-            kish(stands_for * bearing(case.measure, loss)),
-            max(float(len(seen)) - 1.0, 1.0),
-            weighted_covariance(loss, stands_for, R),
-            prior_cov=response.overall * expected,
-            unseen=unseen_draw(case, seen, loss, unseen),
+            weight,
+            np.sqrt(np.maximum(response.factor - pi, 0.0)) / pi / N,
+            prior_cov=response.overall * self._expected(case, seen, pi[response.answered]),
             draws=len(mine),
             exact=response.complete and len(seen) == N and not noise.any(),
-            why=response.why,
         )
 
     def counts(self, case: Case, sample: Sample) -> Floats:

@@ -8,11 +8,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.designs.base import Centre
-from sondage.estimators.base import Case, Totals, bearing, kish, weighted_covariance
-from sondage.estimators.by_chance import ByChance, expected_square, paid_for, predictions, stepwise
+from sondage.estimators.base import Case, Totals, bearing, kish
+from sondage.estimators.by_chance import ByChance, expected_square, gathered, paid_for, predictions, stepwise
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
-from sondage.estimators.unseen import unseen_draw
 from sondage.sampling import OneByOne, SamplingKind
 from sondage.types import Floats, Ints
 
@@ -51,26 +50,19 @@ class SequentialEstimator(ByChance):
         squared = float(np.square(share).sum())
         slack = 1.0 - squared
         scale = share * np.sqrt(response.factor / slack) if slack > 1e-12 else 0.0 * share
-        told = response.answered
-        weight = response.factor / (mine.p * mine.left.sum() / max(len(mine), 1))
-        expected = self._expected(case, predicted, squared * response.overall)
-        return Totals(
-            np.where(response.dark, np.nan, R),
+        bears = bearing(case.measure, response.loss) * response.factor / (mine.p * mine.left.mean())
+        return gathered(
+            case,
+            response,
+            R,
             np.concatenate([scale[:, None] * (z / N - R), response.parts]),
-            kish((weight * bearing(case.measure, response.loss))[told]),
-            max(float(len(seen)) - 1.0, 1.0),
-            weighted_covariance(response.loss[told], (count * response.factor)[told], R),
-            prior_cov=expected,
-            unseen=unseen_draw(
-                case,
-                seen,
-                response.loss[told],
-                (scale / (N * mine.p))[told],
-                predicted[mine.round, mine.unit][told],
-            ),
+            count,
+            scale / (N * mine.p),
+            predicted[mine.round, mine.unit],
+            n_eff=kish(bears[response.answered]),
+            prior_cov=self._expected(case, predicted, squared * response.overall),
             draws=len(mine),
             exact=response.complete and len(mine) == N,
-            why=response.why,
         )
 
     def counts(self, case: Case, sample: Sample) -> Floats:

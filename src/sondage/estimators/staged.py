@@ -8,12 +8,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.designs.base import Centre
-from sondage.estimators.base import Case, Totals, bearing, kish, weighted_covariance
-from sondage.estimators.by_chance import ByChance, expected_square, paid_for, predictions, stepwise
+from sondage.estimators.base import Case, Totals
+from sondage.estimators.by_chance import ByChance, expected_square, gathered, paid_for, predictions, stepwise
 from sondage.estimators.expected_variance import expected_second_moment
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
-from sondage.estimators.unseen import unseen_draw
 from sondage.sampling import EachRound, SamplingKind
 from sondage.types import Bools, Floats, Ints
 
@@ -59,23 +58,20 @@ class Staged(ByChance):
             own_round = share[mine.round] / mine.pi
             R = R + (_predicted_rest(case, mine, share, predicted) - own_round @ expected) / N
         told, factor = response.answered, response.factor
-        parts = (noise[told] / N)[:, None] * surprise[told]
         fixed = np.array([mine.rounds[k].kind.fixed_size for k in seen.round.tolist()])
+        parts = (noise[told] / N)[:, None] * surprise[told]
         parts = _first_phase(parts, seen.round, fixed, factor[told])
-        stands_for = (weight * factor)[told]
         prior_cov = self._expected(case, mine, predicted)
-        return Totals(
-            np.where(response.dark, np.nan, R),
+        return gathered(
+            case,
+            response,
+            R,
             np.concatenate([parts, response.parts]),
-            kish(stands_for * bearing(case.measure, loss[told])),
-            max(float(len(seen)) - 1.0, 1.0),
-            weighted_covariance(loss[told], stands_for, R),
+            weight,
+            noise * np.sqrt(factor) / N,
+            loss - surprise,
             prior_cov=None if prior_cov is None else response.overall * prior_cov,
-            unseen=unseen_draw(
-                case, seen, loss[told], (noise * np.sqrt(factor))[told] / N, (loss - surprise)[told]
-            ),
             draws=len(parts),
-            why=response.why,
         )
 
     def counts(self, case: Case, sample: Sample) -> Floats:

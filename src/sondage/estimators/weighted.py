@@ -9,12 +9,11 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput, NotSupported
-from sondage.estimators.base import Case, Totals, bearing, kish, root, weighted_covariance
-from sondage.estimators.by_chance import ByChance, never_drawn, use_known
+from sondage.estimators.base import Case, Totals, root
+from sondage.estimators.by_chance import ByChance, gathered, never_drawn, use_known
 from sondage.estimators.expected_variance import expected_second_moment
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
-from sondage.estimators.unseen import unseen_draw
 from sondage.sampling import SamplingKind, WithReplacement
 from sondage.types import Floats, Ints
 
@@ -72,18 +71,15 @@ class Weighted(ByChance):
             parts = _by_latest(case, mine, response.loss * inverse[:, None], share, draws)
         if self.known:
             R, parts = use_known(case, mine, R, parts, response.answered, averages)
-        told = response.answered
-        loss, weight = response.loss[told], (draws / mine.p * response.factor)[told]
-        return Totals(
-            np.where(response.dark, np.nan, R),
+        return gathered(
+            case,
+            response,
+            R,
             parts,
-            kish(weight * bearing(case.measure, loss)),
-            max(float(seen.times.sum()) - 1.0, 1.0),
-            weighted_covariance(loss, weight, R),
+            draws / mine.p,
+            noise * inverse,
             prior_cov=None if plain else self._expected(case, seen, T / response.overall),
-            unseen=unseen_draw(case, seen, loss, (noise * inverse)[told]),
             draws=None if plain else len(mine),
-            why=response.why,
         )
 
     def counts(self, case: Case, sample: Sample) -> Floats:
