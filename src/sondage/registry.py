@@ -148,7 +148,7 @@ class Named(Registered):
         alias = self.alias if mine else type(self).__qualname__
         return {"family": self._family, "alias": alias, "options": options}
 
-    def require(self, **options: str | tuple[str, ...]) -> None:
+    def require(self, **options: str | tuple[object, ...]) -> None:
         """Refuse options that are outside a range, like ``floor="(0, 1]"``, or none of some choices.
 
         ``batch="at least 1"`` is for whole numbers.

@@ -202,8 +202,7 @@ class CohenKappa(OfAllClasses):
     weights: Literal["linear", "quadratic"] | None = None
 
     def __post_init__(self) -> None:
-        if self.weights not in (None, "linear", "quadratic"):
-            raise InvalidInput(f"weights= must be None, 'linear' or 'quadratic', not {self.weights!r}")
+        self.require(weights=(None, "linear", "quadratic"))
 
     @cached_property
     def table(self) -> Floats:

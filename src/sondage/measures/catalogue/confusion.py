@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.base import Measure
+from sondage.measures.base import OwnMap
 from sondage.measures.influence import ALL, Influence, Power, mean_power
 from sondage.measures.losses.base import Input, Losses, class_of
 from sondage.measures.losses.class_counts import FEW, chances_of_classes, class_codes, sums
-from sondage.measures.maps.base import Map, divide, no_gaps
+from sondage.measures.maps.base import divide, no_gaps
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Bools, Floats, Ints
@@ -25,7 +25,7 @@ Normalize = Literal["true", "pred", "all"] | None
 
 
 @dataclass(frozen=True)
-class ConfusionMatrix(Measure):
+class ConfusionMatrix(OwnMap):
     """Shares of pairs (true class, predicted class); each in [0, 1].
 
     ``normalize=None`` and ``"all"``: share of all items (scikit-learn's ``None`` gives counts, this times
@@ -49,8 +49,7 @@ class ConfusionMatrix(Measure):
     classes: tuple[Any, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        if self.normalize not in (None, "true", "pred", "all"):
-            raise InvalidInput(f"normalize= must be None, 'true', 'pred' or 'all', not {self.normalize!r}")
+        self.require(normalize=(None, "true", "pred", "all"))
         if self.entries is None:
             return
         try:
@@ -64,7 +63,6 @@ class ConfusionMatrix(Measure):
         object.__setattr__(self, "entries", entries)
 
     def bind(self, pool: Pool) -> ConfusionMatrix:
-        """Learn the classes, and check that the entries are of them."""
         self.check_labels(pool)
         size = pool.labels.size
         if self.entries is None and size**2 > _ENTRIES:
@@ -78,87 +76,28 @@ class ConfusionMatrix(Measure):
         return super(ConfusionMatrix, bound).bind(pool)  # type: ignore[no-any-return]
 
     @cached_property
-    def cells(self) -> tuple[Ints, Ints]:
-        """(m,) true and predicted class of each entry."""
-        size = len(self.classes)
-        if self.entries is None:
-            true, predicted = np.divmod(np.arange(size**2), size)
-            return true, predicted
-        code = {label: k for k, label in enumerate(self.classes)}
-        pairs = np.array([(code[true], code[predicted]) for true, predicted in self.entries])
-        return pairs[:, 0], pairs[:, 1]
-
-    @cached_property
     def at(self) -> Entries:
         """Where everything is."""
-        return Entries(self.cells, len(self.classes), self.normalize)
+        size, code = len(self.classes), {label: k for k, label in enumerate(self.classes)}
+        if self.entries is None:
+            cells = np.stack(np.divmod(np.arange(size**2), size))
+        else:
+            cells = np.array([(code[true], code[predicted]) for true, predicted in self.entries]).T
+        return Entries(cells, size, self.normalize)
 
     @cached_property
     def losses(self) -> Losses:
-        """The weight, the entries, and the classes divided by."""
         return EntryCounts(self.system, self.at)
-
-    @cached_property
-    def map(self) -> Map:
-        return EntryShares(self.alias, self.classes, self.at)
-
-
-class Entries:
-    """Entries of a table of true and predicted classes, and the classes whose share they are divided by."""
-
-    def __init__(self, cells: tuple[Ints, Ints], size: int, normalize: Normalize) -> None:
-        self.cells, self.size, self.normalize = cells, size, normalize
-        self.m = len(cells[0])
-        none = np.zeros(0, dtype=np.int64)
-        self.below, self.place = none, none
-        if normalize in ("true", "pred"):
-            self.below, self.place = np.unique(cells[normalize == "pred"], return_inverse=True)
-        self.d = 1 + self.m + len(self.below)
-
-    @cached_property
-    def entry(self) -> Ints:
-        """(C + 1, C) the entry of a true and a predicted class; m where it is none."""
-        true, predicted = self.cells
-        out = np.full((self.size + 1, self.size), self.m)
-        out[true, predicted] = np.arange(self.m)
-        return out
-
-    def denominator(self, R: Array) -> Array:
-        """What each entry is a share of."""
-        return R[..., 1 + self.m + self.place] if len(self.place) else R[..., :1]
-
-    def inside_what(self, label: Any, decision: Any, everything: Any) -> Any:
-        """What says whether an item is among those that an entry is a share of."""
-        return {"true": label, "pred": decision}.get(str(self.normalize), everything)
-
-
-class EntrySlope(NamedTuple):
-    """(m,) value of each entry, and what one item in it adds."""
-
-    value: Floats
-    scale: Floats
-
-
-class EntryShares(Map):
-    """Entries over what they are shares of."""
-
-    def __init__(self, name: str, classes: tuple[Any, ...], at: Entries) -> None:
-        self.name, self.classes, self.at = name, classes, at
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """``confusion_matrix[true=a,pred=b]``, ..."""
-        said, (true, predicted) = [str(label) for label in self.classes], self.at.cells
-        pairs = zip(true.tolist(), predicted.tolist(), strict=True)
-        return tuple(f"{self.name}[true={said[t]},pred={said[p]}]" for t, p in pairs)
+        said = [str(label) for label in self.classes]
+        return tuple(f"{self.alias}[true={said[t]},pred={said[p]}]" for t, p in self.at.cells.T.tolist())
 
     @property
     def m(self) -> int:
         return self.at.m
-
-    @property
-    def range(self) -> tuple[Floats, Floats]:
-        return np.zeros(self.m), np.ones(self.m)
 
     @property
     def apart(self) -> bool:
@@ -175,18 +114,49 @@ class EntryShares(Map):
         out[row, 1 + self.m + self.at.place if len(self.at.place) else 0] = -value * scale
         return out
 
-    def _slope(self, R: Floats) -> EntrySlope:
-        below = np.broadcast_to(self.at.denominator(R), self.m)
-        return EntrySlope(self.g(R), divide(np.ones(self.m), below))
+    def slope(self, R: Floats, weight: Floats | None = None) -> Floats:
+        """(2, m) value of each entry, and what one item in it adds."""
+        value, scale = no_gaps(self._slope(R))
+        return np.stack([value, scale if weight is None else scale * np.sqrt(weight)])
 
-    def slope(self, R: Floats, weight: Floats | None = None) -> EntrySlope:
-        value, scale = (no_gaps(one) for one in self._slope(R))
-        return EntrySlope(value, scale if weight is None else scale * np.sqrt(weight))
+    def _slope(self, R: Floats) -> Floats:
+        below = np.broadcast_to(self.at.denominator(R), self.m)
+        return np.stack([self.g(R), divide(np.ones(self.m), below)])
 
     def uniform_variance(self, R: Floats) -> Floats:
         """Of a share: ``v (1 - v)`` over what it is a share of."""
         value, scale = self.slope(R)
         return np.asarray(value * (1.0 - value) * scale * R[0])
+
+
+class Entries:
+    """Entries of a table of true and predicted classes, and the classes whose share they are divided by.
+
+    ``cells`` is (2, m), the true and the predicted class of each entry.
+    """
+
+    def __init__(self, cells: Ints, size: int, normalize: Normalize) -> None:
+        self.cells, self.size, self.normalize = cells, size, normalize
+        self.m = int(cells.shape[1])
+        self.below = self.place = np.zeros(0, dtype=np.int64)
+        if normalize in ("true", "pred"):
+            self.below, self.place = np.unique(cells[int(normalize == "pred")], return_inverse=True)
+        self.d = 1 + self.m + len(self.below)
+
+    @cached_property
+    def entry(self) -> Ints:
+        """(C + 1, C) the entry of a true and a predicted class; m where it is none."""
+        out = np.full((self.size + 1, self.size), self.m)
+        out[tuple(self.cells)] = np.arange(self.m)
+        return out
+
+    def denominator(self, R: Array) -> Array:
+        """What each entry is a share of."""
+        return R[..., 1 + self.m + self.place] if len(self.place) else R[..., :1]
+
+    def inside_what(self, label: Any, decision: Any, everything: Any) -> Any:
+        """What says whether an item is among those that an entry is a share of."""
+        return {"true": label, "pred": decision}.get(str(self.normalize), everything)
 
 
 class EntryCounts(Losses):
@@ -199,7 +169,6 @@ class EntryCounts(Losses):
 
     @property
     def d(self) -> int:
-        """The weight, the entries, and the classes divided by."""
         return self.at.d
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
@@ -244,23 +213,19 @@ class EntryCounts(Losses):
 
     def counts(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
         """(d,) totals, every row counting ``factor`` times; from how often each pair of classes occurs."""
-        table = self._joint(rows, y, weights, factor)
-        below = table[:-1].sum(axis=1) if self.at.normalize == "true" else table.sum(axis=0)
-        return np.concatenate([[table.sum()], table[self.at.cells], below[self.at.below]])
-
-    def _joint(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
-        """(C + 1, C) sum of the weights by label and decision; the last row has no label."""
         predicted, codes = self.seen(rows, y)
         size = self.at.size
-        out = np.zeros((size + 1, size))
+        table = np.zeros((size + 1, size))  # by label and decision; the last row has no label
         if len(codes) == 1:  # the same labels for all: rows are added up by their decision
             order = np.argsort(predicted[:, 0], kind="stable")
             decision, start = np.unique(predicted[order, 0], return_index=True)
             added = np.add.reduceat(weights[order] * factor[order, None], start, axis=0)
-            np.add.at(out, (codes[0], decision[:, None]), added)
-            return out
-        share = np.broadcast_to(weights, codes.shape) * factor[:, None]
-        return sums(codes * size + predicted, share, out.size).reshape(out.shape)
+            np.add.at(table, (codes[0], decision[:, None]), added)
+        else:
+            share = np.broadcast_to(weights, codes.shape) * factor[:, None]
+            table = sums(codes * size + predicted, share, table.size).reshape(table.shape)
+        below = table[:-1].sum(axis=1) if self.at.normalize == "true" else table.sum(axis=0)
+        return np.concatenate([[table.sum()], table[tuple(self.at.cells)], below[self.at.below]])
 
     def _along(self, slope: Any) -> Influence:
         return OnEntries(self, slope)
@@ -269,13 +234,13 @@ class EntryCounts(Losses):
 class OnEntries(Influence):
     """What an item adds to its entry, less the entry's share of what it is a share of."""
 
-    def __init__(self, losses: EntryCounts, slope: EntrySlope) -> None:
+    def __init__(self, losses: EntryCounts, slope: Floats) -> None:
         self.losses, self.slope, self.m = losses, slope, losses.at.m
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
         predicted, codes = self.losses.seen(rows, y)
-        true, decided = (one[which] for one in self.losses.at.cells)
-        value, scale = (one[which] for one in self.slope)
+        true, decided = self.losses.at.cells[:, which]
+        value, scale = self.slope[:, which]
         label, decision = codes[..., None] == true, predicted[..., None] == decided
         below = self.losses.at.inside_what(label, decision, True)
         return np.asarray((label & decision) * scale - below * (value * scale)) * rows.weight[:, None, None]
@@ -283,8 +248,8 @@ class OnEntries(Influence):
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
         """From the chance of each class: an item is in the entry only if it is in what it is a share of."""
         predicted, codes = self.losses.seen(rows, y)
-        true, decided = (one[which] for one in self.losses.at.cells)
-        value, scale = (one[which] for one in self.slope)
+        true, decided = self.losses.at.cells[:, which]
+        value, scale = self.slope[:, which]
         mass = chances_of_classes(codes, weights, self.losses.at.size)[:, true]
         decision = predicted == decided
         total = weights.sum(axis=1)[:, None]
@@ -298,7 +263,7 @@ class OnEntries(Influence):
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
         at = self.losses.at
         decision = class_of(rows, self.losses.system)[:, None] == at.cells[1][which]
-        value, scale = (one[which] for one in self.slope)
+        value, scale = self.slope[:, which]
         either = []
         for label in (True, False)[: min(at.size, 2)]:
             below = at.inside_what(label, decision, True)
@@ -334,9 +299,8 @@ class OnEntries(Influence):
         at = self.losses.at
         if not len(at.below):
             return np.asarray(each.sum(axis=1)[:, None])
-        by = at.cells[at.normalize == "pred"]
-        grouped = np.stack(
-            [*(each[:, by == k].sum(axis=1) for k in range(at.size)), np.zeros(len(each))], axis=1
-        )
+        by = at.cells[int(at.normalize == "pred")]
+        # The last group is that of no label, for which nothing is divided by.
+        grouped = np.stack([each[:, by == k].sum(axis=1) for k in range(at.size + 1)], axis=1)
         row = np.arange(len(grouped))[:, None] if len(grouped) > 1 else 0
         return np.asarray(grouped[row, at.inside_what(codes, predicted, None)])

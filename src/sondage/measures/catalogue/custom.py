@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -10,7 +11,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.measures.base import Averages
-from sondage.measures.catalogue.derivative import check_derivative
+from sondage.measures.maps.base import complex_step
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats
@@ -19,6 +20,12 @@ _TRIALS = 3
 _TRIED_ROWS = 211
 """A prime: averages of so many are hardly at a place where a map turns or jumps."""
 _GOLDEN = 0.6180339887498949
+_STEPS = (1e-4, 1e-6)
+_AGREE = 1e-3
+_WAY_OUT = (
+    "write it with operations that take complex numbers (no abs, .real, float(), sorting), or pass jac_of=, "
+    "its derivative: means (k,) -> (k,), or (m, k) with several names"
+)
 
 
 @dataclass(frozen=True)
@@ -77,15 +84,6 @@ class Custom(Averages):
         if np.shape(self.limits) not in ((2,), (self.m, 2)):
             raise InvalidInput(f"limits= must be (low, high), or one pair for each of {list(self.names)}")
 
-    def config(self) -> dict[str, Any]:
-        """As ever; options that came later only where they are used."""
-        config = super().config()
-        if self.names == (self.name,):
-            del config["options"]["names"]
-        if self.jac_of is None:
-            del config["options"]["jac_of"]
-        return config
-
     @property
     def range(self) -> tuple[Floats, Floats]:
         ends = np.broadcast_to(np.array(self.limits, dtype=np.float64), (self.m, 2))
@@ -99,7 +97,6 @@ class Custom(Averages):
         return np.array([0.0, 1.0]), np.array([1.0, 0.0])
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """The user's loss, with a last axis for its entries."""
         loss = np.asarray(self.loss_of(rows, y), dtype=np.float64)
         if loss.ndim == 2:
             loss = loss[..., None]
@@ -112,7 +109,6 @@ class Custom(Averages):
             ) from None
 
     def value(self, means: Array) -> Array:
-        """The user's map."""
         if self.g_of is None:
             return means
         with np.errstate(all="ignore"):  # where it divides by nothing it is undefined, and said to be so
@@ -139,8 +135,7 @@ class Custom(Averages):
         y = np.zeros((1, 1)) if pool.labels.finite else np.full((1, 1), 0.5)
         self.parts(pool.rows(slice(0, 1)), y)
         if self.g_of is not None:
-            averages = [self._trial(pool, number) for number in range(_TRIALS)]
-            check_derivative(self.name, self.value, averages, self.m, self._user_jac if self.jac_of else None)
+            self._check_derivative([self._trial(pool, number) for number in range(_TRIALS)])
         return bound
 
     def _user_jac(self, means: Floats) -> Floats:
@@ -170,3 +165,86 @@ class Custom(Averages):
         y = np.clip(y, space.low, space.high)
         loss = self.parts(rows, y[:, None])[:, 0] * rows.weight[:, None]
         return np.asarray(loss.sum(axis=0) / rows.weight.sum())
+
+    def _check_derivative(self, averages: list[Floats]) -> None:
+        """Refuse a map whose derivative is not what it is taken to be: its complex step, or the user's.
+
+        It is compared with central differences at averages where the map is defined.
+        """
+        averages = [means for means in averages if self._defined(means)]
+        if not averages:
+            return
+        values = self._values_one_by_one(averages)
+        flat = True
+        for means in averages:
+            found = self._stepped(means) if self.jac_of is None else self._user_jac(means)
+            # A step too large for a steep map or too small for its rounding is not held against it.
+            differences = [self._differences(means, step) for step in _STEPS]
+            if any(_agree(found, expected) for expected in differences):
+                flat &= not found.any()
+                continue
+            expected = differences[-1].round(4).tolist()
+            with np.printoptions(precision=4):
+                if self.jac_of is not None:
+                    raise InvalidInput(
+                        f"measure {self.name!r}: jac_of is not the derivative of g_of: at means {means} it "
+                        f"says {found.tolist()}, differences of g_of say {expected}"
+                    )
+                raise InvalidInput(
+                    f"measure {self.name!r}: g_of cannot be differentiated by the complex step: at means "
+                    f"{means} that gives {found.round(4).tolist()}, differences give {expected}: {_WAY_OUT}"
+                )
+        if flat and np.ptp(values, axis=0).any():
+            raise InvalidInput(
+                f"measure {self.name!r}: g_of is flat wherever it was tried, but not the same everywhere: a "
+                "function made of steps (round, floor, a comparison) has no standard error"
+            )
+
+    def _defined(self, means: Floats) -> bool:
+        found = self.value(means)
+        if found.shape != (self.m,):
+            wanted = "a number" if self.m == 1 else f"({self.m},), one value per name"
+            shape = found.shape[:-1] if self.m == 1 else found.shape
+            raise InvalidInput(
+                f"measure {self.name!r}: g_of returned an array of shape {shape} for means of shape "
+                f"{means.shape}: it must be {wanted}"
+            )
+        return bool(np.isfinite(found).all())
+
+    def _values_one_by_one(self, averages: list[Floats]) -> Floats:
+        """(trials, m) values; a map that does not give the same for all at once is refused."""
+        alone = np.stack([self.value(means) for means in averages])
+        try:
+            together = self.value(np.stack(averages))
+        except (TypeError, ValueError, IndexError):
+            together = np.empty(0)
+        if together.shape != alone.shape or not np.allclose(together, alone, rtol=1e-9, equal_nan=True):
+            raise InvalidInput(
+                f"measure {self.name!r}: g_of must work on the last axis of an array (..., k): write "
+                "means[..., 0], not means[0], and np.maximum(a, b), not max(a, b)"
+            )
+        return alone
+
+    def _stepped(self, means: Floats) -> Floats:
+        """(m, k) derivative by the complex step; a map that does not take complex numbers is refused."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", np.exceptions.ComplexWarning)
+                return complex_step(self.value, means)
+        except (TypeError, ValueError, np.exceptions.ComplexWarning) as error:
+            raise InvalidInput(
+                f"measure {self.name!r}: g_of does not take complex numbers, by which it is differentiated "
+                f"({error}): {_WAY_OUT}"
+            ) from error
+
+    def _differences(self, means: Floats, step: float) -> Floats:
+        """(m, k) central differences."""
+        size = step * np.maximum(np.abs(means), 1e-3 * np.abs(means).max(initial=0.0) + 1e-12)
+        shift = np.diag(size)
+        with np.errstate(all="ignore"):
+            return np.asarray((self.value(means + shift) - self.value(means - shift)).T / (2 * size))
+
+
+def _agree(found: Floats, expected: Floats) -> bool:
+    scale = np.abs(found).max(initial=0.0) + np.abs(expected).max(initial=0.0)
+    return bool((np.abs(found - expected) <= _AGREE * scale).all())

@@ -33,9 +33,9 @@ Terms = tuple[tuple[str, float], ...]
 class CountMeasure(Measure):
     """A sum of counts over the pool, divided by another; the label of an item is several counts.
 
-    Write ``above`` and ``below``. The losses are the weight, and each count. What a belief expects of a count
-    is the pool's ``prediction``, if there is one, with the variance of Poisson's distribution.
-    ``components`` is filled in by ``bind``: the names of all counts.
+    Write ``terms``. The losses are the weight, and each count. What a belief expects of a count is the pool's
+    ``prediction``, if there is one, with the variance of a Poisson distribution. ``bind`` fills in
+    ``components``, the names of all counts.
     """
 
     label_kind = "vector"
@@ -43,21 +43,16 @@ class CountMeasure(Measure):
 
     @property
     @abstractmethod
-    def above(self) -> Terms:
-        """What is divided."""
-
-    @property
-    @abstractmethod
-    def below(self) -> Terms | None:
-        """What it is divided by; None: the number of items."""
+    def terms(self) -> tuple[Terms, Terms | None]:
+        """What is divided, and what by; None: the number of items."""
 
     @property
     def counted(self) -> tuple[str, ...]:
         """The counts that play a part."""
-        return tuple(dict.fromkeys(name for name, _ in (*self.above, *(self.below or ()))))
+        above, below = self.terms
+        return tuple(dict.fromkeys(name for name, _ in (*above, *(below or ()))))
 
     def bind(self, pool: Pool) -> Any:
-        """Check that labels have these counts, of 0 and above."""
         bound = super().bind(pool)
         places_of(self.counted, pool.labels.components, f"measure {self.alias!r}: labels")
         if pool.labels.low < 0:
@@ -78,12 +73,13 @@ class CountMeasure(Measure):
     @cached_property
     def map(self) -> Map:
         """One sum over the other, between the least and the greatest ratio of the multiples of one count."""
+        above, below = self.terms
         num, den = np.zeros((2, self.d))
-        den[0] = self.below is None
-        for terms, out in ((self.above, num), (self.below or (), den)):
+        den[0] = below is None
+        for terms, out in ((above, num), (below or (), den)):
             for name, multiple in terms:
                 out[1 + self.components.index(name)] += multiple
-        if self.below is None:  # counts have no end
+        if below is None:  # counts have no end
             each = np.append(np.copysign(np.inf, num[num != 0]), 0.0)
         else:
             with np.errstate(all="ignore"):
@@ -136,7 +132,7 @@ class CountRatio(CountMeasure):
         for role in ("num", "den"):
             given = getattr(self, role)
             if given is not None:
-                object.__setattr__(self, role, _terms(role, given))
+                object.__setattr__(self, role, _checked_terms(role, given))
         if self.num is None:
             raise InvalidInput("num= must name at least one count, such as {'fp': 1}")
         if any(multiple < 0 for _, multiple in self.den or ()):
@@ -147,42 +143,30 @@ class CountRatio(CountMeasure):
         return (self.name,)
 
     @property
-    def above(self) -> Terms:
-        """The numerator."""
-        terms: Terms = self.num
-        return terms
-
-    @property
-    def below(self) -> Terms | None:
-        """The denominator."""
-        terms: Terms | None = self.den
-        return terms
+    def terms(self) -> tuple[Terms, Terms | None]:
+        return self.num, self.den
 
 
 class _FoundAndMissed(CountMeasure):
-    """A ratio of counts of one class, of which an item has several: ``tp`` right, ``fp`` and ``fn`` wrong."""
+    """The ratio of ``one``, a measure of a class of which an item has several.
+
+    Counts are named by the options ``tp``, right, and ``fp`` and ``fn``, wrong.
+    """
 
     @property
     @abstractmethod
     def one(self) -> ByClass:
         """The measure of one class that has the ratio."""
 
-    def _terms(self, multiples: Floats) -> Terms:
+    @property
+    def terms(self) -> tuple[Terms, Terms]:
         """Right are tp, actual tp and fn, predicted tp and fp."""
-        right, actual, predicted = multiples.tolist()
-        named: Any = self
-        each = (("tp", right + actual + predicted), ("fp", predicted), ("fn", actual))
-        return tuple((getattr(named, count), multiple) for count, multiple in each if multiple)
-
-    @property
-    def above(self) -> Terms:
-        """What is above the line."""
-        return self._terms(self.one.per_class[0])
-
-    @property
-    def below(self) -> Terms:
-        """What is below the line."""
-        return self._terms(self.one.per_class[1])
+        sides = []
+        for right, actual, predicted in self.one.per_class:
+            each = (("tp", right + actual + predicted), ("fp", predicted), ("fn", actual))
+            sides.append(tuple((getattr(self, count), float(many)) for count, many in each if many))
+        above, below = sides
+        return above, below
 
 
 @dataclass(frozen=True)
@@ -199,11 +183,7 @@ class ItemPrecision(_FoundAndMissed):
     alias: ClassVar[str] = "item_precision"
     tp: str = "tp"
     fp: str = "fp"
-
-    @property
-    def one(self) -> ByClass:
-        """Precision."""
-        return Precision()
+    one = Precision()
 
 
 @dataclass(frozen=True)
@@ -220,11 +200,7 @@ class ItemRecall(_FoundAndMissed):
     alias: ClassVar[str] = "item_recall"
     tp: str = "tp"
     fn: str = "fn"
-
-    @property
-    def one(self) -> ByClass:
-        """Recall."""
-        return Recall()
+    one = Recall()
 
 
 @dataclass(frozen=True)
@@ -247,20 +223,18 @@ class ItemFBeta(_FoundAndMissed):
     fn: str = "fn"
 
     def __post_init__(self) -> None:
-        FBeta(beta=self.beta)  # refuses what is no beta
+        _ = self.one  # refuses what is no beta
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``item_f1``, ``item_f2``, ..."""
         return (f"item_f{self.beta:g}",)
 
     @property
-    def one(self) -> ByClass:
-        """F."""
+    def one(self) -> FBeta:
         return FBeta(beta=self.beta)
 
 
-def _terms(role: str, given: Any) -> Terms:
+def _checked_terms(role: str, given: Any) -> Terms:
     """Pairs of a count and a finite multiple."""
     pairs = list(given.items() if isinstance(given, Mapping) else given)
     try:

@@ -46,15 +46,11 @@ class Mean(PlainMean):
     bounds: tuple[float, float] | None = None
 
     def bind(self, pool: Pool) -> Any:
-        """Learn the range of the labels."""
         space = pool.labels
         if space.kind == "vector":
             raise InvalidInput(f"measure {self.alias!r} needs one number per label, but here it is several")
-        bound = super().bind(pool)
-        if not space.finite:
-            return replace(bound, bounds=(space.low, space.high))
-        values = _numbers(space)
-        return replace(bound, bounds=(min(values), max(values)))
+        ends = _numbers(space) if space.finite else (space.low, space.high)
+        return replace(super().bind(pool), bounds=(min(ends), max(ends)))
 
     @property
     def range(self) -> tuple[Floats, Floats]:
@@ -62,7 +58,6 @@ class Mean(PlainMean):
         return np.array([low]), np.array([high])
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
-        """The label."""
         if rows.labels.finite:
             y = _look_up(np.array(_numbers(rows.labels)), y)
         return np.broadcast_to(y, (len(rows), y.shape[1]))[..., None]
@@ -94,14 +89,13 @@ class WinRate(PlainMean):
             raise InvalidInput(f"tie_value= must be a share of a win, in [0, 1], not {self.tie_value}")
 
     def bind(self, pool: Pool) -> Any:
-        """Find out which outcome is which."""
         bound = super().bind(pool)
         space = pool.labels
         win, tie = self.win, self.tie
         if win is None:
             win, usual = _usual_outcomes(space)
             tie = usual if tie is None else tie
-        elif tie is None and len(space.values or ()) > 2:
+        elif tie is None and space.size > 2:
             tie = _named(space, "tie")
         space.code(win)
         if tie is not None and space.code(tie) == space.code(win):
@@ -127,16 +121,12 @@ def _look_up(values: Floats, y: Floats) -> Floats:
 def _numbers(space: LabelSpace) -> list[float]:
     """The classes as numbers."""
     values = space.values or ()
-    if not _are_numbers(values):
+    if not all(isinstance(value, (int, float)) for value in values):
         raise InvalidInput(
             f"measure 'mean' needs labels that are numbers, not {shown(values)}: make the pool with "
             "labels=[0, 1, ...], labels='unit' or labels='real', or ask for a share such as 'win_rate'"
         )
     return [float(value) for value in values]  # type: ignore[arg-type]
-
-
-def _are_numbers(values: tuple[Any, ...]) -> bool:
-    return all(isinstance(value, (int, float)) for value in values)
 
 
 def _usual_outcomes(space: LabelSpace) -> tuple[Any, Any]:

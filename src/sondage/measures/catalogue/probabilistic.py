@@ -39,8 +39,7 @@ class BrierScoreLoss(PlainMean, OneClass):
     classes: int = 2
 
     def __post_init__(self) -> None:
-        if self.scale_by_half not in ("auto", True, False):
-            raise InvalidInput(f"scale_by_half= must be 'auto', True or False, not {self.scale_by_half!r}")
+        self.require(scale_by_half=("auto", True, False))
 
     def bind(self, pool: Pool) -> Any:
         """Learn whether one class is meant, or all."""
@@ -90,8 +89,7 @@ class LogLoss(PlainMean):
     eps: float = float(np.finfo(np.float64).eps)
 
     def __post_init__(self) -> None:
-        if not 0 < self.eps < 0.5:
-            raise InvalidInput(f"eps= must be in (0, 0.5), not {self.eps}")
+        self.require(eps="(0, 0.5)")
 
     @property
     def range(self) -> tuple[Floats, Floats]:

@@ -36,8 +36,7 @@ class _Top(RatioOfTwo, OneClass):
         share = isinstance(k, (float, np.floating)) and 0 < k < 1
         if not (whole or share):
             raise InvalidInput(f"k= must be a number of items, or a share of the pool in (0, 1), not {k!r}")
-        if self.by not in ("score", "probability"):
-            raise InvalidInput(f"by= must be 'score' or 'probability', not {self.by!r}")
+        self.require(by=("score", "probability"))
 
     @property
     def names(self) -> tuple[str, ...]:
