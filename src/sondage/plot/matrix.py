@@ -107,16 +107,16 @@ def _tables(estimate: Any, measure: ConfusionMatrix, digits: int) -> tuple[Float
             f"estimate= has {len(estimate.names)} coordinates, beginning with {estimate.names[0]!r}, which "
             f"are not the {measure.m} of measure=: pass one of this measure and pool"
         )
-    square = (len(measure.classes),) * 2
+    cells, square = tuple(measure.at.cells), (len(measure.classes),) * 2
     value, beside, asked = np.full(square, np.nan), np.full(square, "", object), np.zeros(square, bool)
-    value[measure.cells], low, high = style.ends(estimate)
+    value[cells], low, high = style.ends(estimate)
     a, b = ([_short(one, digits) for one in end] for end in (low, high))
-    beside[measure.cells] = {
+    beside[cells] = {
         "two-sided": [f"{one}–{other}" for one, other in zip(a, b, strict=True)],
         "greater": [f"≥{one}" for one in a],
         "less": [f"≤{one}" for one in b],
     }[estimate.alternative]
-    asked[measure.cells] = True
+    asked[cells] = True
     return value, beside, asked
 
 
