@@ -30,7 +30,7 @@ from sondage.designs.allocations import (
     UpperConfidence,
     variance_drop,
 )
-from sondage.designs.allocations.shares import add_greedily
+from sondage.designs.shares import add_greedily
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, estimate_totals
 from sondage.sampling import Quotas
 from sondage.strata.by_group import ByGroup

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sondage as sd
-from sondage.designs.ais import AIS
+from sondage.designs.ais import AIS, Oasis
 from sondage.designs.base import Problem
-from sondage.designs.oasis import Oasis
 from sondage.errors import InvalidInput
 from sondage.sampling import History, Limit, Table
 from sondage.sampling.replacement_cells import draw_from_cells

@@ -11,8 +11,8 @@ from tests.designs.problems import problem_of, scored
 import sondage as sd
 from sondage.designs import Stratified, Uniform
 from sondage.designs.allocations import Neyman, Rules
-from sondage.designs.allocations.shares import shares
 from sondage.designs.influence.of_units import unit_spread
+from sondage.designs.shares import shares
 from sondage.errors import InvalidInput
 from sondage.strata.by_score import EqualSize
 from sondage.testing.designs import small_pool

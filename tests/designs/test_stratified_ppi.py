@@ -8,9 +8,9 @@ from tests.designs.problems import scored
 
 import sondage as sd
 from sondage.designs import StratifiedPPI
-from sondage.designs.allocations.shares import shares, top_up, with_floor
 from sondage.designs.influence.of_items import rectifier_spread
 from sondage.designs.influence.of_units import unit_spread
+from sondage.designs.shares import shares, top_up, with_floor
 from sondage.strata import EqualSize
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sondage as sd
-from sondage.designs.poisson_online import PoissonOnline
+from sondage.designs.poisson import PoissonOnline
 from sondage.pool.units import CellUnits
 from sondage.sampling import History, Limit, Table
 from sondage.sampling.each_round import _binomial

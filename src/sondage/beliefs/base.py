@@ -19,7 +19,7 @@ from sondage.pool.rows import Rows
 from sondage.pool.units import Units
 from sondage.registry import Named
 from sondage.streams import Stream
-from sondage.types import Floats, Ints
+from sondage.types import Array, Floats, Ints
 
 if TYPE_CHECKING:
     from sondage.beliefs.error_rates import ErrorState
@@ -188,6 +188,12 @@ def _membership(code: Ints, count: int) -> Any:
 
     n = len(code)
     return csr_array((np.ones(n), (code, np.arange(n))), shape=(count, n))
+
+
+def label_counts(unit: Ints, y: Array, shape: tuple[int, int], weight: Floats | None = None) -> Array:
+    """(units, classes) how many labels of each class every unit has, each counted by its weight."""
+    flat = unit * shape[1] + y.astype(np.int64)
+    return np.bincount(flat, weights=weight, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def dirichlets(shape: Floats, stream: Stream, count: int) -> Iterator[Floats]:

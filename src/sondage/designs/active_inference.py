@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
-from sondage.designs.allocations.shares import shares
 from sondage.designs.base import COST_RULES, PROBABILITY_FLOOR, CostRule, Design, Problem, over_root_cost
 from sondage.designs.influence.of_units import seen_error, unit_spread
+from sondage.designs.shares import chance_to_include
 from sondage.sampling import PoissonRound, SamplingKind, Table
 from sondage.strata.base import Strata
 from sondage.strata.log_rank import LogRank
@@ -68,10 +68,9 @@ class ActiveInference(Design):
         self.require(floor="(0, 1]", start="[0, 1]", probability_floor=PROBABILITY_FLOOR, cost=COST_RULES)
 
     def table(self, problem: Problem, n: int) -> Table:
-        """Inclusion chances of the items left, n of them on average."""
         left = problem.units.size - problem.asked
-        uniform = self._chance(np.ones(len(left)), left, n)
-        active = self._chance(self._predicted_error(problem), left, n)
+        uniform = chance_to_include(np.ones(len(left)), left, n)
+        active = chance_to_include(self._predicted_error(problem), left, n)
         rho = self.rho(problem, left, uniform, active)
         return Table(self.kind, chance=(1 - rho) * uniform + rho * active)
 
@@ -91,10 +90,6 @@ class ActiveInference(Design):
         size = over_root_cost(size, problem.units.cost, self.cost)
         largest = float(size.max(initial=0.0))
         return np.maximum(size, _NEARLY_NOTHING * largest) if largest > 0 else np.ones(len(size))
-
-    def _chance(self, size: Floats, left: Ints, n: int) -> Floats:
-        """(U,) water-filled chances of the items left, n of them on average."""
-        return np.where(left > 0, shares(size * left, left, n) / np.maximum(left, 1), 0.0)
 
 
 def least_variance(error: Floats, uniform: Floats, active: Floats, most: float = 1.0) -> float:

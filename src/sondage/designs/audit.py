@@ -8,9 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sondage.beliefs import Belief, CountBelief, ErrorCurve
-from sondage.designs.allocations.shares import shares
 from sondage.designs.base import PROBABILITY_FLOOR, Design, Oracle, Problem
 from sondage.designs.influence.of_units import unit_spread
+from sondage.designs.shares import per_item, shares
 from sondage.measures.base import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
@@ -55,7 +55,6 @@ class Audit(Design):
         self.require(floor="(0, 1]", share=("spread", "deficit"), probability_floor=PROBABILITY_FLOOR)
 
     def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
-        """Curves of the error rate where there are predicted classes, otherwise counts; or the one given."""
         if self.belief is not None:
             return super().belief_for(oracle, pool, measure)
         predicted = all(pool.has("prediction", name) for name in measure.systems(pool))
@@ -63,7 +62,6 @@ class Audit(Design):
         return ErrorCurve() if curves else CountBelief(strength=10.0)
 
     def table(self, problem: Problem, n: int) -> Table:
-        """Chances per item for the draws of one round, or what is sure of them and a goal for every cell."""
         size, asked = problem.units.size, problem.asked
         left = size - asked
         spread = np.sqrt(unit_spread(problem, self.probability_floor) / problem.units.cost)
@@ -78,7 +76,7 @@ class Audit(Design):
         mass = floor * 0.5 * (near / max(float(near.sum()), 1e-300) + left / max(int(left.sum()), 1))
         if goal is None and total > 0:
             mass = mass + (1.0 - floor) * believed / total
-        return Table(self.kind, chance=np.where(left > 0, mass / np.maximum(left, 1), 0.0), goal=goal)
+        return Table(self.kind, chance=per_item(mass, left), goal=goal)
 
 
 def log_ranks(problem: Problem) -> Floats:

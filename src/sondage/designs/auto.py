@@ -56,16 +56,16 @@ def _means(pool: Pool, measure: Measure) -> bool:
 
 
 def _by_predictions(pool: Pool, measure: Measure) -> bool:
-    """Whether what an item counts follows from its label and the predicted classes."""
+    """Whether what an item counts follows from its label and the predicted classes.
+
+    Of more than two classes, only from whether the prediction is right.
+    """
     alone = all(part == "prediction" for part, _ in measure.losses.inputs(pool))
     predicted = all(pool.has("prediction", name) for name in measure.systems(pool))
     if not (pool.labels.finite and alone and predicted and not pool.has("weight") and not measure.wide):
         return False
-    return pool.labels.size == 2 or _right_or_wrong(pool, measure)
-
-
-def _right_or_wrong(pool: Pool, measure: Measure) -> bool:
-    """Whether all that counts of a label is if the prediction is right."""
+    if pool.labels.size == 2:
+        return True
     rows = pool.rows(Division(measure.losses.pattern(pool)).first)
     loss = measure.loss(rows, np.arange(pool.labels.size, dtype=np.float64))
     return wrong_alike(loss, rows.prediction(measure.systems(pool)[0]).astype(np.int64))

@@ -182,6 +182,9 @@ class Design(Named, family="sondage.designs"):
 CostRule = Literal["use", "ignore", "only"]
 """What a design makes of label costs: chance over their root, nothing, or nothing but them."""
 COST_RULES: tuple[str, ...] = get_args(CostRule)
+Form = Literal["auto", "mean", "rms"]
+"""Size of an influence: its mean absolute value, its root mean square, or whichever suits the oracle."""
+FORMS: tuple[str, ...] = get_args(Form)
 PROBABILITY_FLOOR = "[0, 0.5)"
 """Range of the least label chance that a design reckons with: more leaves nothing to the belief."""
 
@@ -191,3 +194,12 @@ def over_root_cost(size: Floats, cost: Floats, rule: CostRule) -> Floats:
     if rule == "ignore":
         return size
     return np.asarray((np.ones(len(size)) if rule == "only" else size) / np.sqrt(cost))
+
+
+def drawing_power(form: Form, problem: Problem) -> Literal[1, 2]:
+    """1 for the mean absolute influence, 2 for the root mean square.
+
+    Where re-draws of a labelled item are free, with a deterministic oracle, the first is better per label.
+    """
+    mean = form == "mean" or (form == "auto" and problem.oracle == "deterministic")
+    return 1 if mean else 2

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
 from sondage.beliefs.true_labels import KnownLabels
-from sondage.designs.base import COST_RULES, PROBABILITY_FLOOR, CostRule, Design, Problem, over_root_cost
+from sondage.designs.base import (
+    COST_RULES,
+    FORMS,
+    PROBABILITY_FLOOR,
+    CostRule,
+    Design,
+    Form,
+    Problem,
+    drawing_power,
+    over_root_cost,
+)
 from sondage.designs.influence.of_items import item_spread, may_matter
 from sondage.sampling import SamplingKind, Table, WithReplacement
 from sondage.strata.base import Strata
@@ -39,7 +49,7 @@ class Importance(Design):
     static: ClassVar[bool] = True
     belief: Belief = field(default_factory=ScoreBelief)
     strata: Strata | None = None
-    form: Literal["auto", "mean", "rms"] = "auto"
+    form: Form = "auto"
     probability_floor: float = 1e-3
     risk_floor: float = 0.02
     mix: float = 0.0
@@ -48,7 +58,7 @@ class Importance(Design):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require(
-            form=("auto", "mean", "rms"),
+            form=FORMS,
             mix="[0, 1]",
             risk_floor="[0, 0.5)",
             probability_floor=PROBABILITY_FLOOR,
@@ -56,20 +66,12 @@ class Importance(Design):
         )
 
     def table(self, problem: Problem, n: int) -> Table:
-        """The same chances in every round."""
         return problem.once("importance", lambda: self._make(problem))
 
     def _make(self, problem: Problem) -> Table:
-        form = self.form
-        if form == "auto":
-            form = "mean" if problem.oracle == "deterministic" else "rms"
-        size = item_spread(
-            problem,
-            1 if form == "mean" else 2,
-            floor=self.probability_floor,
-            risk_floor=self.risk_floor,
-        )
-        if form == "rms":
+        power = drawing_power(self.form, problem)
+        size = item_spread(problem, power, floor=self.probability_floor, risk_floor=self.risk_floor)
+        if power == 2:
             size = np.sqrt(size)
         if self.probability_floor and problem.pool.labels.kind != "real":
             size = self._doubted(problem, size)
@@ -109,11 +111,9 @@ class Optimal(Importance):
     mix: float = 1e-6
 
     def with_truth(self, truth: Floats) -> Design:
-        """The design that knows these labels."""
         return replace(self, belief=KnownLabels(truth))
 
     def refuses(self, problem: Problem) -> str | None:
-        """Without the truth."""
         if isinstance(self.belief, KnownLabels) and self.belief.truth is None:
             return "design 'optimal' knows the true labels: it is for sondage.simulate, not for a study"
         return super().refuses(problem)

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, CountBelief
-from sondage.designs.allocations.shares import with_floor
 from sondage.designs.base import PROBABILITY_FLOOR, Design, Problem
 from sondage.designs.influence.of_units import unit_spread
+from sondage.designs.shares import per_item, with_floor
 from sondage.sampling import OneByOne, SamplingKind, Table
 from sondage.strata.base import Strata
 from sondage.strata.log_rank import LogRank
@@ -39,11 +39,10 @@ class Sequential(Design):
         self.require(floor="(0, 1]", probability_floor=PROBABILITY_FLOOR)
 
     def table(self, problem: Problem, n: int) -> Table:
-        """Chances per item for the draws of one round."""
         left = problem.units.size - problem.asked
         spread = unit_spread(problem, self.probability_floor)
         mass = with_floor(np.sqrt(spread / problem.units.cost) * left, left, self.floor)
-        return Table(self.kind, chance=np.where(left > 0, mass / np.maximum(left, 1), 0.0))
+        return Table(self.kind, chance=per_item(mass, left))
 
 
 @dataclass(frozen=True)

@@ -49,16 +49,13 @@ class Stratified(Design):
         object.__setattr__(self, "allocation", Allocation.resolved(self.allocation, optional=False))
 
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
-        """Cells of the strata, no more of them than the labels can fill (``strata.fillable_cells``)."""
         return cells_to_fill(pool, self.strata, measure.systems(pool), measure.signature(pool), seed, labels)
 
     def refuses(self, problem: Problem) -> str | None:
-        """What the allocation refuses, too."""
         assert isinstance(self.allocation, Allocation)
         return super().refuses(problem) or self.allocation.refuses(problem)
 
     def table(self, problem: Problem, n: int) -> Table:
-        """The quota of every cell."""
         assert isinstance(self.allocation, Allocation)
         rules = Rules(self.floor, self.probability_floor, self.cost)
         return Table(self.kind, quota=self.allocation.quota(problem, n, rules))

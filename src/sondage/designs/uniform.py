@@ -44,5 +44,4 @@ class Uniform(Design):
         return ()
 
     def table(self, problem: Problem, n: int) -> Table:
-        """The next ``n`` items."""
         return Table(self.kind, quota=np.minimum(n, problem.units.size - problem.asked))

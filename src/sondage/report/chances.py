@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sondage.designs.allocations.shares import shares
 from sondage.designs.base import Problem
+from sondage.designs.shares import shares
 from sondage.errors import InvalidInput
 from sondage.sampling import Table
 from sondage.strata.score_column import score_at

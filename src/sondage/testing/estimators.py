@@ -12,7 +12,7 @@ import pytest
 
 from sondage.designs import Design, Importance, Poisson, Sequential, Stratified
 from sondage.designs.base import Centre
-from sondage.designs.poisson_online import PoissonOnline
+from sondage.designs.poisson import PoissonOnline
 from sondage.errors import NotSupported
 from sondage.estimators import ANSWERED, OPEN, REFUSED, Case, Estimator, estimate_totals
 from sondage.measures import resolve

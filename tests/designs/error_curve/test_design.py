@@ -15,9 +15,9 @@ import sondage as sd
 from sondage.beliefs import ErrorCurve
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs import Design, ErrorCurveDesign, Problem
-from sondage.designs.allocations.shares import shares
 from sondage.designs.error_curve.design import rounded
 from sondage.designs.influence.of_units import unseen_variances
+from sondage.designs.shares import shares
 from sondage.errors import InvalidInput, NothingLeft
 from sondage.journal import MemoryJournal
 from sondage.measures import Precision, Recall, resolve

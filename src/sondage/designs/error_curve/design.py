@@ -13,13 +13,13 @@ from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_curve.fit import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
-from sondage.designs.allocations.shares import shares, some_of_each
 from sondage.designs.base import COST_RULES, CostRule, Design, Problem
 from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.error_curve.companions import joint
 from sondage.designs.error_curve.reasons import reason_of, rule_words, tells_of
 from sondage.designs.influence.of_items import is_mean_over_pool
 from sondage.designs.influence.of_units import unseen_variances
+from sondage.designs.shares import shares, some_of_each
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure, wrong_alike
 from sondage.measures.combine.coordinates import separately
@@ -116,7 +116,6 @@ class ErrorCurveDesign(Design):
         return strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
 
     def table(self, problem: Problem, n: int) -> Table:
-        """The quota of every cell."""
         size = problem.units.size
         weight = self.shares(problem, n).total
         if self.cost != "ignore":
@@ -145,7 +144,6 @@ class ErrorCurveDesign(Design):
         return cautious(caution, thought, ranks, labels, self.floor)
 
     def aims(self, measure: Measure) -> tuple[Measure, ...]:
-        """The measures that the labels are for."""
         return (measure, *measure.companions) if self.joint else (measure,)
 
     def caution(self, problem: Problem) -> Caution:
@@ -167,15 +165,12 @@ class ErrorCurveDesign(Design):
         return float(found), float(self.caution(problem).for_strange(found, int(problem.answered.sum())))
 
     def reason(self, problem: Problem, unit: int) -> str:
-        """What is thought of such predictions, and which measure learns most from a label there."""
         return reason_of(self, problem, unit)
 
     def tells_of(self, problem: Problem) -> Sequence[str | None]:
-        """The measure that learns most from a label of each unit."""
         return tells_of(self, problem)
 
     def rule_words(self, problem: Problem, n: int) -> str:
-        """In proportion to what unseen labels can still change, and how cautiously."""
         return rule_words(self, problem, n)
 
     def _quota(self, goal: Floats, problem: Problem, family: Ints, n: int, quota: Ints) -> Ints:

@@ -8,14 +8,7 @@ import numpy as np
 
 from sondage.beliefs.base import at_least
 from sondage.designs.base import Problem
-from sondage.designs.influence.slope import (
-    away_from_ends,
-    floored,
-    item_expectation,
-    target,
-    uniform_variance,
-    uninformed,
-)
+from sondage.designs.influence.slope import away_from_ends, floored, item_expectation, target, uninformed
 from sondage.measures.base import Measure
 from sondage.measures.influence import Influence
 from sondage.pool.division import Division
@@ -78,12 +71,9 @@ def _influence(problem: Problem, risk_floor: float = 0.0) -> Influence:
     R = item_expectation(pool, measure, belief)
     if risk_floor > 0:
         R = away_from_ends(measure, R, uninformed(problem, measure), risk_floor, risk_floor)
-    variance = None
-    if problem.objective.scaled and measure.m > 1:
-        each = 1.0 / len(pool)
-        pieces = ((rows, belief.items(rows), np.full(len(rows), each)) for _, rows in pool.chunks())
-        variance = uniform_variance(measure, R, pieces)
-    return target(problem, R, variance)
+    each = 1.0 / len(pool)
+    pieces = ((rows, belief.items(rows), np.full(len(rows), each)) for _, rows in pool.chunks())
+    return target(problem, R, pieces)
 
 
 def is_mean_over_pool(measure: Measure, pool: Pool, rows: Ints) -> bool:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
-from sondage.beliefs.base import Nodes
+from sondage.beliefs.base import Nodes, label_counts
 from sondage.designs.base import Problem
-from sondage.designs.influence.kept_losses import losses_of_units
-from sondage.designs.influence.slope import (
-    away_from_ends,
-    floored,
-    least_value,
-    target,
-    uniform_variance,
-    uninformed,
-)
-from sondage.designs.influence.unit_means import UnitMeans
+from sondage.designs.influence.slope import away_from_ends, floored, least_value, target, uninformed
 from sondage.measures.base import Measure
-from sondage.measures.influence import Influence
+from sondage.measures.influence import Dense, Influence, weighted_moments
+from sondage.pool.rows import Rows
 from sondage.types import Floats, Ints
+
+_ROUNDING = 1e-12
+"""Share of a mean square below which a variance is rounding."""
 
 
 def unit_nodes(problem: Problem) -> tuple[Ints, Ints, Nodes]:
@@ -59,13 +55,10 @@ def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
 def _believed_influence(problem: Problem) -> Influence:
     """The influence at what the belief of the units expects of the whole pool."""
     rows, unit, nodes = unit_nodes(problem)
-    measure, count, seen = problem.measure, problem.units.count, problem.pool.rows(rows)
-    share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
-    R = measure.total(seen, *nodes, share)
-    variance = None
-    if problem.objective.scaled and measure.m > 1:
-        variance = uniform_variance(measure, R, [(seen, nodes, share)])
-    return target(problem, R, variance)
+    seen = problem.pool.rows(rows)
+    share = per_row(problem.units.size, unit) / len(problem.pool)
+    R = problem.measure.total(seen, *nodes, share)
+    return target(problem, R, [(seen, nodes, share)])
 
 
 def seen_error(problem: Problem) -> tuple[Floats, Ints]:
@@ -133,8 +126,7 @@ def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float
     least = least_value(int(problem.answered.sum())) if least is None else least
     rows, unit, nodes = unit_nodes(problem)
     seen, count, labels = problem.seen, problem.units.count, problem.pool.labels.size
-    flat = seen.unit * labels + seen.y.astype(np.int64)
-    told = np.bincount(flat, minlength=count * labels).reshape(count, labels)[unit]
+    told = label_counts(seen.unit, seen.y, (count, labels))[unit]
     expected = told + (problem.units.size - problem.answered)[unit, None] * nodes.weights
     expected = expected / np.bincount(unit, minlength=count)[unit, None]
     shown, out = problem.pool.rows(rows), np.zeros((len(measures), count))
@@ -142,11 +134,7 @@ def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float
         kept = losses_of_units(problem, measure, rows, nodes.labels)
         R = kept.total(expected) / len(problem.pool)
         R = away_from_ends(measure, R, uninformed(problem, measure), least, 0.0)
-        variance = None
-        if problem.objective.scaled and measure.m > 1:
-            share = expected.sum(axis=1) / len(problem.pool)
-            variance = uniform_variance(measure, R, [(shown, nodes, share)])
-        psi = target(problem, R, variance, measure).folded
+        psi = target(problem, R, [(shown, nodes, expected.sum(axis=1) / len(problem.pool))], measure).folded
         mean, square = kept.moments(psi, nodes.weights)
         out[a] = UnitMeans(mean, unit, count, psi.fold(shown)).variance(square)
     return out
@@ -164,24 +152,128 @@ def _stratified_influence(problem: Problem) -> Influence:
     rows, unit, nodes = unit_nodes(problem)
     seen, size, count = problem.seen, problem.units.size, problem.units.count
     n = np.bincount(seen.unit, minlength=count)
-    share = (np.where(n > 0, 0, size) / np.bincount(unit, minlength=count))[unit]
-    total = problem.measure.total(problem.pool.rows(rows), *nodes, share)
+    measure, shown = problem.measure, problem.pool.rows(rows)
+    total = measure.total(shown, *nodes, per_row(np.where(n > 0, 0, size), unit))
     if len(seen.y):
         weight = (size / np.maximum(n, 1))[seen.unit]
-        total = total + problem.measure.total(problem.pool.rows(seen.row), seen.y[:, None], weight[:, None])
+        total = total + measure.total(problem.pool.rows(seen.row), seen.y[:, None], weight[:, None])
     R = total / len(problem.pool)
-    if not np.isfinite(problem.measure.g(R)).all():  # nothing seen yet to divide by: what is believed
-        share = (size / np.bincount(unit, minlength=count))[unit]
-        R = problem.measure.total(problem.pool.rows(rows), *nodes, share) / len(problem.pool)
+    if not np.isfinite(measure.g(R)).all():  # nothing seen yet to divide by: what is believed
+        R = measure.total(shown, *nodes, per_row(size, unit)) / len(problem.pool)
     return target(problem, R)
 
 
+def per_row(number: Floats | Ints, unit: Ints) -> Floats:
+    """(n,) part of the (U,) number of its unit that each representative stands for."""
+    return np.asarray((number / np.bincount(unit, minlength=len(number)))[unit])
+
+
 def unit_mean(values: Floats, unit: Ints, count: int) -> Floats:
-    """(U,) or (U, m) mean over the representatives of each unit."""
+    """(U,) mean over the representatives of each unit."""
     if len(values) == count:  # one representative each
         return values
-    each = np.bincount(unit, minlength=count)
-    if values.ndim == 1:
-        return np.bincount(unit, weights=values, minlength=count) / each
-    columns = [np.bincount(unit, weights=column, minlength=count) for column in values.T]
-    return np.stack(columns, axis=1) / each[:, None]
+    return np.bincount(unit, weights=values, minlength=count) / np.bincount(unit, minlength=count)
+
+
+class KeptLosses:
+    """Some rows under labels, whose losses are worked out once where they stay the same in every round."""
+
+    def __init__(self, measure: Measure, rows: Rows, y: Floats) -> None:
+        self.measure, self.rows, self.y = measure, rows, y
+        self._loss = measure.loss(rows, y) if measure.losses.plain and not measure.wide else None
+
+    def total(self, weights: Floats, factor: Floats | None = None) -> Floats:
+        """(d,) sum over rows and labels of the losses by their weight and the factor of the row."""
+        if self._loss is not None:
+            weights = weights if factor is None else weights * factor[:, None]
+            return np.asarray(np.einsum("ns,nsd->d", weights, self._loss))
+        return self.measure.total(self.rows, self.y, weights, factor)
+
+    def norm(self, psi: Influence) -> Floats:
+        """(n, S) length of the influence of each row under each label."""
+        influence = self._influence(psi)
+        influence = psi.folded.of(self.rows, self.y) if influence is None else influence
+        return np.asarray(np.sqrt(np.square(influence).sum(axis=-1)))
+
+    def moments(self, psi: Influence, weights: Floats) -> tuple[Floats, Floats]:
+        """(n, m) mean and mean square of the influence of each row, by the weights of its labels."""
+        influence = self._influence(psi)
+        if influence is None:
+            return psi.moments(self.rows, self.y, weights)
+        return weighted_moments(influence, weights)
+
+    def _influence(self, psi: Influence) -> Floats | None:
+        """(n, S, m) from losses at hand; None where the measure has a shorter way of its own."""
+        return self._loss @ psi.J.T if self._loss is not None and isinstance(psi, Dense) else None
+
+    @cached_property
+    def bears(self) -> Floats | float:
+        """(n, S) 1 where a label brings any loss beside the weight; 1 throughout where losses are many."""
+        if self.measure.wide:
+            return 1.0
+        loss = self.measure.losses.folded.loss(self.rows, self.y) if self._loss is None else self._loss
+        return np.asarray((loss[..., 1:] != 0).any(axis=-1), dtype=np.float64)
+
+
+def losses_of_units(problem: Problem, measure: Measure, rows: Ints, labels: Floats) -> KeptLosses:
+    """The representatives of the units under every label; of classes, which stay the same, made once."""
+
+    def make() -> KeptLosses:
+        return KeptLosses(measure, problem.pool.rows(rows), labels)
+
+    return problem.once(("losses of the units", measure), make) if labels.ndim == 1 else make()
+
+
+class UnitMeans:
+    """Means of (n, m) values over the rows of each of ``count`` units, in every layer.
+
+    A measure of many groups has a layer of coordinates for each (``Influence.folded``): an item moves that of
+    its own group, and in all the others its influence is zero. What is needed of a unit are sums over all
+    coordinates of squared means. These have a term for every pair of unit and layer that occurs, not for
+    every pair that there could be. ``fold`` is the layer of each row; None if there is but one.
+
+    >>> means = UnitMeans(np.array([[1.0], [2.0], [6.0]]), np.array([0, 0, 1]), 2, np.array([0, 1, 1]))
+    >>> [one.tolist() for one in means.at(np.array([0, 0]), np.array([0, 1]))]
+    [[[0.5], [1.0]], [1.0, 0.25]]
+    """
+
+    def __init__(self, values: Floats, unit: Ints, count: int, fold: Ints | None) -> None:
+        self._count, self._layers = count, 1 if fold is None else int(fold.max(initial=0)) + 1
+        self._each = np.maximum(np.bincount(unit, minlength=count), 1)
+        self._single = len(values) == count and fold is None and bool((np.diff(unit) == 1).all())
+        if fold is None:
+            self._keys, self._place = np.arange(count), unit
+        else:
+            self._keys, self._place = np.unique(unit * self._layers + fold, return_inverse=True)
+        self._unit: Ints = self._keys // self._layers
+        self._means = self.mean_of(values)
+
+    def mean_of(self, values: Floats) -> Floats:
+        """(keys, m) means of other values of the same rows, for every pair of unit and layer."""
+        if self._single:  # one row each
+            return values
+        size = len(self._keys)
+        columns = [np.bincount(self._place, weights=column, minlength=size) for column in values.T]
+        return np.stack(columns, axis=1) / self._each[self._unit][:, None]
+
+    def at(self, unit: Ints, fold: Ints | None) -> tuple[Floats, Floats | float]:
+        """(n, m) the mean in the unit and layer of some rows, and (n,) the squared means in its others."""
+        if fold is None:
+            return self._means[unit], 0.0
+        key = unit * self._layers + np.minimum(fold, self._layers - 1)
+        place = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
+        known = (self._keys[place] == key) & (fold < self._layers)
+        mean = self._means[place] * known[:, None]
+        squares = np.bincount(self._unit, weights=np.square(self._means).sum(axis=1), minlength=self._count)
+        return mean, np.maximum(squares[unit] - np.square(mean).sum(axis=1), 0.0)
+
+    def variance(self, squares: Floats) -> Floats:
+        """(U,) mean squares less squared means, over all coordinates; ``squares`` are (n, m) mean squares.
+
+        What is no more than rounding is none at all: a unit whose labels cannot matter must not look as if
+        they did.
+        """
+        mean = self.mean_of(squares)
+        variance = mean - np.square(self._means)
+        left = np.where(variance > _ROUNDING * mean, variance, 0.0).sum(axis=1)
+        return np.bincount(self._unit, weights=left, minlength=self._count).astype(np.float64, copy=False)

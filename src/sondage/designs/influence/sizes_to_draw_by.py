@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
+from sondage.beliefs.base import label_counts
 from sondage.designs.base import Problem
-from sondage.designs.influence.kept_losses import KeptLosses, losses_of_units
-from sondage.designs.influence.of_units import unit_mean, unit_nodes
-from sondage.designs.influence.slope import floored, target, uniform_variance
+from sondage.designs.influence.of_units import KeptLosses, losses_of_units, per_row, unit_mean, unit_nodes
+from sondage.designs.influence.slope import floored, target
 from sondage.measures.influence import Influence
 from sondage.types import Bools, Floats
 
@@ -35,7 +35,7 @@ def drawing_size(
     default the labels seen and the belief about the rest.
     """
     rows, unit, nodes = unit_nodes(problem)
-    measure, count = problem.measure, problem.units.count
+    count = problem.units.count
     left = losses_of_units(problem, problem.measure, rows, nodes.labels)
     told = ~np.isnan(problem.labels)
     if problem.oracle != "deterministic":  # answers that vary tell nothing for sure
@@ -43,14 +43,9 @@ def drawing_size(
     known = _Known(problem, told, left) if told.any() else None
     if R is None:
         number = problem.units.size - np.bincount(problem.asked_units[told], minlength=count)
-        share = (number / np.bincount(unit, minlength=count))[unit]
-        R = left.total(nodes.weights, share)
+        R = left.total(nodes.weights, per_row(number, unit))
         R = (R if known is None else R + known.total()) / len(problem.pool)
-    variance = None
-    if problem.objective.scaled and measure.m > 1:
-        share = (problem.units.size / np.bincount(unit, minlength=count))[unit] / len(problem.pool)
-        variance = uniform_variance(measure, R, [(left.rows, nodes, share)])
-    psi = target(problem, R, variance)
+    psi = target(problem, R, [(left.rows, nodes, per_row(problem.units.size, unit) / len(problem.pool))])
     weights = floored(problem.pool, nodes.weights, floor)
     if problem.pool.labels.kind == "vector":  # labels that are not written out: the root mean square
         size = np.sqrt(unit_mean(psi.spread(left.rows, nodes.labels, weights), unit, count))
@@ -82,9 +77,8 @@ class _Known:
         if self._own is not None:
             return self._own.total(np.ones((len(self._own.rows), 1)))
         unit, y = self._place
-        labels = len(self._units.y)
-        counts = np.bincount(unit * labels + y, minlength=self._count * labels).astype(np.float64)
-        return self._units.total(counts.reshape(self._count, labels))
+        counts = label_counts(unit, y, (self._count, len(self._units.y)))
+        return self._units.total(counts.astype(np.float64))
 
     def norm(self, of_units: Floats, psi: Influence, least: float) -> Floats:
         """(n,) length of their influence, given that of every unit under every label."""

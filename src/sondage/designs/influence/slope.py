@@ -14,42 +14,38 @@ from sondage.measures.losses.base import distinct_rows
 from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
-from sondage.types import Array, Floats
+from sondage.types import Bools, Floats
 
 _LEAST_VALUE = 0.05
 """Share of its range at which a measure is linearised at least: misses must matter before a hit is seen."""
 _HITS = 3.0
 """After n labels a share of ``_HITS / n`` is enough: if the value were larger, hits would have been seen."""
 _BISECTIONS = 50
+Pieces = Iterable[tuple[Rows, Nodes, Floats]]
 
 
 def target(
-    problem: Problem, R: Floats, variance: Floats | None = None, measure: Measure | None = None
+    problem: Problem, R: Floats, pieces: Pieces | None = None, measure: Measure | None = None
 ) -> Influence:
     """The influence on the measure at the believed averages, its coordinates weighted by the objective.
 
-    ``variance`` is (m,) what one uniform draw would have: coordinates are put on that scale. ``measure``
-    is another than the problem's own.
+    ``pieces`` are rows, what is believed of them, and the shares of the pool that they stand for: where the
+    objective wants it, coordinates are put on the scale of the variance that one uniform draw would have.
+    ``measure`` is another than the problem's own.
     """
     measure = problem.measure if measure is None else measure
     weight = problem.objective.weight(measure.g(R))
-    if variance is not None:
+    if pieces is not None and problem.objective.scaled and measure.m > 1:
+        variance = measure.map.uniform_variance(R)
+        if variance is None:
+            psi, variance = measure.influence(R), np.zeros(measure.m)
+            for rows, nodes, share in pieces:
+                variance += psi.square_sum(rows, *nodes, share)
         known = np.isfinite(variance) & (variance > 0)
         weight = np.where(known, weight / np.where(known, variance, 1.0), 0.0)
         if not weight.any():
             weight = np.ones(len(weight))
     return measure.influence(R, weight)
-
-
-def uniform_variance(measure: Measure, R: Floats, pieces: Iterable[tuple[Rows, Nodes, Floats]]) -> Floats:
-    """(m,) mean squared influence of an item, over rows that stand for the given shares of the pool."""
-    known = measure.map.uniform_variance(R)
-    if known is not None:
-        return known
-    psi, total = measure.influence(R), np.zeros(measure.m)
-    for rows, nodes, share in pieces:
-        total += psi.square_sum(rows, *nodes, share)
-    return total
 
 
 def least_value(labels: int) -> float:
@@ -69,29 +65,23 @@ def away_from_ends(measure: Measure, R: Floats, towards: Floats, at_low: float, 
         return R
     width = (high - low)[bounded]
     inside_low, inside_high = low[bounded] + at_low * width, high[bounded] - at_high * width
-    if np.all(_between(measure, R, bounded, inside_low, inside_high)):
+
+    def inside(R: Floats) -> Bools:
+        value = measure.g(R)[bounded]
+        return ~(value < inside_low) & ~(value > inside_high)  # nan counts as inside
+
+    here = inside(R)
+    if here.all():
         return R
-
-    low_enough, high_enough = _between(measure, towards, bounded, inside_low, inside_high)
-    movable = low_enough & high_enough  # a coordinate that is at an end whatever the labels cannot be moved
-
-    def inside(step: float) -> bool:
-        found = _between(measure, (1 - step) * R + step * towards, bounded, inside_low, inside_high)
-        return bool((found[0] & found[1])[movable].all())
-
-    if inside(0.0):
+    movable = inside(towards)  # a coordinate that is at an end whatever the labels cannot be moved
+    if here[movable].all():
         return R
     below, above = 0.0, 1.0
     for _ in range(_BISECTIONS):
         middle = 0.5 * (below + above)
-        below, above = (below, middle) if inside(middle) else (middle, above)
+        enough = inside((1 - middle) * R + middle * towards)[movable].all()
+        below, above = (below, middle) if enough else (middle, above)
     return (1 - above) * R + above * towards
-
-
-def _between(measure: Measure, R: Floats, bounded: Array, low: Floats, high: Floats) -> tuple[Array, Array]:
-    """Which bounded coordinates are not below ``low``, and which not above ``high``; nan counts as inside."""
-    value = measure.g(R)[bounded]
-    return ~(value < low), ~(value > high)
 
 
 def uninformed(problem: Problem, measure: Measure) -> Floats:

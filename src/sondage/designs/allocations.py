@@ -1,4 +1,4 @@
-"""Allocations: how the labels of a stratified sample are shared out over the cells.
+"""Allocations: how a stratified sample shares its labels out over the cells.
 
 Those that look at labels already seen (all but the first four) are biased towards what they happened to
 see first: a cell that showed no error is left alone. Their variance is estimated as if the numbers had
@@ -14,11 +14,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sondage.beliefs.base import Nodes
-from sondage.designs.allocations.shares import add_greedily, raised, shares, top_up, with_floor
+from sondage.beliefs.base import Nodes, label_counts
 from sondage.designs.base import CostRule, Problem
 from sondage.designs.influence.of_items import rectifier_spread
 from sondage.designs.influence.of_units import possible_jump, seen_variance, unit_spread, unit_variance
+from sondage.designs.shares import add_greedily, raised, shares, top_up, with_floor
 from sondage.errors import InvalidInput
 from sondage.registry import Named
 from sondage.types import Bools, Floats, Ints
@@ -76,7 +76,7 @@ def moves(problem: Problem, spread: Floats) -> Bools:
 
 
 def horizon(problem: Problem) -> float:
-    """Labels at the end of the budget; infinite without one."""
+    """How many labels there are at the end of the budget; infinite without one."""
     return float(problem.asked.sum()) + problem.left
 
 
@@ -87,7 +87,6 @@ class Neyman(Allocation):
     alias: ClassVar[str] = "neyman"
 
     def quota(self, problem: Problem, n: int, rules: Rules) -> Ints:
-        """What every unit still lacks of its share."""
         size, asked = problem.units.size, problem.asked
         total = int(asked.sum()) + n
         weight = self.weight(problem, rules)
@@ -98,7 +97,6 @@ class Neyman(Allocation):
         return top_up(goal, asked, size, n, weight)
 
     def weight(self, problem: Problem, rules: Rules) -> Floats:
-        """Share of each unit."""
         spread = unit_spread(problem, rules.probability_floor)
         size = problem.units.size * moves(problem, spread)
         return with_floor(rules.over_root_cost(problem, np.sqrt(spread) * size), size, rules.floor)
@@ -114,7 +112,6 @@ class Rectifier(Neyman):
     alias: ClassVar[str] = "rectifier"
 
     def weight(self, problem: Problem, rules: Rules) -> Floats:
-        """Share of each unit."""
         size = problem.units.size
         spread = np.sqrt(rectifier_spread(problem, rules.probability_floor)) * size.astype(np.float64)
         return with_floor(rules.over_root_cost(problem, spread), size, rules.floor)
@@ -127,7 +124,6 @@ class Proportional(Neyman):
     alias: ClassVar[str] = "proportional"
 
     def weight(self, problem: Problem, rules: Rules) -> Floats:
-        """The share of the items whose labels can move the measure."""
         size = problem.units.size * moves(problem, unit_spread(problem, rules.probability_floor))
         return np.asarray(size / size.sum())
 
@@ -146,7 +142,6 @@ class DruckMcCallum(Allocation):
         self.require(shrink="[0, 1]")
 
     def quota(self, problem: Problem, n: int, rules: Rules) -> Ints:
-        """What every unit still lacks."""
         size, asked = problem.units.size, problem.asked
         start = problem.state.start or problem.state.nodes
         assert start is not None
@@ -169,7 +164,6 @@ class Adaptive(Allocation):
         return _PAIR
 
     def refuses(self, problem: Problem) -> str | None:
-        """A budget that does not pay for the start."""
         needed = int(np.minimum(problem.units.size, self.least(problem)).sum())
         if horizon(problem) < needed:
             return (
@@ -180,14 +174,10 @@ class Adaptive(Allocation):
         return None
 
     def quota(self, problem: Problem, n: int, rules: Rules) -> Ints:
-        """The start where it is missing, then greedily."""
         size, asked = problem.units.size, problem.asked
         start = np.minimum(size, self.least(problem)).astype(np.float64)
-        lacking = np.maximum(start - asked, 0)
-        if lacking.sum() > 0:
-            first = top_up(start, asked, size, int(min(n, lacking.sum())), size.astype(np.float64))
-        else:
-            first = np.zeros(len(size), dtype=np.int64)
+        lacking = np.maximum(start - asked, 0).sum()
+        first = top_up(start, asked, size, int(min(n, lacking)), size.astype(np.float64))
         if first.sum() == n:
             return first
         weight = np.square(rules.over_root_cost(problem, size.astype(np.float64)))
@@ -210,7 +200,6 @@ class Greedy(Adaptive):
     alias: ClassVar[str] = "greedy"
 
     def variance(self, problem: Problem) -> Callable[[Ints], Floats]:
-        """The sample variance."""
         seen = seen_variance(problem)
         return lambda count: seen
 
@@ -233,13 +222,11 @@ class ExploreThenCommit(Adaptive):
             raise InvalidInput(f"each= must be at least {_PAIR}, not {self.each}")
 
     def refuses(self, problem: Problem) -> str | None:
-        """Also without a budget to take a fraction of."""
         if self.each is None and not np.isfinite(problem.left):
             return "allocation 'etc' explores with a fraction of the budget: give the study one, or each="
         return super().refuses(problem)
 
     def least(self, problem: Problem) -> int:
-        """Labels of the exploration in every unit."""
         if self.each is not None:
             return self.each
         return max(_PAIR, int(self.fraction * horizon(problem) / problem.units.count))
@@ -270,13 +257,11 @@ class UpperConfidence(Adaptive):
         self.require(bonus=("universal", "fixed", "tight"))
 
     def refuses(self, problem: Problem) -> str | None:
-        """The bonus for a fixed budget needs one."""
         if self.bonus == "fixed" and not np.isfinite(problem.left):
             return "allocation 'ucb' with bonus='fixed' needs a budget: use bonus='universal'"
         return super().refuses(problem)
 
     def variance(self, problem: Problem) -> Callable[[Ints], Floats]:
-        """Sample variance and bonus."""
         seen, jump, labels = seen_variance(problem), possible_jump(problem), horizon(problem)
         return lambda count: self.raised(seen, jump, count, labels)
 
@@ -301,7 +286,6 @@ class BennettCarvalho(Adaptive):
             raise InvalidInput(f"pseudo= must be above 0, not {self.pseudo}")
 
     def refuses(self, problem: Problem) -> str | None:
-        """Only for classes."""
         if not problem.pool.labels.finite:
             return "allocation 'bennett-carvalho' counts classes: use 'ucb' for labels that are numbers"
         return super().refuses(problem)
@@ -309,9 +293,7 @@ class BennettCarvalho(Adaptive):
     def variance(self, problem: Problem) -> Callable[[Ints], Floats]:
         """Of two classes ``E[q (1 - q)] = a b / ((a + b)(a + b + 1))``, times the squared jump."""
         seen, labels = problem.seen, problem.pool.labels.size
-        flat = seen.unit * labels + seen.y.astype(np.int64)
-        shape = (problem.units.count, labels)
-        counts = np.bincount(flat, minlength=shape[0] * labels).reshape(shape) + self.pseudo
+        counts = label_counts(seen.unit, seen.y, (problem.units.count, labels)) + self.pseudo
         total = counts.sum(axis=1)
         nodes = Nodes(np.arange(labels, dtype=np.float64), counts / total[:, None])
         expected = unit_variance(problem, nodes) * total / (total + 1)

@@ -29,6 +29,16 @@ def shares(weight: Floats, size: Ints, total: int) -> Floats:
         full |= over
 
 
+def chance_to_include(size: Floats, left: Ints, n: int) -> Floats:
+    """(U,) chance of every item left of a unit, by the size of one; ``n`` are included on average."""
+    return per_item(shares(size * left, left, n), left)
+
+
+def per_item(mass: Floats, left: Ints) -> Floats:
+    """(U,) what one item left of each unit has of its ``mass``; 0 where none is left."""
+    return np.where(left > 0, mass / np.maximum(left, 1), 0.0)
+
+
 def raised(share: Floats, least: Floats, total: float) -> Floats:
     """Shares of ``total``, none below its ``least``: what these take, the others give in proportion.
 

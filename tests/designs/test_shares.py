@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sondage.designs.allocations.shares import shares, top_up
 from sondage.designs.error_curve.design import shortfall
+from sondage.designs.shares import shares, top_up
 
 
 @st.composite

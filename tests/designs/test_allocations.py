@@ -20,10 +20,10 @@ from sondage.designs.allocations import (
     ExploreThenCommit,
     Greedy,
     UpperConfidence,
+    moves,
 )
-from sondage.designs.allocations.rules import moves
-from sondage.designs.allocations.shares import add_greedily
 from sondage.designs.influence.of_units import possible_jump, seen_variance, unit_variance
+from sondage.designs.shares import add_greedily
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures import Difference, PerGroup, resolve
 from sondage.registry import from_config
