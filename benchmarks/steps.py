@@ -25,7 +25,7 @@ from benchmarks._results import Result, Row, shown
 from benchmarks.variance import embed, in_parallel
 from sondage.beliefs.dirichlet_tree import kernel as tree_kernel
 from sondage.designs import AIS, Design, Oasis, PoissonOnline, Sequential, Stratified
-from sondage.sampling.water_level import WaterLevel
+from sondage.sampling.poisson import WaterLevel
 
 DESIGNS: dict[str, Design] = {
     "ais, depth 8": AIS(),

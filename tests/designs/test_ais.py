@@ -14,7 +14,7 @@ from sondage.designs.ais import AIS, Oasis
 from sondage.designs.base import Problem
 from sondage.errors import InvalidInput
 from sondage.sampling import History, Limit, Table
-from sondage.sampling.replacement_cells import draw_from_cells
+from sondage.sampling.with_replacement import draw_from_cells
 from sondage.streams import stream
 
 MEASURES = ["f1", "precision", "recall", "accuracy", "matthews_corrcoef"]

@@ -18,16 +18,11 @@ class ShuffledSteps(EachRound):
     rule = "Items are taken at equal steps along a shuffled pool."
     fixed_size = True
 
-    @property
-    def fixed_number(self):
-        return _shuffled
-
-
-def _shuffled(chance, left, stream):
-    order = np.argsort(stream.uniform(len(chance)), kind="stable")
-    count = np.zeros(len(chance), dtype=np.int64)
-    count[order] = SystematicRound().fixed_number(chance[order], left[order], stream)
-    return count
+    def fixed_number(self, chance, left, stream):
+        order = np.argsort(stream.uniform(len(chance)), kind="stable")
+        count = np.zeros(len(chance), dtype=np.int64)
+        count[order] = SystematicRound().fixed_number(chance[order], left[order], stream)
+        return count
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from sondage.sampling import (
     SystematicRound,
     Table,
 )
-from sondage.sampling.water_level import WaterLevel
+from sondage.sampling.poisson import WaterLevel
 from sondage.strata.base import Strata
 from sondage.strata.log_rank import LogRank
 

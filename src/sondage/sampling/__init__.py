@@ -1,7 +1,6 @@
 """How items are drawn: the kinds of sampling by name, each with its draw, its chances and its words."""
 
-from sondage.sampling.base import SamplingKind, Table, kind_of
-from sondage.sampling.draws import Draws, History, Limit
+from sondage.sampling.base import Draws, History, Limit, SamplingKind, Table, kind_of
 from sondage.sampling.each_round import EachRound, PivotalRound, PoissonRound, SystematicRound
 from sondage.sampling.one_by_one import OneByOne
 from sondage.sampling.poisson import FixedSize, GrowingSample, PoissonSample

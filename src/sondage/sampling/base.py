@@ -1,4 +1,4 @@
-"""What a kind of sampling is: from a round's table to its draws, and what follows from how they are made."""
+"""What a kind of sampling is: it turns a round's table into draws, and knows what follows from that."""
 
 from __future__ import annotations
 
@@ -14,12 +14,78 @@ import numpy as np
 from sondage.errors import InvalidInput, NotSupported
 from sondage.pool.units import Units
 from sondage.registry import Named
-from sondage.sampling.draws import Draws, History, Limit
 from sondage.streams import Stream
-from sondage.types import Array, Floats, Ints
+from sondage.types import Array, Bools, Floats, Ints
 
 T = TypeVar("T")
 _NOTHING = 1e-12
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Items taken in one round, in the order taken, with their chances *at that moment*.
+
+    ``times``: repeats in the round (with replacement). ``p``: chance of this item at this draw, ``pi``: of
+    being included in the round's sample; nan where the kind of sampling records none. ``left``: items of the
+    unit not asked before this draw, or before the round. ``new``: whether it costs a label. ``scale``: one
+    number of the round, whose meaning is the kind's own.
+    """
+
+    row: Ints
+    unit: Ints
+    times: Ints
+    p: Floats
+    pi: Floats
+    left: Ints
+    new: Bools
+    scale: float = np.nan
+
+    @classmethod
+    def once(
+        cls,
+        row: Ints,
+        unit: Ints,
+        left: Ints,
+        *,
+        p: Floats | None = None,
+        pi: Floats | None = None,
+        scale: float = np.nan,
+    ) -> Draws:
+        """Draws of new items, each taken once."""
+        nothing, ones = np.full(len(row), np.nan), np.ones(len(row), np.int64)
+        p, pi = (nothing if one is None else one for one in (p, pi))
+        return cls(row, unit, ones, p, pi, left, np.ones(len(row), bool), scale)
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+@dataclass(frozen=True)
+class History:
+    """What was asked before.
+
+    ``taken`` counts per unit and ``asked`` is a mask of the pool; the first is empty where every item
+    is a unit, the second where units are cells. ``rows`` are the items asked, in order.
+    ``repeats_count``: the oracle's answers vary, so that every draw needs an answer of its own.
+    """
+
+    taken: Ints
+    asked: Bools
+    rows: Ints
+    repeats_count: bool = False
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What may be spent: a number of labels, and what they may cost together."""
+
+    labels: int
+    cost: float = np.inf
+
+    def cut(self, cost: Floats) -> int:
+        """How many of these items, in order, fit."""
+        fits = np.cumsum(cost) <= self.cost * (1 + 1e-12)
+        return min(self.labels, int(fits.sum()))
 
 
 @dataclass(frozen=True)
@@ -215,3 +281,15 @@ def one_draw(table: Table, units: Units, spread: Floats) -> tuple[float, float]:
     size, N = units.size, int(units.size.sum())
     chance = chances_of(table) / float(chances_of(table) @ size)
     return sum_over(size * spread, chance) / (N * N), float((chance * size) @ units.cost)
+
+
+def running_index(unit: Ints) -> Ints:
+    """0, 1, 2, ... for the first, second, third, ... time that a unit appears.
+
+    >>> running_index(np.array([5, 2, 5, 5])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(unit, kind="stable")
+    index = np.empty(len(unit), dtype=np.int64)
+    index[order] = np.arange(len(unit)) - np.searchsorted(unit[order], unit[order])
+    return index

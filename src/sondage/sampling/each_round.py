@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.special import betainc
 
 from sondage.pool.units import Units
-from sondage.sampling.base import SamplingKind, Table, chances_of, relative
-from sondage.sampling.draws import Draws, History, Limit, running_index
+from sondage.sampling.base import (
+    Draws,
+    History,
+    Limit,
+    SamplingKind,
+    Table,
+    chances_of,
+    relative,
+    running_index,
+)
 from sondage.streams import Stream
 from sondage.types import Floats, Ints
 
@@ -29,11 +35,6 @@ class EachRound(SamplingKind):
 
     estimator = "staged"
     recorded = "pi"
-
-    @property
-    def fixed_number(self) -> Callable[[Floats, Ints, Stream], Ints]:
-        """How many of each unit, where the number of all is fixed: by pivoting."""
-        return _pivotal
 
     def draw(
         self, table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
@@ -56,13 +57,43 @@ class EachRound(SamplingKind):
         return Draws.once(row, unit, left[unit], pi=chance[unit], scale=expected)
 
     def relative_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
-        """Of being in the next round."""
         return relative(chances_of(table), size - asked)
 
     def adds_up(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> tuple[float, float]:
         """Items included on average: n, as far as there are so many."""
         left = size - asked
         return float(np.minimum(chances_of(table), 1.0) @ left), float(min(n, left.sum()))
+
+    def fixed_number(self, chance: Floats, left: Ints, stream: Stream) -> Ints:
+        """(U,) how many items of each unit, where the number of all is fixed.
+
+        Whole numbers as near as can be, the fractions settled between neighbours (Deville and Tille 1998).
+        """
+        expected = chance * left
+        count = np.floor(expected + _EDGE).astype(np.int64)
+        # In whole numbers: fractions that add up to just one must do so on every machine.
+        part = np.rint(np.clip(expected - count, 0.0, 1.0) * _WHOLE).astype(np.int64)
+        open_ = np.flatnonzero((part > 0) & (part < _WHOLE))
+        count[part == _WHOLE] += 1
+        words = stream.uniform(max(len(open_), 1))
+        held, share = -1, 0
+        for u, unit in zip(words.tolist(), open_.tolist(), strict=False):
+            if held < 0:
+                held, share = unit, int(part[unit])
+                continue
+            total = share + int(part[unit])
+            if total < _WHOLE:  # one of the two is out, the other goes on with what both had
+                if u * total < share:
+                    share = total
+                else:
+                    held, share = unit, total
+            else:  # one of the two is in, the other goes on with the rest
+                stays = u * (2 * _WHOLE - total) < _WHOLE - share
+                count[unit if stays else held] += 1
+                held, share = (held if stays else unit), total - _WHOLE
+        if held >= 0 and words[-1] * _WHOLE < share:
+            count[held] += 1
+        return count
 
 
 class PoissonRound(EachRound):
@@ -72,7 +103,6 @@ class PoissonRound(EachRound):
     rule = "Every item is included or not by itself, with a chance by the labels so far."
 
     def may_be_empty(self, table: Table, draws: Draws) -> bool:
-        """Where their number was not fixed."""
         return bool(draws.scale > 0)
 
 
@@ -83,10 +113,12 @@ class SystematicRound(EachRound):
     rule = "Items are taken at equal steps along the pool, with chances by the labels so far."
     fixed_size = True
 
-    @property
-    def fixed_number(self) -> Callable[[Floats, Ints, Stream], Ints]:
-        """By steps."""
-        return _systematic
+    def fixed_number(self, chance: Floats, left: Ints, stream: Stream) -> Ints:
+        """Equal steps along the units from a random start: as many of each as steps fall into it."""
+        start = float(stream.uniform(1)[0])
+        reached = np.concatenate([[0.0], np.cumsum(chance * left)])
+        steps = np.floor(reached + start + _EDGE).astype(np.int64)
+        return np.minimum(np.diff(steps), left)
 
 
 class PivotalRound(EachRound):
@@ -125,7 +157,6 @@ def _affordable(chance: Floats, left: Ints, cost: Floats, limit: Limit) -> Float
 
 
 def _rows(units: Units, history: History, count: Ints) -> tuple[Ints, Ints]:
-    """The items, in the order of their units."""
     unit = np.repeat(np.arange(units.count), count)
     if units.itemwise:
         return unit, unit
@@ -152,40 +183,3 @@ def _binomial(level: Floats, n: Ints, p: Floats) -> Ints:
         enough = (reached > level) | (middle >= n)
         low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
     return low
-
-
-def _systematic(chance: Floats, left: Ints, stream: Stream) -> Ints:
-    """Equal steps along the units from a random start: as many of each as steps fall into it."""
-    start = float(stream.uniform(1)[0])
-    reached = np.concatenate([[0.0], np.cumsum(chance * left)])
-    steps = np.floor(reached + start + _EDGE).astype(np.int64)
-    return np.minimum(np.diff(steps), left)
-
-
-def _pivotal(chance: Floats, left: Ints, stream: Stream) -> Ints:
-    """Whole numbers as near as can be, the fractions settled between neighbours (Deville and Tille 1998)."""
-    expected = chance * left
-    count = np.floor(expected + _EDGE).astype(np.int64)
-    # In whole numbers: fractions that add up to just one must do so on every machine.
-    part = np.rint(np.clip(expected - count, 0.0, 1.0) * _WHOLE).astype(np.int64)
-    open_ = np.flatnonzero((part > 0) & (part < _WHOLE))
-    count[part == _WHOLE] += 1
-    words = stream.uniform(max(len(open_), 1))
-    held, share = -1, 0
-    for u, unit in zip(words.tolist(), open_.tolist(), strict=False):
-        if held < 0:
-            held, share = unit, int(part[unit])
-            continue
-        total = share + int(part[unit])
-        if total < _WHOLE:  # one of the two is out, the other goes on with what both had
-            if u * total < share:
-                share = total
-            else:
-                held, share = unit, total
-        else:  # one of the two is in, the other goes on with the rest
-            stays = u * (2 * _WHOLE - total) < _WHOLE - share
-            count[unit if stays else held] += 1
-            held, share = (held if stays else unit), total - _WHOLE
-    if held >= 0 and words[-1] * _WHOLE < share:
-        count[held] += 1
-    return count

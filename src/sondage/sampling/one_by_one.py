@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sondage.pool.units import Units
-from sondage.sampling.base import SamplingKind, Table, chances_of, relative
-from sondage.sampling.draws import Draws, History, Limit
+from sondage.sampling.base import Draws, History, Limit, SamplingKind, Table, chances_of, relative
 from sondage.streams import Stream, integer_weights
 from sondage.types import Array, Floats, Ints
 
@@ -75,14 +74,12 @@ class OneByOne(SamplingKind):
         return np.asarray(mass + np.where(total > 0, rest * share, 0.0))
 
     def next_chance(self, table: Table, size: Ints, asked: Array) -> Floats:
-        """(..., U) chance of one item left in each unit at the next draw; 0 if none is."""
         mass, left = self.mass(table, size, asked), size - asked
         there = left > 0
         share = np.where(there, mass / np.where(there, left, 1), 0.0)
         return np.asarray(share / np.maximum(mass.sum(axis=-1, keepdims=True), 1e-300))
 
     def table_from(self, content: Floats, units: int) -> Table:
-        """With its goal, where there was one."""
         goal = content[units:] if len(content) > units else None
         return Table(self, chance=content[:units], goal=goal)
 
@@ -91,5 +88,4 @@ class OneByOne(SamplingKind):
         return relative(self.next_chance(table, size, asked), size - asked)
 
     def adds_up(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> tuple[float, float]:
-        """Chances of all items left."""
         return float(self.mass(table, size, asked).sum()), 1.0

@@ -7,9 +7,7 @@ import numpy as np
 from sondage.errors import NotSupported
 from sondage.pool.keyed_order import LazyOrder
 from sondage.pool.units import ItemUnits, Units
-from sondage.sampling.base import SamplingKind, Table, chances_of, relative, sum_over
-from sondage.sampling.draws import Draws, History, Limit
-from sondage.sampling.water_level import at_scale, included
+from sondage.sampling.base import Draws, History, Limit, SamplingKind, Table, chances_of, relative, sum_over
 from sondage.streams import Stream
 from sondage.types import Floats, Ints
 
@@ -30,7 +28,6 @@ class GrowingSample(SamplingKind):
     def draw(
         self, table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
     ) -> Draws:
-        """The next items in order of arrival."""
         if not isinstance(units, ItemUnits):
             raise NotSupported(f"kind {self.alias!r} draws single items: the design must have strata=None")
         size = chances_of(table)
@@ -54,7 +51,6 @@ class GrowingSample(SamplingKind):
         return Draws.once(rows, rows, np.ones(fits, np.int64), pi=pi, scale=scale)
 
     def relative_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
-        """Of being among all items asked for by then."""
         return relative(included(chances_of(table), expected + n), size)
 
     def coming_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
@@ -65,7 +61,6 @@ class GrowingSample(SamplingKind):
     def variance(
         self, table: Table, units: Units, spread: Floats, n: int, repeats_count: bool
     ) -> tuple[float, float]:
-        """By the chances of inclusion."""
         size = chances_of(table)
         chance = at_scale(size, table.scale) if np.isfinite(table.scale) else included(size, n)
         variance = sum_over(spread, chance) - float(spread[chance > 0].sum())
@@ -86,7 +81,6 @@ class PoissonSample(GrowingSample):
     rule = "Every item is included or not by itself, with a known chance."
 
     def may_be_empty(self, table: Table, draws: Draws) -> bool:
-        """Where neither cap nor pool cut the round short."""
         return bool(np.isfinite(draws.scale) and draws.scale == table.scale)
 
 
@@ -106,3 +100,45 @@ def arrival_order(table: Table, units: ItemUnits) -> LazyOrder:
             return np.asarray(units.permanent() / chances_of(table))
 
     return table.cached("arrival", lambda: LazyOrder(units.count, arrivals))
+
+
+class WaterLevel:
+    """Water-filling: chances ``min(1, scale * size)`` for any expected number of items, from one sort.
+
+    The optimum of ``sum h**2 / b`` under ``sum b = M, b <= 1`` (Yilmaz et al., Algorithm 3, with the
+    scale that its last line misses: ``(M - J) / tail[J]``, J the items already at 1).
+
+    >>> level = WaterLevel(np.array([4.0, 1.0, 1.0]))
+    >>> np.minimum(1, level.scale(2) * np.array([4.0, 1.0, 1.0])).tolist()
+    [1.0, 0.5, 0.5]
+    """
+
+    def __init__(self, size: Floats) -> None:
+        self._sorted = np.sort(size)[::-1]
+        self._tail = np.cumsum(self._sorted[::-1])[::-1]
+        self._positive = int(np.count_nonzero(size))
+
+    def scale(self, expected: float) -> float:
+        """The scale at which ``expected`` items are included on average."""
+        if expected >= self._positive:
+            return float("inf")
+        # Item j is below 1 once sorted[j] * (M - j) <= tail[j]; this turns true once and stays true.
+        low, high = 0, int(np.ceil(expected))
+        while low < high:
+            middle = (low + high) // 2
+            if self._sorted[middle] * (expected - middle) <= self._tail[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        return float((expected - low) / self._tail[low])
+
+
+def included(size: Floats, expected: float) -> Floats:
+    """Inclusion chances of items of some size, so many being expected."""
+    return at_scale(size, WaterLevel(size).scale(expected))
+
+
+def at_scale(size: Floats, scale: float) -> Floats:
+    """``min(1, scale * size)``; 0 without a size, however large the scale."""
+    with np.errstate(invalid="ignore"):
+        return np.where(size > 0, np.minimum(1.0, scale * size), 0.0)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sondage.pool.units import Units
-from sondage.sampling.base import SamplingKind, Table, relative
-from sondage.sampling.draws import Draws, History, Limit, running_index
+from sondage.sampling.base import Draws, History, Limit, SamplingKind, Table, relative, running_index
 from sondage.streams import Stream
 from sondage.types import Floats, Ints
 
@@ -50,7 +49,6 @@ class Quotas(SamplingKind):
         return relative((asked + _quota(table)) / size, size)
 
     def coming_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
-        """The quota over what is left."""
         return np.asarray(_quota(table) / np.maximum(size - asked, 1))
 
     def variance(
@@ -62,7 +60,6 @@ class Quotas(SamplingKind):
         return float((size * (size / labels - 1.0) * spread).sum()) / (N * N), float(quota @ units.cost)
 
     def adds_up(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> tuple[float, float]:
-        """The labels asked for, as far as there are items."""
         return float(_quota(table).sum()), float(min(n, (size - asked).sum()))
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from sondage.sampling.draws import running_index
+from sondage.sampling.base import running_index
 from sondage.streams import stream
 from sondage.study.labelling.item import Item
 from sondage.study.snapshot import Snapshot

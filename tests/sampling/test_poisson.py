@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sondage.sampling.water_level import included
+from sondage.sampling.poisson import included
 
 SIZES = arrays(
     np.float64,
