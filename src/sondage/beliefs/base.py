@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from scipy.special import gammaincinv
+from scipy.special import gammaincinv, gammaln, ndtr, xlog1py, xlogy
 
-from sondage.beliefs import likelihood
 from sondage.limits import check_entries
 from sondage.pool.division import Kinds
 from sondage.pool.labels import LabelSpace
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from sondage.beliefs.error_rates import ErrorState
 
 _FEW_CLASSES, _EXACT = 16, 1e-13
+_LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
+_LEAST_STD = 1e-9
 POSSIBLE = 1e-9
 """The least chance of any label: none that the oracle may give is quite impossible."""
 
@@ -115,9 +116,8 @@ class Belief(Named, family="sondage.beliefs"):
             rows, _ = units.representatives()
             nodes = self.items(pool.rows(rows))
             return State(nodes, start=nodes)
-        mass = self.mass(pool, units)
         labels = np.arange(pool.labels.size, dtype=np.float64)
-        nodes = Nodes(labels, mass / units.size[:, None])
+        nodes = Nodes(labels, self.mass(pool, units) / units.size[:, None])
         return State(nodes, start=nodes)
 
     def mass(self, pool: Pool, kinds: Kinds, of: Rows | None = None) -> Floats:
@@ -139,12 +139,22 @@ class Belief(Named, family="sondage.beliefs"):
         return total
 
     def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
-        """(n,) log chance of one label per row before any label; for a number, of its density."""
-        return likelihood.log_likelihood(*self.items(rows), rows.labels, y)
+        """(n,) log chance of one label per row before any label; for a number, of its density.
+
+        Nodes of numbers stand for the normal distribution with their mean and standard deviation. The
+        numbers of a label of several are taken to be independent.
+        """
+        labels, weights = self.items(rows)
+        if rows.labels.kind == "vector":
+            return np.asarray(vector_log_likelihood(weights, rows.labels, y).sum(axis=1))
+        if rows.labels.kind == "classes":
+            with np.errstate(divide="ignore"):
+                return np.log(np.take_along_axis(weights, y.astype(np.int64)[:, None], axis=1)[:, 0])
+        return normal_log_density(*moments(labels, weights), y)
 
     def below(self, rows: Rows, y: Floats) -> Floats:
         """(n,) chance before any label that the number of each row is below ``y``."""
-        return likelihood.below(*self.items(rows), y)
+        return normal_below(*moments(*self.items(rows)), y)
 
     @abstractmethod
     def step(self, state: State, seen: Seen) -> State:
@@ -178,7 +188,6 @@ class StaticBelief(Belief):
     """A belief that stays what it was: write ``bind`` and ``items``."""
 
     def step(self, state: State, seen: Seen) -> State:
-        """Labels change nothing."""
         return state
 
 
@@ -204,10 +213,15 @@ def dirichlets(shape: Floats, stream: Stream, count: int) -> Iterator[Floats]:
         yield gamma / gamma.sum(axis=1, keepdims=True)
 
 
-def component_nodes(means: Floats, space: LabelSpace) -> Nodes:
-    """The belief about labels of several numbers, none of them quite certain."""
+def label_nodes(weights: Floats, space: LabelSpace) -> Nodes:
+    """The belief about labels that are classes, or several numbers; none of them is quite certain.
+
+    ``weights`` are (n, S) chances of the classes, or (n, C) what is expected of each number.
+    """
+    if space.kind == "classes":
+        return Nodes(np.arange(space.size, dtype=np.float64), at_least(weights, POSSIBLE))
     low = max(space.low, 0.0) + POSSIBLE
-    return Nodes(np.empty((len(means), 0)), np.clip(means, low, space.high - POSSIBLE))
+    return Nodes(np.empty((len(weights), 0)), np.clip(weights, low, space.high - POSSIBLE))
 
 
 def at_least(weights: Floats, least: float) -> Floats:
@@ -230,3 +244,29 @@ def at_least(weights: Floats, least: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         shrunk = least + above * ((1.0 - labels * least) / total)
     return np.asarray(np.where(total > 0, shrunk, 1.0 / labels))
+
+
+def vector_log_likelihood(means: Floats, space: LabelSpace, y: Floats) -> Floats:
+    """(n, C) log chance of every number of a label: of a yes or no, or of a count (Poisson)."""
+    told = space.vectors(y)
+    with np.errstate(divide="ignore"):
+        if space.whole and space.high == 1:
+            return np.asarray(xlogy(told, means) + xlog1py(1.0 - told, -means))
+        return np.asarray(xlogy(told, means) - means - gammaln(told + 1.0))
+
+
+def moments(labels: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """(n,) mean and standard deviation of nodes."""
+    mean = (weights * labels).sum(axis=1)
+    return mean, np.sqrt((weights * np.square(labels - mean[:, None])).sum(axis=1))
+
+
+def normal_log_density(mean: Floats, std: Floats, y: Floats) -> Floats:
+    """Log density of a normal distribution; one that is sure of its number is nearly so."""
+    std = np.maximum(std, _LEAST_STD)
+    return np.asarray(-0.5 * np.square((y - mean) / std) - np.log(std) - _LOG_ROOT_2PI)
+
+
+def normal_below(mean: Floats, std: Floats, y: Floats) -> Floats:
+    """Chance of a normal variable to be below ``y``."""
+    return np.asarray(ndtr((y - mean) / np.maximum(std, _LEAST_STD)))

@@ -68,7 +68,6 @@ class BetaGroups(ErrorBelief):
             raise InvalidInput(f"strength= must be a number of labels above 0, not {self.strength!r}")
 
     def start(self, pool: Pool, units: Units) -> State:
-        """The prior of every cell."""
         places = Places.without_order(pool, self.systems, self.cells(units))
         right = np.full(units.count, 0.5)
         if self.from_scores:
@@ -81,7 +80,6 @@ class BetaGroups(ErrorBelief):
         return replace(made, start=made.nodes)
 
     def step(self, state: State, seen: Seen) -> State:
-        """The labels counted."""
         assert isinstance(state, GroupState)
         n, wrong, missed = state.counted(seen)
         moved = replace(state, nodes=None, n=n, wrong=wrong, missed=missed)
@@ -89,11 +87,9 @@ class BetaGroups(ErrorBelief):
         return moved
 
     def rates(self, state: State, stream: Stream, count: int, tail: str = "honest") -> Floats:
-        """(B, U) draws from the Beta of every group."""
         assert isinstance(state, GroupState)
         right, wrong = state.beta
         return np.asarray(betaincinv(wrong, right, stream.uniform(count * len(right)).reshape(count, -1)))
 
     def words_for_unseen(self, state: State) -> str:
-        """By their group."""
         return "expected from the labels of their group"

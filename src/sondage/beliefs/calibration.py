@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, ndtri
 
-from sondage.beliefs.recalibration import PRIOR, level_and_slope
+from sondage.beliefs.recalibration import PRIOR, clipped_logit, level_and_slope
 from sondage.errors import InvalidInput
 from sondage.frames import frame_of
 from sondage.pool.plain_values import plain_dict
@@ -163,19 +163,10 @@ def reliability(
     expected, observed, weight, n_eff, n, by_chance = (np.array(column) for column in zip(*rows, strict=True))
     weight = weight / weight.sum()
     low, high = score_interval(observed, n_eff, level)
+    errors = float(weight @ np.abs(observed - expected)), float(weight @ by_chance)
     corrected = _logistic(chance, hit, counted)
-    return Reliability(
-        name,
-        expected,
-        observed,
-        low,
-        high,
-        weight,
-        n.astype(np.int64),
-        float(weight @ np.abs(observed - expected)),
-        float(weight @ by_chance),
-        *corrected,
-    )
+    n = n.astype(np.int64)
+    return Reliability(name, expected, observed, low, high, weight, n, *errors, *corrected)
 
 
 def coverage(below: Floats, counted: Counted, *, name: str = "", level: float = 0.95) -> Reliability:
@@ -197,22 +188,11 @@ def coverage(below: Floats, counted: Counted, *, name: str = "", level: float = 
     spread = float(np.sqrt(share @ np.square(z - mean)))
     slope = _ratio(1.0, spread)
     # Var(sd) = Var((z - mean)^2) / (4 sd^2), and the slope is its inverse.
-    error = float(np.sqrt(counted.variance(np.square(z - mean) - spread**2)))
-    return Reliability(
-        name,
-        nominal,
-        observed,
-        low,
-        high,
-        np.ones(len(nominal)),
-        n.astype(np.int64),
-        float(np.abs(observed - nominal).mean()),
-        float(by_chance.mean()),
-        mean,
-        float(np.sqrt(counted.variance(z - mean))),
-        slope,
-        error * slope**3 / 2.0,
-    )
+    slope_error = float(np.sqrt(counted.variance(np.square(z - mean) - spread**2))) * slope**3 / 2.0
+    corrected = mean, float(np.sqrt(counted.variance(z - mean))), slope, slope_error
+    errors = float(np.abs(observed - nominal).mean()), float(by_chance.mean())
+    weight, n = np.ones(len(nominal)), n.astype(np.int64)
+    return Reliability(name, nominal, observed, low, high, weight, n, *errors, *corrected)
 
 
 def score_interval(share: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
@@ -251,7 +231,7 @@ def _logistic(chance: Floats, hit: Bools, counted: Counted) -> tuple[float, floa
     weights would only add noise (and bias, where few labels stand for most of the pool). The pool comes
     in at the centre, the mean of its log odds, at which the level is read.
     """
-    x = logit(np.clip(chance, _EDGE, 1.0 - _EDGE))
+    x = clipped_logit(chance)
     centre = float((counted.weight @ x).sum() / (counted.weight.sum() * x.shape[1]))
     x = x - centre
     level, slope = level_and_slope(x.ravel(), centre, hit.ravel() * 1.0, np.ones(x.size))
@@ -281,9 +261,8 @@ def _bin(chance: Floats, bins: int | Sequence[float] | None) -> Ints:
         if bins < 1:
             raise InvalidInput(f"bins= must be at least 1, not {bins}")
         edges = np.unique(np.quantile(chance, np.arange(1, bins) / bins, method="inverted_cdf"))
-    else:
-        edges = np.asarray(bins, dtype=np.float64)
-        if len(edges) < 2 or not (np.diff(edges) > 0).all() or edges[0] > 0 or edges[-1] < 1:
-            raise InvalidInput(f"bins= must be rising edges from 0 to 1, not {list(bins)}")
-        edges = edges[1:-1]
-    return np.searchsorted(edges, chance, side="left" if isinstance(bins, (int, np.integer)) else "right")
+        return np.searchsorted(edges, chance, side="left")
+    edges = np.asarray(bins, dtype=np.float64)
+    if len(edges) < 2 or not (np.diff(edges) > 0).all() or edges[0] > 0 or edges[-1] < 1:
+        raise InvalidInput(f"bins= must be rising edges from 0 to 1, not {list(bins)}")
+    return np.searchsorted(edges[1:-1], chance, side="right")

@@ -1,4 +1,4 @@
-"""Belief from counts: per unit, the labels seen so far added to what the scores said."""
+"""Belief from counts: in each unit or stratum, the labels seen so far added to what the scores said."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from sondage.beliefs.base import Belief, Nodes, Seen, State, dirichlets
+from sondage.beliefs.base import Belief, Nodes, Seen, State, dirichlets, label_counts
+from sondage.beliefs.of_cells import ByStratum, StratumState
 from sondage.beliefs.recalibration import Recalibration
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
+from sondage.pool.units import Units
 from sondage.streams import Stream
 from sondage.types import Floats
 
@@ -38,19 +40,15 @@ class CountBelief(Belief):
             raise InvalidInput(f"strength= must be above 0, not {self.strength}")
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> CountBelief:
-        """Bind the prior."""
         return replace(self, prior=self.prior.bind(pool, systems))
 
     def items(self, rows: Rows) -> Nodes:
-        """Before any label: the prior."""
         return self.prior.items(rows)
 
     def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
-        """Before any label: the prior's."""
         return self.prior.log_likelihood(rows, y)
 
     def below(self, rows: Rows, y: Floats) -> Floats:
-        """Before any label: the prior's."""
         return self.prior.below(rows, y)
 
     def step(self, state: State, seen: Seen) -> State:
@@ -58,8 +56,7 @@ class CountBelief(Belief):
         if state.start is None or state.start.labels.shape != state.start.weights.shape[1:]:
             return state  # units are items, or labels are numbers
         units, labels = state.start.weights.shape
-        flat = seen.unit * labels + seen.y.astype(np.int64)
-        counts = np.bincount(flat, minlength=units * labels).reshape(units, labels)
+        counts = label_counts(seen.unit, seen.y, (units, labels))
         strength = self.strength + counts.sum(axis=1)
         prior = state.start.weights
         if self.pooled and len(seen.y):
@@ -75,3 +72,36 @@ class CountBelief(Belief):
             return super().replicate(state, stream, count)
         strength = self.strength if state.strength is None else state.strength[:, None]
         return dirichlets(state.nodes.weights * strength, stream, count)
+
+
+@dataclass(frozen=True)
+class DecayingCounts(ByStratum):
+    """In each stratum, draws so far and ``strength`` pseudo-draws over the number of draws.
+
+    The belief of OASIS (Marchant and Rubinstein 2017). As published, every draw counts, repeats included,
+    and the prior fades faster than by counting alone.
+    """
+
+    alias: ClassVar[str] = "decaying-counts"
+    strength: float = 1.0
+    prior: ScoreBelief = field(default_factory=lambda: ScoreBelief(margins="scaled"), kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not self.strength > 0:
+            raise InvalidInput(f"strength= must be above 0, not {self.strength}")
+
+    def start(self, pool: Pool, units: Units) -> State:
+        strata = self.strata_of(pool, units)
+        nodes = strata.nodes(strata.score)
+        return StratumState(nodes, start=nodes, strata=strata)
+
+    def step(self, state: State, seen: Seen) -> State:
+        """``(count + prior / draws) / sum`` in each stratum."""
+        assert isinstance(state, StratumState)
+        if not len(seen.y):
+            return state
+        drawn = np.ones(len(seen.y)) if seen.times is None else seen.times.astype(np.float64)
+        count = state.strata.counts(seen, drawn)
+        faded = self.strength * state.strata.score / np.maximum(count.sum(axis=1, keepdims=True), 1.0)
+        share = count + faded
+        return replace(state, nodes=state.strata.nodes(share / share.sum(axis=1, keepdims=True)))

@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from sondage.beliefs.base import POSSIBLE, Nodes, Seen, State, at_least
+from sondage.beliefs.base import POSSIBLE, Nodes, Seen, State, at_least, label_counts
 from sondage.beliefs.of_cells import CellBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
@@ -88,7 +88,6 @@ class ErrorState(State):
 
     @property
     def errors(self) -> Self:
-        """It has error rates."""
         return self
 
     @property
@@ -99,7 +98,6 @@ class ErrorState(State):
 
     @cached_property  # type: ignore[misc]
     def nodes(self) -> Nodes:
-        """The chances of the classes in every unit."""
         labels = np.arange(self.scored.shape[1], dtype=np.float64)
         return Nodes(labels, at_least(self.weights(self.rate()), POSSIBLE))
 
@@ -112,9 +110,7 @@ class ErrorState(State):
         labels = self.scored.shape[1]
         if self.missed is None or labels == 2:
             return self.scored
-        expected, y = self.missed
-        counts = np.bincount(expected * labels + y, minlength=labels * labels).reshape(labels, labels)
-        seen = counts[self.places.expects]
+        seen = label_counts(*self.missed, (labels, labels))[self.places.expects]
         return np.asarray((_SPLIT * self.scored + seen) / (_SPLIT + seen.sum(axis=1, keepdims=True)))
 
     def forget(self) -> None:
@@ -166,7 +162,6 @@ class ErrorBelief(CellBelief):
     systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
-        """Fit to a pool with predictions."""
         bound = super().bind(pool, systems)
         if not all(pool.has("prediction", name) for name in systems):
             raise InvalidInput(
@@ -176,7 +171,6 @@ class ErrorBelief(CellBelief):
         return replace(bound, systems=tuple(systems))
 
     def replicate(self, state: State, stream: Stream, count: int, tail: str = "honest") -> Iterator[Floats]:
-        """Draws of the error rates, as label weights."""
         assert isinstance(state, ErrorState)
         for rate in self.rates(state, stream, count, tail):
             yield at_least(state.weights(rate), POSSIBLE)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sondage.beliefs.base import POSSIBLE, Nodes, StaticBelief, at_least, component_nodes
+from sondage.beliefs.base import Nodes, StaticBelief, label_nodes
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.pool.labels import LabelSpace, shown
@@ -46,8 +46,7 @@ class FrequencyBelief(StaticBelief):
     """Once bound: for every system, the shares of each predicted class (or of all items alike)."""
 
     def __post_init__(self) -> None:
-        if self.source not in ("scores", "predictions"):
-            raise InvalidInput(f"source= must be 'scores' or 'predictions', not {self.source!r}")
+        self.require(source=("scores", "predictions"))
         if self.shares is not None:
             object.__setattr__(self, "shares", _pairs(self.shares))
         elif self.by_prediction and self.source == "predictions":
@@ -57,7 +56,6 @@ class FrequencyBelief(StaticBelief):
             )
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> FrequencyBelief:
-        """Check the shares, or take them from the pool."""
         space = pool.labels
         if space.kind == "real":
             raise InvalidInput(
@@ -76,20 +74,13 @@ class FrequencyBelief(StaticBelief):
         return replace(self, systems=systems, table=plain)
 
     def items(self, rows: Rows) -> Nodes:
-        """The same for every item, or for every item predicted alike."""
-        space, n = rows.labels, len(rows)
         tables = [np.array(one) for one in self.table]
         if self.by_prediction:
-            each = [
-                table[rows.prediction(name).astype(np.int64)]
-                for name, table in zip(self.systems, tables, strict=True)
-            ]
-            weights = np.mean(each, axis=0)
+            said = [rows.prediction(name).astype(np.int64) for name in self.systems]
+            weights = np.mean([table[one] for table, one in zip(tables, said, strict=True)], axis=0)
         else:
-            weights = np.repeat(np.mean(tables, axis=0), n, axis=0)
-        if space.kind == "vector":
-            return component_nodes(weights, space)
-        return Nodes(np.arange(space.size, dtype=np.float64), at_least(weights, POSSIBLE))
+            weights = np.repeat(np.mean(tables, axis=0), len(rows), axis=0)
+        return label_nodes(weights, rows.labels)
 
     def _given(self, space: LabelSpace) -> list[Floats]:
         if not self.by_prediction:
@@ -104,10 +95,8 @@ class FrequencyBelief(StaticBelief):
             counts = [_predicted(pool, name) for name in systems]
             return [np.mean(counts, axis=0, keepdims=True)]
         if not self.by_prediction:
-            total = np.zeros(len(_names(space)))
             scores = ScoreBelief().bind(pool, systems)
-            for _, rows in pool.chunks():
-                total += scores.items(rows).weights.sum(axis=0)
+            total = sum(scores.items(rows).weights.sum(axis=0) for _, rows in pool.chunks())
             return [(total / len(pool))[None]]
         tables = []
         for name in systems:

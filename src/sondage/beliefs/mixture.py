@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import logsumexp
 
-from sondage.beliefs.base import Belief, Nodes, Seen, State, dirichlets
-from sondage.beliefs.likelihood import vector_log_likelihood
+from sondage.beliefs.base import Belief, Nodes, Seen, State, dirichlets, vector_log_likelihood
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
@@ -81,11 +80,9 @@ class MixtureBelief(Belief):
         return replace(self, bound=bound, pool=pool)
 
     def items(self, rows: Rows) -> Nodes:
-        """Before any label: the parts by their first weights."""
         return _mixed([part.items(rows) for part in self.bound], self.first)
 
     def start(self, pool: Pool, units: Units) -> State:
-        """Every part at its start."""
         parts = tuple(part.start(pool, units) for part in self.bound)
         return self._state(parts, self.first, self.strength if self.refit else np.inf)
 
@@ -103,11 +100,9 @@ class MixtureBelief(Belief):
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
         """Draws of the parts, mixed by weights drawn from a Dirichlet distribution."""
         assert isinstance(state, MixtureState)
-        draws = zip(
-            *(part.replicate(one, stream, count) for part, one in zip(self.bound, state.parts, strict=True)),
-            strict=True,
-        )
-        for each in draws:
+        parts = zip(self.bound, state.parts, strict=True)
+        draws = [part.replicate(one, stream, count) for part, one in parts]
+        for each in zip(*draws, strict=True):
             share = state.share
             if np.isfinite(state.sure):
                 (share,) = next(dirichlets(state.sure * share[None], stream, 1))
@@ -116,14 +111,12 @@ class MixtureBelief(Belief):
             yield _mixed([Nodes(*one) for one in zip(labels, each, strict=True)], share).weights
 
     def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
-        """Of the mixture by its first weights."""
         if rows.labels.kind == "vector":
             return super().log_likelihood(rows, y)
         each = [part.log_likelihood(rows, y) for part in self.bound]
         return np.asarray(logsumexp(each, axis=0, b=self.first[:, None]))
 
     def below(self, rows: Rows, y: Floats) -> Floats:
-        """Under the mixture by its first weights."""
         return np.asarray(self.first @ np.array([part.below(rows, y) for part in self.bound]))
 
     @property
@@ -162,15 +155,11 @@ class MixtureBelief(Belief):
             return np.empty((0, len(self.bound)))
         rows, space = self.pool.rows(seen.row), self.pool.labels
         if space.kind == "vector":
-            log = np.stack(
-                [
-                    vector_log_likelihood(part.items(rows).weights, space, seen.y).ravel()
-                    for part in self.bound
-                ],
-                axis=1,
-            )
+            believed = [part.items(rows).weights for part in self.bound]
+            each = [vector_log_likelihood(weights, space, seen.y).ravel() for weights in believed]
         else:
-            log = np.stack([part.log_likelihood(rows, seen.y) for part in self.bound], axis=1)
+            each = [part.log_likelihood(rows, seen.y) for part in self.bound]
+        log = np.stack(each, axis=1)
         top = log.max(axis=1, keepdims=True)
         return np.asarray(np.exp(log - np.where(np.isfinite(top), top, 0.0)))
 
@@ -244,13 +233,10 @@ def _telling(chances: Floats, share: Floats) -> float:
 
 def _mixed(parts: list[Nodes], share: Floats) -> Nodes:
     """The nodes of a mixture: joint weights where the labels are the same, all nodes otherwise."""
-    if parts[0].labels.ndim == 1 or parts[0].labels.shape[1] == 0:
-        total = share[0] * parts[0].weights
-        for k in range(1, len(parts)):
-            total = total + share[k] * parts[k].weights
-        return Nodes(parts[0].labels, total)
-    labels = np.concatenate([one.labels for one in parts], axis=1)
     weights = [weight * one.weights for weight, one in zip(share, parts, strict=True)]
+    if parts[0].labels.ndim == 1 or parts[0].labels.shape[1] == 0:
+        return Nodes(parts[0].labels, np.asarray(sum(weights)))
+    labels = np.concatenate([one.labels for one in parts], axis=1)
     return Nodes(labels, np.concatenate(weights, axis=1))
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least
+from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, State, at_least, label_counts
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
@@ -29,9 +29,7 @@ class StrataOf(NamedTuple):
     def counts(self, seen: Seen, weight: Floats) -> Floats:
         """(K, S) labels of each class in each stratum, each counted by its weight."""
         strata, labels = self.score.shape
-        flat = self.stratum[seen.unit] * labels + seen.y.astype(np.int64)
-        counted = np.bincount(flat, weights=weight, minlength=strata * labels)
-        return np.asarray(counted.reshape(strata, labels), dtype=np.float64)
+        return label_counts(self.stratum[seen.unit], seen.y, (strata, labels), weight)
 
     def nodes(self, share: Floats) -> Nodes:
         """The belief about units, from (K, S) chances of the classes in each stratum."""
@@ -46,7 +44,6 @@ class CellBelief(Belief):
     prior: ScoreBelief = field(default_factory=ScoreBelief, kw_only=True)
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
-        """Bind the prior."""
         if not pool.labels.finite:
             raise InvalidInput(
                 f"belief {self.alias!r} needs labels that are classes: for others use belief='scores' "

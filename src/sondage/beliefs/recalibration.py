@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from sondage.beliefs.base import POSSIBLE, Belief, Nodes, Seen, StaticBelief, at_least, component_nodes
+from sondage.beliefs.base import Belief, Nodes, Seen, StaticBelief, label_nodes, moments
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -73,8 +73,8 @@ class Recalibration:
 
 
 def _log_odds(share: Floats, usual: Ints) -> Floats:
-    other = 1.0 - np.take_along_axis(share, usual[:, None], axis=1)[:, 0]
-    return _logit(other)
+    """(K,) of any other label than the usual one."""
+    return clipped_logit(1.0 - np.take_along_axis(share, usual[:, None], axis=1)[:, 0])
 
 
 def level_and_slope(x: Floats, centre: float, other: Array, n: Array) -> tuple[float, float]:
@@ -109,7 +109,8 @@ def level_and_slope(x: Floats, centre: float, other: Array, n: Array) -> tuple[f
     return level, max(slope, 0.0)
 
 
-def _logit(chance: Floats) -> Floats:
+def clipped_logit(chance: Floats) -> Floats:
+    """Log odds of chances, of which none is quite 0 or 1."""
     return np.asarray(logit(np.clip(chance, _EDGE, 1.0 - _EDGE)))
 
 
@@ -141,7 +142,7 @@ class Recalibrated(StaticBelief):
             counts[np.arange(len(share)), seen.y.astype(np.int64)] = 1.0
             return cls(belief, Recalibration.fit(share, counts, share.argmax(axis=1), space.size))
         if space.kind == "vector":
-            x = _logit(belief.items(rows).weights).ravel()
+            x = clipped_logit(belief.items(rows).weights).ravel()
             hit = space.vectors(seen.y).ravel()
             centre = float(x.mean())
             return cls(belief, None, centre, *level_and_slope(x - centre, centre, hit, np.ones(len(x))))
@@ -152,19 +153,16 @@ class Recalibrated(StaticBelief):
         return cls(belief, None, 0.0, mean, float(spread))
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Recalibrated:
-        """It belongs to the pool and the labels that it was fitted to."""
         raise InvalidInput("a recalibrated belief is fitted to a pool already: use the belief itself")
 
     def items(self, rows: Rows) -> Nodes:
-        """The corrected belief."""
         labels, weights = self.prior.items(rows)
         if self.classes is not None:
-            return Nodes(labels, at_least(self.classes.apply(weights, weights.argmax(axis=1)), POSSIBLE))
+            return label_nodes(self.classes.apply(weights, weights.argmax(axis=1)), rows.labels)
         if rows.labels.kind == "vector":
-            x = self.centre + self.level + self.slope * (_logit(weights) - self.centre)
-            return component_nodes(expit(x), rows.labels)
+            x = self.centre + self.level + self.slope * (clipped_logit(weights) - self.centre)
+            return label_nodes(expit(x), rows.labels)
         if rows.labels.kind == "classes":
             return Nodes(labels, weights)
-        mean = (weights * labels).sum(axis=1, keepdims=True)
-        std = np.sqrt((weights * np.square(labels - mean)).sum(axis=1, keepdims=True))
+        mean, std = (one[:, None] for one in moments(labels, weights))
         return Nodes(mean + self.level * std + self.slope * (labels - mean), weights)

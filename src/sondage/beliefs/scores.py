@@ -9,9 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from sondage.beliefs.base import POSSIBLE, Nodes, StaticBelief, at_least, component_nodes
-from sondage.beliefs.likelihood import normal_below, normal_log_density
-from sondage.errors import InvalidInput
+from sondage.beliefs.base import Nodes, StaticBelief, label_nodes, normal_below, normal_log_density
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -47,13 +45,9 @@ class ScoreBelief(StaticBelief):
     numbers: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.shrink <= 1:
-            raise InvalidInput(f"shrink= must be in [0, 1], not {self.shrink}")
-        if self.margins not in ("plain", "scaled"):
-            raise InvalidInput(f"margins= must be 'plain' or 'scaled', not {self.margins!r}")
+        self.require(shrink="[0, 1]", margins=("plain", "scaled"))
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> ScoreBelief:
-        """Remember the systems, how their scores are to be read, and the pool's mean if needed."""
         if pool.labels.finite and pool.labels.size == 2:
             for name in systems:
                 _warn_if_upside_down(pool, name)
@@ -61,59 +55,43 @@ class ScoreBelief(StaticBelief):
         bound = replace(self, systems=systems, maps=maps)
         if pool.labels.kind == "real":
             numbers = tuple(_middle_and_width(pool.summary(name), pool.labels) for name in systems)
-            bound = replace(bound, numbers=numbers)
-        if self.shrink == 0 or pool.labels.kind == "real":
+            return replace(bound, numbers=numbers)
+        if self.shrink == 0:
             return bound
-        several = pool.labels.kind == "vector"
-        total = np.zeros(len(pool.labels.components) if several else pool.labels.size)
-        for _, rows in pool.chunks():
-            total += (bound._components(rows) if several else bound._raw(rows)).sum(axis=0)
+        total = sum(bound._said(rows).sum(axis=0) for _, rows in pool.chunks())
         return replace(bound, mean=tuple(total / len(pool)))
 
     def items(self, rows: Rows) -> Nodes:
-        """Nodes and weights of single items."""
         if rows.labels.kind == "real":
             return self._normal(rows)
-        if rows.labels.kind == "vector":
-            means = self._components(rows)
-            if self.mean:
-                means = (1 - self.shrink) * means + self.shrink * np.array(self.mean)
-            return component_nodes(means, rows.labels)
-        weights = self._raw(rows)
+        weights = self._said(rows)
         if self.mean:
             weights = (1 - self.shrink) * weights + self.shrink * np.array(self.mean)
-        return Nodes(np.arange(rows.labels.size, dtype=np.float64), at_least(weights, POSSIBLE))
+        return label_nodes(weights, rows.labels)
 
-    def _components(self, rows: Rows) -> Floats:
-        """(n, C) what is expected of each number of a label."""
-        each = []
-        for name in self.systems:
-            if rows.has("probability", name):
-                each.append(rows.probability(name))
-            elif rows.has("prediction", name):
-                said = rows.prediction(name)
-                each.append(np.where(said > 0, _SURE, 1 - _SURE) if rows.labels.whole else said)
-            else:
-                each.append(np.full((len(rows), len(rows.labels.components)), 0.5))
-        return each[0] if len(each) == 1 else np.mean(each, axis=0)
-
-    def _raw(self, rows: Rows) -> Floats:
+    def _said(self, rows: Rows) -> Floats:
+        """(n, S) chance of each class, or (n, C) what is expected of each number, by all systems alike."""
         each = [self._of_system(rows, name, how) for name, how in zip(self.systems, self.maps, strict=True)]
         return each[0] if len(each) == 1 else np.mean(each, axis=0)
 
     def _of_system(self, rows: Rows, name: str, how: tuple[float, float] | None) -> Floats:
+        n, labels, predicted = len(rows), rows.labels, rows.has("prediction", name)
         if rows.has("probability", name):
             return rows.probability(name)
-        size = rows.labels.size
-        if rows.has("score", name) and size == 2:
+        if labels.kind == "vector":
+            if not predicted:
+                return np.full((n, len(labels.components)), 0.5)
+            said = rows.prediction(name)
+            return np.where(said > 0, _SURE, 1 - _SURE) if labels.whole else said
+        if rows.has("score", name) and labels.size == 2:
             score = rows.score(name)
             chance = score if how is None else expit((score - how[0]) / how[1])
             return np.stack([1 - chance, chance], axis=1)
-        if rows.has("prediction", name):
-            sure = np.full((len(rows), size), (1 - _SURE) / (size - 1))
-            sure[np.arange(len(rows)), rows.prediction(name).astype(np.int64)] = _SURE
+        if predicted:
+            sure = np.full((n, labels.size), (1 - _SURE) / (labels.size - 1))
+            sure[np.arange(n), rows.prediction(name).astype(np.int64)] = _SURE
             return sure
-        return np.full((len(rows), size), 1 / size)
+        return np.full((n, labels.size), 1 / labels.size)
 
     def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
         """Of numbers: under the mixture of the systems' normal distributions."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sondage.beliefs.base import POSSIBLE, Nodes, StaticBelief, at_least
+from sondage.beliefs.base import Nodes, StaticBelief, label_nodes
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -23,7 +23,6 @@ class KnownLabels(StaticBelief):
     truth: Floats | None = field(default=None, compare=False, repr=False)
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> KnownLabels:
-        """Check that there is a label of every item."""
         if self.truth is None or len(self.truth) != len(pool):
             raise InvalidInput("belief 'known-labels' needs truth=, the label of every item of the pool")
         if not pool.labels.finite:
@@ -31,8 +30,6 @@ class KnownLabels(StaticBelief):
         return replace(self, truth=np.asarray(self.truth, dtype=np.float64))
 
     def items(self, rows: Rows) -> Nodes:
-        """All weight on the true class, but for the last crumb."""
         assert self.truth is not None
-        classes = np.arange(rows.labels.size, dtype=np.float64)
-        sure = (self.truth[rows.index][:, None] == classes).astype(np.float64)
-        return Nodes(classes, at_least(sure, POSSIBLE))
+        sure = self.truth[rows.index][:, None] == np.arange(rows.labels.size)
+        return label_nodes(sure.astype(np.float64), rows.labels)

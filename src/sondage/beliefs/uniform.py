@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sondage.beliefs.base import Nodes, StaticBelief, component_nodes
+from sondage.beliefs.base import Nodes, StaticBelief, label_nodes
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -40,7 +40,6 @@ class UniformBelief(StaticBelief):
             raise InvalidInput(f"bounds= must be two finite numbers in order, not {self.bounds}")
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> UniformBelief:
-        """Take the bounds of a number from the pool where none are given."""
         space = pool.labels
         if space.kind == "classes" or self.bounds is not None:
             return self
@@ -55,10 +54,10 @@ class UniformBelief(StaticBelief):
         """Equal weights; of a number, Gauss-Legendre nodes on its bounds."""
         space, n = rows.labels, len(rows)
         if space.kind == "classes":
-            return Nodes(np.arange(space.size, dtype=np.float64), np.full((n, space.size), 1.0 / space.size))
+            return label_nodes(np.full((n, space.size), 1.0 / space.size), space)
         low, high = self._bounds
         if space.kind == "vector":
-            return component_nodes(np.full((n, len(space.components)), 0.5 * (low + high)), space)
+            return label_nodes(np.full((n, len(space.components)), 0.5 * (low + high)), space)
         points, weights = np.polynomial.legendre.leggauss(_QUADRATURE)
         labels = low + (high - low) * 0.5 * (points + 1.0)
         shape = (n, _QUADRATURE)
@@ -72,7 +71,6 @@ class UniformBelief(StaticBelief):
         return np.where((y >= low) & (y <= high), -np.log(high - low), -np.inf)
 
     def below(self, rows: Rows, y: Floats) -> Floats:
-        """The share of the bounds below ``y``."""
         low, high = self._bounds
         return np.clip((y - low) / (high - low), 0.0, 1.0)
 

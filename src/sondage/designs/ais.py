@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief
-from sondage.beliefs.decaying_counts import DecayingCounts
+from sondage.beliefs.counts import DecayingCounts
 from sondage.beliefs.dirichlet_tree.belief import DirichletTree, StochasticDirichletTree
 from sondage.designs.base import (
     COST_RULES,

@@ -60,7 +60,6 @@ class DirichletTree(ByStratum):
             raise InvalidInput(f"smoothing= must be 0 or above, not {self.smoothing}")
 
     def start(self, pool: Pool, units: Units) -> State:
-        """The mean score of each stratum."""
         strata = self.strata_of(pool, units)
         score = at_least(strata.score, self.least)
         fit = TreeFit(even_tree(len(score), self.depth), self.strength * score, self.smoothing)
@@ -70,14 +69,14 @@ class DirichletTree(ByStratum):
     def step(self, state: State, seen: Seen) -> State:
         """The response after all labels known now, from the response before as a start."""
         assert isinstance(state, TreeState)
-        return state if not len(seen.y) else self._after(state, self._response(state, seen))
+        if not len(seen.y):
+            return state
+        response = self._response(state, seen)
+        return replace(state, nodes=state.strata.nodes(response), response=response)
 
     def _response(self, state: TreeState, seen: Seen) -> Floats:
         observed = state.strata.counts(seen, np.ones(len(seen.y)))
         return state.fit.response(observed, state.strata.size - observed.sum(axis=1), state.response)
-
-    def _after(self, state: TreeState, response: Floats) -> TreeState:
-        return replace(state, nodes=state.strata.nodes(response), response=response)
 
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
         """Draws around the response of each unit as if it rested on ``strength`` labels: rough."""

@@ -77,7 +77,7 @@ class TreeFit:
             return np.asarray(counts / counts.sum(axis=1, keepdims=True))
         if observed.shape[1] > _MANY_CLASSES:
             left = unlabelled[:, None]
-            return _mixed(lambda response: self._expected(observed + left * response), start)
+            return _mixed(lambda response: self.predictive(observed + left * response), start)
         logs = np.log(np.maximum(start, _EDGE))
         here = self._point(logs[:, 1:] - logs[:, :1], observed, unlabelled)
         damping, least = 0.0, 1.0 / max(float(unlabelled.sum()), 1.0)
@@ -96,12 +96,11 @@ class TreeFit:
             damping = max(4 * damping, least)
         return here.response
 
-    def predictive(self, observed: Floats) -> Floats:
-        """(K, S) posterior predictive when only what was observed counts (a stochastic oracle)."""
-        return self._expected(observed)
+    def predictive(self, counts: Floats) -> Floats:
+        """(K, S) response that the shares of classes and branches imply, which follow from (K, S) counts.
 
-    def _expected(self, counts: Floats) -> Floats:
-        """One step: shares of classes and branches from the counts, and the response they imply."""
+        Where only what was observed counts (a stochastic oracle) it is the posterior predictive.
+        """
         return _shares(self._joint(counts)[0])
 
     def _joint(self, counts: Floats) -> tuple[Floats, Floats]:
