@@ -178,7 +178,6 @@ class BeliefSuite:
             np.testing.assert_array_equal(some.labels, labels)
 
     def test_start_is_the_mean_of_the_items(self) -> None:
-        """The state before any label is the mean over the items of each unit."""
         for pool, units, belief in self.cases():
             state = belief.start(pool, units)
             assert state.nodes is not None
@@ -269,7 +268,6 @@ class BeliefSuite:
                 self.assert_nodes(state.nodes, pool, n)
 
     def test_one_sided_labels_rule_nothing_out(self) -> None:
-        """Many equal labels leave every other class possible."""
         for pool, units, belief in self.cases():
             if not pool.labels.finite:
                 continue
@@ -280,7 +278,6 @@ class BeliefSuite:
                 self.assert_nodes(state.nodes, pool, units.count)
 
     def test_replay_gives_the_same_states(self) -> None:
-        """A belief made anew and stepped through the same labels has the same states."""
         for (pool, units, belief), (twin, cells, again) in zip(self.cases(), self.cases(), strict=True):
             first = self.states(belief, pool, units)
             self.states(again, twin, cells, seed=9)  # other labels in between leave no trace
@@ -288,7 +285,6 @@ class BeliefSuite:
                 self.assert_same(one, two)
 
     def test_step_changes_nothing_it_was_given(self) -> None:
-        """The earlier state and the labels are as they were after a step."""
         for pool, units, belief in self.cases():
             state = belief.step(belief.start(pool, units), self.rounds(pool, units)[1])
             assert state.nodes is not None
@@ -301,7 +297,6 @@ class BeliefSuite:
                 np.testing.assert_array_equal(part, copy)
 
     def test_row_order_of_the_source_is_nothing(self) -> None:
-        """A shuffled source gives the same states."""
         for classes in self.spaces:
             columns = self.columns(0, classes)
             order = np.random.default_rng(3).permutation(len(columns["id"]))

@@ -5,19 +5,19 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from sondage.designs.base import Design, Problem
+from sondage.designs.base import Design
 from sondage.errors import NothingLeft, NotSupported
 from sondage.journal import MemoryJournal, Round
 from sondage.measures import pool_value
 from sondage.pool.pool import Pool
 from sondage.registry import from_config
-from sondage.sampling import SamplingKind, Table
+from sondage.sampling import SamplingKind
 from sondage.study.budget import Cost
 from sondage.study.create import create_study, load_study
 from sondage.study.study import Study
@@ -86,14 +86,12 @@ class DesignSuite:
     # ---- what it is ------------------------------------------------------------------------------
 
     def test_kind_and_oracles_are_known_words(self) -> None:
-        """``kind`` and ``oracles`` are words that the rest of the package understands."""
         design = self.make_design()
         assert type(design.kind) in SamplingKind.catalogue().values()
         assert design.oracles
         assert design.oracles <= {"deterministic", "stochastic"}
 
     def test_config_makes_the_same_design_again(self) -> None:
-        """What the journal keeps, as JSON, gives the design back."""
         design = self.make_design()
         assert from_config(json.loads(json.dumps(design.config()))) == design
 
@@ -114,7 +112,9 @@ class DesignSuite:
                 problem = study.problem()
                 if problem.asked.sum() == len(pool):
                     break
-                _check_table(study.design, study.design.table(problem, n), problem, n)
+                table = study.design.table(problem, n)
+                assert table.kind == study.design.kind
+                table.kind.check(table, problem.units.size, problem.asked, problem.expected, n)
                 ask_and_tell(study, labels, n)
 
     def test_table_looks_at_the_problem_alone_and_does_not_change_it(self) -> None:
@@ -136,7 +136,6 @@ class DesignSuite:
         np.testing.assert_array_equal(before[1], problem.answered)
 
     def test_static_table_does_not_depend_on_labels(self) -> None:
-        """A static design has the same chances whatever the labels were."""
         if not self.make_design().static:
             pytest.skip("the design adapts")
         pool, labels = small_pool()
@@ -179,7 +178,6 @@ class DesignSuite:
             assert set(asked) <= set(labels)
 
     def test_label_budget_is_spent_and_never_exceeded(self) -> None:
-        """A budget of labels is a hard cap, and it can be used up."""
         pool, labels = small_pool()
         for seed in range(6):
             study = self.study(pool, budget=11, rng=seed)
@@ -188,13 +186,11 @@ class DesignSuite:
             assert study.remaining == 0
 
     def test_one_large_ask_stays_within_the_budget(self) -> None:
-        """Asking for more than the budget allows gives no more than it allows."""
         pool, _ = small_pool()
         for seed in range(6):
             assert 0 < len(self.study(pool, budget=9, rng=seed).ask(30)) <= 9
 
     def test_cost_budget_is_never_exceeded(self) -> None:
-        """A budget of cost is a hard cap in every round."""
         pool, labels = small_pool(cost=True)
         for seed in range(6):
             study = self.study(pool, budget=Cost(17.25), rng=seed)
@@ -224,7 +220,6 @@ class DesignSuite:
             assert np.isfinite(estimate.value)
 
     def test_same_seed_same_draws_and_another_seed_others(self) -> None:
-        """Pool, configuration, seed and labels determine every draw."""
         pool, labels = small_pool()
 
         def asked(seed: int) -> list[list[Id]]:
@@ -235,7 +230,6 @@ class DesignSuite:
         assert len({repr(asked(seed)) for seed in range(5)}) > 1
 
     def test_row_order_of_the_source_does_not_matter(self) -> None:
-        """The same items in another order give the same draws and the same estimate."""
         for measure in self.measures:
             outcomes = []
             for shuffled in (False, True):
@@ -246,7 +240,6 @@ class DesignSuite:
             assert outcomes[0] == outcomes[1]
 
     def test_reload_after_every_round_gives_the_same_next_draw(self) -> None:
-        """A study taken up again draws what it would have drawn, to the last bit."""
         pool, labels = small_pool()
         for measure in self.measures:
             journal = MemoryJournal()
@@ -261,7 +254,6 @@ class DesignSuite:
     # ---- estimates -------------------------------------------------------------------------------
 
     def test_everything_labelled_is_exact_with_zero_width(self) -> None:
-        """With every label known the estimate is the pool's own value and the interval a point."""
         for measure in self.measures:
             pool, labels = small_pool()
             study = self.study(pool, measure)
@@ -288,7 +280,6 @@ class DesignSuite:
 
     @pytest.mark.parametrize("n", [1, 2, 3])
     def test_serves_the_smallest_pools(self, n: int) -> None:
-        """A pool of one, two or three items can be asked, and is then known exactly."""
         pool, labels = small_pool(n)
         study = self.study(pool, "accuracy")
         assert sorted(ask_to_the_end(study, labels, 1)) == sorted(labels)
@@ -296,7 +287,6 @@ class DesignSuite:
         assert study.estimate().value == pytest.approx(truth, abs=1e-12)
 
     def test_serves_a_pool_without_scores(self) -> None:
-        """Predictions alone are enough."""
         pool = Pool.from_arrays(prediction=[0, 1] * 10)
         study = self.study(pool, "accuracy")
         asked = ask_to_the_end(study, {k: k % 2 for k in range(20)}, 3)
@@ -307,7 +297,6 @@ class DesignSuite:
 
     @pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
     def test_serves_an_oracle_or_names_a_design_that_does(self, oracle: str) -> None:
-        """An oracle is served, or refused with the name of a design that serves it."""
         pool, labels = small_pool()
         if oracle in self.make_design().oracles:
             study = self.study(pool, oracle=oracle, budget=10)
@@ -331,11 +320,6 @@ def _codes(pool: Pool, labels: Mapping[Id, int]) -> np.ndarray:
     return np.array([labels[id] for id in pool.ids.tolist()], dtype=np.float64)
 
 
-def _check_table(design: Design, table: Table, problem: Problem, n: int) -> None:
-    assert table.kind == design.kind
-    table.kind.check(table, problem.units.size, problem.asked, problem.expected, n)
-
-
 def _check_round(study: Study, record: Round, asked: np.ndarray) -> np.ndarray:
     """Check a round against what was asked before it, and return what was asked after it."""
     before, asked = asked, asked.copy()
@@ -343,14 +327,7 @@ def _check_round(study: Study, record: Round, asked: np.ndarray) -> np.ndarray:
     again = not kind.counts_down and not study.units.itemwise  # a cell stays as it is for the whole round
     rows = study.pool.rows_of(record.id)
     np.testing.assert_array_equal(study.units.of(rows), record.unit)
-    columns: Sequence[list[Any]] = (
-        record.unit,
-        record.times,
-        record.p,
-        record.pi,
-        record.left,
-        record.new,
-    )
+    columns = record.unit, record.times, record.p, record.pi, record.left, record.new
     for unit, times, p, pi, left, new in zip(*columns, strict=True):
         assert left == study.units.size[unit] - (before if again else asked)[unit]
         assert new == (left > 0) or not study.units.itemwise

@@ -83,7 +83,7 @@ def test_responses_are_shares_and_a_fixed_point(seed: int, strata: int, classes:
     assert (found > 0).all()
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-9)
     # Not a small change of the response, which slow steps show anywhere, but of the items that it stands for.
-    again = fit._expected(seen + left[:, None] * found)
+    again = fit.predictive(seen + left[:, None] * found)
     assert (np.maximum(left, 1)[:, None] * np.abs(again - found)).max() < 1e-5
 
 
@@ -94,7 +94,7 @@ def test_a_large_pool_is_settled_too(items: float) -> None:
     share = (left + 1) / (left + 1).sum()
     fit = TreeFit(complete_tree(64), score, 1.0)
     found = fit.response(seen, items * share, score)
-    again = fit._expected(seen + (items * share)[:, None] * found)
+    again = fit.predictive(seen + (items * share)[:, None] * found)
     assert (items * share[:, None] * np.abs(again - found)).max() < 1e-4
 
 
