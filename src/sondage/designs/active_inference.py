@@ -1,4 +1,4 @@
-"""Active inference: Poisson rounds by predicted error, no further from uniform than the labels bear out."""
+"""Active inference: Poisson rounds by predicted error, no further from uniform than the labels support."""
 
 from __future__ import annotations
 
@@ -24,25 +24,24 @@ _NEARLY_NOTHING = 1e-9
 class ActiveInference(Design):
     """Rounds of Poisson samples by the error that the belief expects of its own predictions.
 
-    Active statistical inference (Zrnic and Candes 2024) includes an item in proportion to the predicted
-    error of its linearised contribution, and counts predictions for all and inverse chances of what was not
-    predicted: ``1/N sum m_i + xi_i / pi_i (t_i - m_i)``. Where the predicted errors are wrong this can be
-    worse than a uniform sample, so that a round takes the chances
+    Active statistical inference (Zrnic and Candes 2024) includes an item in proportion to the predicted error
+    of its linearised contribution. It counts predictions for all items, and what they missed by inverse
+    chances: ``1/N sum m_i + xi_i / pi_i (t_i - m_i)``. Wrong predicted errors can make this worse than a
+    uniform sample, so a round takes the chances
 
         ``pi = (1 - rho) uniform + rho active``
 
-    of which n are included on average whatever ``rho`` is: a budget-preserving path (Li, Zrnic and Candes
-    2025). ``rho`` makes the variance least that the errors seen so far give, so that this is never above
-    that of uniform chances. A cell counts as if it had one more label with the pool's mean squared error:
-    where nothing has been seen the error is taken to be that of anywhere else. The first round has no errors
-    to go by and uses ``start``: at one half no chance is below half of the uniform or of the active one, and
-    the variance at most about twice the lesser of both. ``floor`` is the share that stays uniform in any
-    case; ``robust=False`` leaves it at that in all rounds.
+    which include n items on average whatever ``rho`` is (Li, Zrnic and Candes 2025). ``rho`` minimises the
+    variance that the errors seen so far give, which is then never above that of uniform chances. Every cell
+    counts as if it had one more label with the pool's mean squared error, so that an unseen cell is not taken
+    to be free of errors. The first round has no errors to go by and uses ``start``: at one half no chance is
+    below half of the uniform or of the active one, and the variance is at most about twice the lesser of
+    both. ``floor`` is the share that always stays uniform; ``robust=False`` uses it in all rounds.
 
-    What it is not: the papers know single items and a model trained on the labels; here cells of like items
-    have one chance and one prediction, which learns from the labels of earlier rounds. The papers' robust
-    choice looks for the worst error function in a neighbourhood of the one fitted; the additional label of
-    every cell stands in for that. Rounds are averaged with weights fixed by what was asked for.
+    Unlike the papers, which use single items and a model trained on the labels, cells of like items share one
+    chance and one prediction, which learns from the labels of earlier rounds. The papers' robust choice looks
+    for the worst error function near the fitted one; here the additional label of every cell does that.
+    Rounds are averaged with weights fixed by what was asked for.
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(2_000, prevalence=0.1, rng=1)

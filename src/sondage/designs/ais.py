@@ -36,16 +36,16 @@ class AIS(Design):
     """Adaptive importance sampling (Marchant and Rubinstein 2021), for any measure and oracle.
 
     ``strata`` bands of the score (cut where the cumulated root frequency is even; or any other strata) are
-    the leaves of a tree of ``depth`` levels, over which a Dirichlet belief learns from every label.
-    ``batch`` labels are asked for at a time. With a deterministic oracle an item is drawn in proportion
-    to the mean absolute influence that the belief expects of it, with a stochastic one to the root mean
-    square (``form``). Items with a label are drawn by their known influence; that costs nothing and
-    counts in the estimate again. ``epsilon`` is the least influence, in shares of the largest, of a label
-    that brings any loss; it shrinks as labels come in. ``mix`` is the share of draws made uniformly: it
-    bounds every weight by ``1 / mix`` and lets any other measure be estimated from the sample.
+    the leaves of a tree of ``depth`` levels, over which a Dirichlet belief learns from every label. It asks
+    for ``batch`` labels at a time. With a deterministic oracle an item is drawn in proportion to the mean
+    absolute influence that the belief expects of it, with a stochastic one to the root mean square
+    (``form``). Items with a label are drawn by their known influence; that is free and counts in the estimate
+    again. ``epsilon`` is the least influence, as a share of the largest, of a label that brings any loss; it
+    shrinks as labels come in. ``mix`` is the share of draws made uniformly: it bounds every weight by ``1 /
+    mix`` and lets any other measure be estimated from the sample.
 
-    Departures: effective pseudo-counts (see ``DirichletTree``); because every measure here divides by the
-    weight, influence is centred also for averages such as accuracy, as the self-normalised estimate wants.
+    Departures: effective pseudo-counts (see ``DirichletTree``); influence is centred for averages such as
+    accuracy too, because every measure here divides by the weight and the estimate is self-normalised.
     """
 
     alias: ClassVar[str] = "ais"

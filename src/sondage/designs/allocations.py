@@ -30,14 +30,14 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Rules:
-    """What every allocation is told beside the problem: see ``Stratified``."""
+    """The options of ``Stratified`` that every allocation is told beside the problem."""
 
     floor: float
     probability_floor: float
     cost: CostRule
 
     def over_root_cost(self, problem: Problem, weight: Floats) -> Floats:
-        """Weights of units over the root of the cost of a label."""
+        """(U,) weights of the units over the root of what a label costs there."""
         if self.cost == "only":
             weight = problem.units.size.astype(np.float64)
         return weight if self.cost == "ignore" else weight / np.sqrt(problem.units.cost)
@@ -61,10 +61,10 @@ def variance_drop(variance: Floats, count: Ints) -> Floats:
 
 
 def moves(problem: Problem, spread: Floats) -> Bools:
-    """(U,) which units have labels that can move the measure; all of them where none has.
+    """(U,) which units have labels that can move the measure; all of them if none has.
 
-    A spread that is tiny beside others is none only if labels do not change the losses: in a group of three
-    items a label may move a ratio ten thousand times as much as elsewhere.
+    A tiny spread counts as none only where labels do not change the losses: in a group of three items one
+    label may move a ratio ten thousand times as much as elsewhere.
     """
     some = spread > _ROUNDING * spread.max(initial=0.0)
     measure = problem.measure
@@ -104,9 +104,9 @@ class Neyman(Allocation):
 
 @dataclass(frozen=True)
 class Rectifier(Neyman):
-    """Neyman's with the spread that a prediction of every single item leaves (Fisch et al. 2024).
+    """Neyman's by the spread that is left after predicting every single item (Fisch et al. 2024).
 
-    For estimates that subtract such predictions. Before any label the belief says how far they will be off.
+    For estimates that subtract such predictions. Before any label the belief says how far off they will be.
     """
 
     alias: ClassVar[str] = "rectifier"
@@ -195,7 +195,7 @@ class Adaptive(Allocation):
 
 @dataclass(frozen=True)
 class Greedy(Adaptive):
-    """The sample variance as it is. A unit whose first two labels agree is abandoned: for comparison only."""
+    """By the sample variance as it is; abandons a unit whose first two labels agree. For comparison only."""
 
     alias: ClassVar[str] = "greedy"
 
@@ -239,7 +239,7 @@ class ExploreThenCommit(Adaptive):
 
 @dataclass(frozen=True)
 class UpperConfidence(Adaptive):
-    """The sample variance plus a bonus that shrinks as labels come in (Yu, Zhai and Sra 2020, Alg. 2).
+    """By the sample variance plus a bonus that shrinks as labels come in (Yu, Zhai and Sra 2020, Alg. 2).
 
     ``bonus="universal"``: ``c sqrt(log n_i / n_i)``, for any budget; ``"fixed"``: ``c sqrt(log n / n_i)``
     with n the budget; ``"tight"``: ``c / sqrt(n_i)``. It is in units of the squared range of the influence,
@@ -273,7 +273,7 @@ class UpperConfidence(Adaptive):
 
 @dataclass(frozen=True)
 class BennettCarvalho(Adaptive):
-    """The variance expected under a posterior of the class shares of each unit (Bennett and Carvalho 2010).
+    """By the variance expected under a posterior of each unit's class shares (Bennett and Carvalho 2010).
 
     ``pseudo`` labels of every class in every unit (1: the flat prior).
     """

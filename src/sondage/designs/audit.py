@@ -22,18 +22,18 @@ from sondage.types import Floats
 
 @dataclass(frozen=True)
 class Audit(Design):
-    """Every draw takes a cell by a recorded chance, and evenly one of its items left.
+    """Draws a cell by a recorded chance, then evenly one of its items left.
 
-    ``share="spread"``: by the number of items left in a cell times the spread of influence around what the
-    belief predicts, which gives the next increment its least variance. ``share="deficit"``: by what a cell
-    lacks of its goal, renewed after every draw; the goal is its share of all labels when the round ends, in
-    proportion to size times spread and no more than its size. That spreads labels more evenly, but chances
-    that fall whenever a cell has had its turn make increments vary more (see docs/sequences.md).
+    ``share="spread"`` goes by the number of items left in a cell times the spread of influence around what
+    the belief predicts, which gives the next increment its least variance. ``share="deficit"`` goes by what a
+    cell lacks of its goal, renewed after every draw; the goal is its share of all labels at the end of the
+    round, in proportion to size times spread and at most its size. That spreads labels more evenly, but
+    chances that fall whenever a cell has had its turn make increments vary more (see docs/sequences.md).
 
-    ``floor`` is the share of draws made without regard to the belief: half of it evenly along the logarithm
-    of the rank from the decision boundary, half by size. So every item left has a chance at every draw:
-    estimates are unbiased and sequences hold whatever the ``belief`` (by default that of ``auto``: curves of
-    the error rate). ``probability_floor`` is the least chance of any label that the design reckons with.
+    ``floor`` is the share of draws that ignores the belief: half of it evenly along the logarithm of the rank
+    from the decision boundary, half by size. Every item left therefore has a chance at every draw: estimates
+    are unbiased and sequences hold whatever the ``belief`` (by default that of ``auto``: curves of the error
+    rate). ``probability_floor`` is the least chance of any label that the design reckons with.
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.2, rng=1)
@@ -83,7 +83,7 @@ def log_ranks(problem: Problem) -> Floats:
     """(U,) length of each cell along the logarithm of the rank inside its predicted class.
 
     Ranks count from where the bands of the class begin: ``log((end + 0.5) / (begin + 0.5))``, shared by size
-    among the cells of a band. Where bands mix classes, or labels are no classes, every cell has length 1.
+    among the cells of a band. Every cell has length 1 where bands mix classes or labels are not classes.
     """
     units, pool = problem.units, problem.pool
     if not isinstance(units, CellUnits) or not pool.labels.finite:

@@ -1,7 +1,7 @@
 """The default: the design that the benchmark shows best over its pools and measures.
 
-``auto`` is resolved when a study is made, and the study stores what it resolved to and the version of the
-rule, so that a running study keeps its design if a later version would choose another.
+A study resolves ``auto`` when it is made and stores the result and the version of the rule, so that it keeps
+its design even if a later version would choose another.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ AUTO_VERSION = 8
 def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float) -> Design:
     """The design that ``auto`` stands for, for a bound measure (``benchmarks/auto.py`` has the comparison).
 
-    Classifiers whose measure looks at predictions alone: a curve of the error rate, if ``labels`` can fit one
-    to each pattern of predictions. Where no score orders the items, means over the pool have nothing to gain
-    from it: uniform, or by size where systems disagree. Other measures (of scores, of groups, of weighted
-    items, of which class a wrong prediction should have been): strata by rank, labels by the scores. Labels
-    of several numbers have no one order along which to stratify: there items are drawn one by one.
+    Classifiers whose measure looks at predictions alone get a curve of the error rate, if ``labels`` can fit
+    one to each pattern of predictions. Means over the pool gain nothing from it where no score orders the
+    items: uniform, or by size where systems disagree. Other measures (of scores, of groups, of weighted
+    items, of which class a wrong prediction should have been) get strata by rank, and labels by the scores.
+    Labels of several numbers have no one order to stratify along: items are drawn one by one.
     """
     if oracle != "deterministic":
         return Importance()

@@ -33,9 +33,8 @@ T = TypeVar("T")
 class Problem:
     """All that a design may look at.
 
-    ``centre`` is what the estimator subtracts (nothing, the unit's mean, the belief's prediction);
-    ``left`` is how many labels the budget left pays for; ``expected`` the number of items that earlier
-    rounds asked for.
+    ``centre`` is what the estimator subtracts (nothing, the unit's mean, the belief's prediction), ``left``
+    how many labels the remaining budget pays for, ``expected`` how many items earlier rounds asked for.
     """
 
     pool: Pool
@@ -83,11 +82,11 @@ class Problem:
 
 
 class Design(Named, family="sondage.designs"):
-    """Whom we ask.
+    """The rule that decides whom we ask.
 
     Contract
     --------
-    * ``table`` returns chances or quotas and never draws: that is done by its ``kind`` of sampling.
+    * ``table`` returns chances or quotas and never draws: its ``kind`` of sampling does.
     * it looks at the ``Problem`` alone, so that a reload gives the same table;
     * it never names a measure: influence comes from ``designs.influence``.
     * an item whose label could matter never gets chance 0 for good without the estimate saying so;
@@ -96,10 +95,9 @@ class Design(Named, family="sondage.designs"):
     ``kind`` is a kind of sampling, or its name. ``strata`` is how the pool is cut into units; None makes
     every item its own unit. Kinds ``poisson`` and ``fixed`` draw single items and need None; kinds ``strata``
     and ``wor`` need units of several; kind ``wr`` takes both. A design with single items must be ``static``:
-    its table may not depend on labels.
-    ``batch`` is how many labels it likes to ask for at once. ``estimator`` is the name of the estimator that
-    its rounds belong to, where that is not the usual one of their kind. A plan is made of designs whose
-    widths can be ``foreseen`` before there are labels.
+    its table may not depend on labels. ``batch`` is how many labels it likes to ask for at once.
+    ``estimator`` names the estimator of its rounds, where that is not the usual one of their kind. Plans use
+    only designs whose widths can be ``foreseen`` before there are labels.
     """
 
     kind: ClassVar[SamplingKind]
@@ -137,8 +135,8 @@ class Design(Named, family="sondage.designs"):
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
         """The units that the design works on: items, or cells of its strata.
 
-        ``labels`` is about how many there will be: for designs that must not have more cells than these can
-        fill, as ``stratified`` does (``strata.fillable_cells``). Here it makes no difference.
+        ``labels`` is about how many there will be, for designs that must not have more cells than these can
+        fill, such as ``stratified`` (``strata.fillable_cells``).
         """
         if self.strata is None:
             if self.kind.by_quota:

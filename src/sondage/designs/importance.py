@@ -32,15 +32,15 @@ _ROUNDING = 1e-12
 class Importance(Design):
     """Static importance sampling (Sawade 2013, Algorithm 2), for any measure, with label costs.
 
-    An item is drawn with chance proportional to the size of its influence under the belief over the
-    root of its cost (Thm 4.1 and 4.2). ``form="rms"`` is the theorem's root mean square, the best per
-    draw; ``form="mean"`` is the mean absolute influence, the better one per label where re-draws of a
-    labelled item are free (the default for a deterministic oracle). ``probability_floor`` is the
-    least chance of any label that the design reckons with: without it a positive that the model is
-    sure is none gets an unbounded weight. ``risk_floor`` keeps the believed value away from the ends
-    of its range; ``mix`` is the share of draws made uniformly, which bounds every weight by ``1 /
-    mix`` and lets any other measure be estimated from the sample. ``cost="ignore"`` leaves label costs
-    out of the chances, and ``cost="only"`` everything else: the two yardsticks of Sawade (2013, 4.3).
+    An item is drawn with chance proportional to the size of its influence under the belief over the root of
+    its cost (Thm 4.1 and 4.2). ``form="rms"`` is the theorem's root mean square, the best per draw;
+    ``form="mean"`` is the mean absolute influence, the better one per label where re-draws of a labelled item
+    are free (the default for a deterministic oracle). ``probability_floor`` is the least chance of any label
+    that the design reckons with: without it a positive that the model is sure is none gets an unbounded
+    weight. ``risk_floor`` keeps the believed value away from the ends of its range; ``mix`` is the share of
+    draws made uniformly, which bounds every weight by ``1 / mix`` and lets any other measure be estimated
+    from the sample. ``cost="ignore"`` leaves label costs out of the chances, and ``cost="only"`` everything
+    else: the two yardsticks of Sawade (2013, 4.3).
     """
 
     alias: ClassVar[str] = "importance"
@@ -82,9 +82,9 @@ class Importance(Design):
         return Table(self.kind, chance=(1 - self.mix) * chance + self.mix / len(chance))
 
     def _doubted(self, problem: Problem, size: Floats) -> Floats:
-        """Sizes, that of the others on average where an item is believed to move nothing under any label.
+        """Sizes, where an item that is believed to move nothing gets the mean size of the others.
 
-        Two systems that are believed to be equally good make all items on which they agree such: if they are
+        If two systems are believed to be equally good, all items on which they agree are such: if they are
         not, the labels of these count too. So do those of a group in which no topic is predicted: they decide
         whether its F1 is 0 or nothing at all.
         """

@@ -36,15 +36,15 @@ _KINDS: dict[str, SamplingKind] = {
 class Poisson(Design):
     """Water-filled Poisson sampling (Yilmaz et al., Algorithm 3, corrected).
 
-    Inclusion is ``min(1, scale * size)`` with size proportional to the root mean square influence over
-    the root of the cost. Every item has one permanent random number, so that asking for more gives a
-    superset. The number of items is random: ``ask(n)`` raises the *expected* size by n and returns
-    what arrives, never more than the budget allows. ``fixed_size=True`` returns exactly n, with chances
-    that are still exactly unbiased (priority sampling). ``floor`` is the share of every item's size
-    that is the same for all: without it a design for precision never looks at predicted negatives.
-    ``probability_floor`` is the least chance of any label that the design reckons
-    with: without it a positive that the model is sure is none gets an unbounded weight.
-    ``cost="ignore"`` leaves label costs out of the sizes, and ``cost="only"`` everything else.
+    Inclusion is ``min(1, scale * size)`` with size proportional to the root mean square influence over the
+    root of the cost. Every item has one permanent random number, so that asking for more gives a superset.
+    The number of items is random: ``ask(n)`` raises the *expected* size by n and returns what arrives, never
+    more than the budget allows. ``fixed_size=True`` returns exactly n, with chances that are still exactly
+    unbiased (priority sampling). ``floor`` is the share of every item's size that is the same for all:
+    without it a design for precision never looks at predicted negatives. ``probability_floor`` is the least
+    chance of any label that the design reckons with: without it a positive that the model is sure is none
+    gets an unbounded weight. ``cost="ignore"`` leaves label costs out of the sizes, and ``cost="only"``
+    everything else.
     """
 
     alias: ClassVar[str] = "poisson"
@@ -85,13 +85,12 @@ class Poisson(Design):
 class PoissonOnline(Design):
     """Rounds of water-filled Poisson samples of the items not asked before (Yilmaz et al., App. E).
 
-    A round's chances may follow from all earlier labels, because every round by itself gives unbiased
-    totals: what is labelled already, and inverse chances for the rest. Rounds are combined with weights
-    fixed in advance. ``sampling="poisson"`` includes items independently, so that their number varies about
-    n; ``"systematic"`` takes exactly n by equal steps along the strata (by score), ``"pivotal"`` exactly n
-    with fractions settled by chance between neighbouring cells. ``floor`` is the share of every chance
-    that is the same for all: the chance of an item is never 0. Only samples of the design ``poisson`` are
-    nested; these are not.
+    The chances of a round may follow from all earlier labels, because every round by itself gives unbiased
+    totals: what is labelled already, and inverse chances for the rest. Rounds are combined with weights fixed
+    in advance. ``sampling="poisson"`` includes items independently, so that their number varies about n;
+    ``"systematic"`` takes exactly n by equal steps along the strata (by score), ``"pivotal"`` exactly n with
+    fractions settled by chance between neighbouring cells. ``floor`` is the share of every chance that is the
+    same for all: the chance of an item is never 0. Unlike those of ``poisson``, these samples are not nested.
     """
 
     alias: ClassVar[str] = "poisson-online"

@@ -18,13 +18,12 @@ from sondage.strata.log_rank import LogRank
 
 @dataclass(frozen=True)
 class Sequential(Design):
-    """Draws a cell by the believed spread of influence, then one of its items left, evenly.
+    """Draws a cell by the believed spread of influence, then evenly one of its items left.
 
-    Every item left has a positive chance at every draw, and the chance is recorded, so that estimates
-    are unbiased however the belief adapts. ``floor`` is the share of draws made without regard to the
-    belief, half of it evenly over the cells and half by their size. ``probability_floor`` is the
-    least chance of any label that the design reckons with: without it a positive that the model is
-    sure is none gets an unbounded weight.
+    Every item left has a positive chance at every draw, and the chance is recorded, so that estimates are
+    unbiased however the belief adapts. ``floor`` is the share of draws that ignores the belief, half of it
+    evenly over the cells and half by their size. ``probability_floor`` is the least chance of any label that
+    the design reckons with: without it a positive that the model is sure is none gets an unbounded weight.
     """
 
     alias: ClassVar[str] = "sequential"
@@ -50,12 +49,12 @@ class Lure(Sequential):
     """Draws one after another by the root mean square influence, and levels the weights.
 
     This is active testing by Farquhar, Gal and Rainforth (2021) and Kossen et al. (2021): items are drawn
-    without replacement, in proportion to the root mean square influence under the belief, and counted by
-    the ``lure`` estimator. Like ``sequential``, it draws cells and items in them evenly, and learns from
-    labels by cell; the papers draw single items by a surrogate model, which no pool here need have. The only
-    difference to ``sequential`` is that nothing is predicted of items without a label: there the spread
-    *about* the prediction decides, and the estimate is LURE with a control variate. ``floor`` bounds every
-    weight here, so that ``probability_floor`` can be small.
+    without replacement, in proportion to the root mean square influence under the belief, and counted by the
+    ``lure`` estimator. Like ``sequential`` it draws cells, and items in them evenly, and learns from labels
+    by cell; the papers draw single items by a surrogate model, which a pool here need not have. Unlike
+    ``sequential`` it predicts nothing of items without a label: there the spread *about* the prediction
+    decides, and the estimate is LURE with a control variate. ``floor`` bounds every weight, so that
+    ``probability_floor`` can be small.
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(2_000, prevalence=0.1, rng=1)

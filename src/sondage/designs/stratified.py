@@ -24,14 +24,14 @@ from sondage.strata.log_rank import LogRank
 class Stratified(Design):
     """Labels shared out over cells by an ``allocation``.
 
-    ``"neyman"`` (the default) goes by size times the spread of influence that the belief expects; with
-    the default belief, which labels do not change, it is fixed in advance and the estimate unbiased.
+    ``"neyman"`` (the default) goes by size times the spread of influence that the belief expects; with the
+    default belief, which labels do not change, it is fixed in advance and the estimate unbiased.
     ``"proportional"`` goes by size alone, ``"druck-mccallum"`` by the model's own expectations; ``"ucb"``,
     ``"etc"``, ``"bennett-carvalho"`` and ``"greedy"`` follow the labels seen (``sondage.designs.allocations``
-    has them as objects with options). ``floor`` is the share of labels spread without regard to the
-    belief, half of it evenly over the cells and half by their size. Costs enter by their root.
-    ``probability_floor`` is the least chance of any label that the design reckons with: without it a
-    positive that the model is sure is none gets an unbounded weight.
+    has them as objects with options). ``floor`` is the share of labels that ignores the belief, half of it
+    evenly over the cells and half by their size. Costs enter by their root. ``probability_floor`` is the
+    least chance of any label that the design reckons with: without it a positive that the model is sure is
+    none gets an unbounded weight.
     """
 
     alias: ClassVar[str] = "stratified"
@@ -65,15 +65,14 @@ class Stratified(Design):
 class StratifiedPPI(Stratified):
     """Labels for every band of the score by what predictions leave open there (Fisch et al. 2024).
 
-    The losses that the belief predicts of every item are known for the whole pool; labels are needed for the
-    difference only. Bands of equal size get labels in proportion to their size times the spread of that
-    difference that the belief expects, and the ``stratified-ppi`` estimator finds for each band how far the
-    predictions are to be trusted. Nothing follows the labels but that trust, so that the numbers of labels
-    are fixed in advance. Options are those of ``Stratified``.
+    The belief predicts the losses of every item of the pool; labels are needed for the difference only. Bands
+    of equal size get labels in proportion to their size times the spread of that difference that the belief
+    expects, and the ``stratified-ppi`` estimator finds for each band how far to trust the predictions. Only
+    that trust follows the labels; their numbers are fixed in advance. Options are those of ``Stratified``.
 
-    What it is not: the paper's predictions are those of an autorater for one mean; here they are what the
-    belief expects of every loss of the measure. It gives no rule for the spread before there are labels, and
-    none for strata of few labels: these share one trust.
+    Unlike the paper, whose autorater predicts one mean, the belief predicts every loss of the measure. The
+    paper gives no rule for the spread before there are labels, and none for strata of few labels: these share
+    one trust.
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(2_000, prevalence=0.1, rng=1)

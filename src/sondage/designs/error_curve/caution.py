@@ -1,9 +1,9 @@
 """Caution: how far the quotas of a design follow a belief that may be wrong.
 
-Quotas by size alone are never worse than a uniform sample, Neyman's under a right belief are the best, and
-Neyman's under a wrong one can be far worse than either. The ratio of the variances that both are thought to
-leave says what there is to gain, and with it how much may be risked. The numbers were found on pools made
-for it, some of them to break it; docs/proof.md has what they give on others.
+Quotas by size alone are never worse than a uniform sample, Neyman's are the best under a right belief and can
+be far worse than either under a wrong one. The ratio of the variances that both are expected to leave says
+what there is to gain, and so how much may be risked. The numbers were found on pools made for it, some of
+them to break it; docs/proof.md has what they give on others.
 
 Everything here works on (..., U) arrays: U units, of one study or of many at once.
 """
@@ -33,13 +33,12 @@ class Caution:
 
     After n labels it is the greatest of
 
-    * ``left * sqrt(fade / n)``, 0.9 at most: ``left`` is what Neyman's quotas are thought to leave of the
-      variance, and counts in full up to ``fade`` labels;
+    * ``left * sqrt(fade / n)``, 0.9 at most: ``left`` is the part of the variance that Neyman's quotas are
+      expected to leave, and counts in full up to ``fade`` labels;
     * ``least``;
-    * ``early * until / n``, and all of ``early`` up to ``until`` labels. With ``rival``, as much of it as a
-      uniform sample is a serious rival: little where one pattern of predictions has nearly all items;
-    * ``strange * until / n`` in the same way, as far as the scores look as if they ordered nothing
-      (``strangeness``).
+    * ``early * until / n``, and all of ``early`` up to ``until`` labels. With ``rival``, in proportion to how
+      serious a rival a uniform sample is: little where one pattern of predictions has nearly all items;
+    * ``strange * until / n`` in the same way, as far as the scores seem to order nothing (``strangeness``).
 
     Rates lean by ``doubt`` labels towards the mean of their family; if ``scaled``, times ``left`` squared.
     """
@@ -89,16 +88,15 @@ def evenly(by_size: Floats, known: int, more: int) -> Floats:
 
 
 def strangeness(rate: Floats, ranks: Ranks) -> Floats:
-    """(...) how much more seldom than they should be predictions next to the boundary are wrong, 0 to 1.
+    """(...) how much rarer than they should be errors next to the boundary are, 0 to 1.
 
-    A class is about as likely just above the boundary as just below it, if scores order at all: so the error
+    If scores order at all, a class is about as likely just above the boundary as just below it: so the error
     rates there, of those predicted to be of it and of those that are not, add up to 1. Where they do not, the
-    model is either very good or its scores are worth nothing, and only labels far off can say which. (A
-    belief without labels has them add up to about a half, as it lets curves fall within the ranks that count
-    as near: that says nothing.)
-    ``rate`` is (..., U) what is thought by the place alone. Where there are not just two patterns of
-    predictions, one for each side of a boundary, or all units of one are next to it (it has no order), or
-    none is, nothing can be said.
+    model is either very good or its scores are worth nothing, and only labels far off can say which. (Before
+    any label they add up to about a half, because curves fall within the ranks that count as near: that says
+    nothing.) ``rate`` is (..., U) the belief by the place alone. The answer is 0 where nothing can be said:
+    if there are not just two patterns of predictions, one for each side of a boundary, if all units of one
+    are next to it (it has no order), or none is.
     """
     near, size, family = ranks.at < _NEAR, ranks.size, ranks.family
     weight, far = sums_by(size * near, family), sums_by(size * ~near, family)

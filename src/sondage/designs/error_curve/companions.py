@@ -14,14 +14,13 @@ _WEIGHTS = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0])
 
 
 def joint(variances: Floats, size: Floats | Ints) -> Floats:
-    """(..., U) the variance of an item for the first of some measures, and of the others what is worth it.
+    """(..., U) the variance of an item for the first of some measures, plus what others are worth adding.
 
     ``variances`` is (A, ..., U), of the influence of an item of each unit on each of A measures. The others
-    are added with a weight from 0 to 1. Neyman's quotas for the sum leave the first measure no more than a
-    twentieth worse off than quotas for it alone; and up to that, of the weights they are added with the one
-    at which the variance of the first, times the fourth root of that of the others, is least. So 1 % for
-    the first must give the others 4 %. Where quotas for the first serve the others well, or hardly any that
-    it affords would, they are added with little weight.
+    are added with a weight from 0 to 1. Neyman's quotas for the sum make the first measure at most a
+    twentieth worse than quotas for it alone. Within that, the weight minimises the variance of the first
+    times the fourth root of that of the others: 1 % for the first must give the others 4 %. The weight is
+    small where quotas for the first serve the others well anyway, or where hardly any affordable ones would.
 
     >>> joint(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1, 1])).tolist()
     [1.0, 1.4]

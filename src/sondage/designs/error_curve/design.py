@@ -71,13 +71,12 @@ class Thought(NamedTuple):
 class ErrorCurveDesign(Design):
     """Strata by rank from the decision boundary, and quotas in proportion to the spread of the influence.
 
-    The belief is a curve of the error rate against log-rank (``beliefs.ErrorCurve``), the quotas are
-    Neyman's under it, without replacement. With ``joint`` a single measure is aimed at together with those
-    that are read off the same labels (F1 with precision and recall), as far as that costs it little
-    (``companions``).
+    The belief is a curve of the error rate against log-rank (``beliefs.ErrorCurve``); the quotas are Neyman's
+    under it, without replacement. With ``joint`` a single measure is aimed at together with those that are
+    read off the same labels (F1 with precision and recall), as far as that costs it little (``companions``).
 
-    It is cautious (``caution``): part of the labels goes by size alone, the more the less there is to
-    gain, and part evenly along the log-rank. ``floor`` is the least share of the latter.
+    It is cautious (``caution``): part of the labels goes by size alone, the more the less there is to gain,
+    and part evenly along the log-rank. ``floor`` is the least share of the latter.
     """
 
     alias: ClassVar[str] = "error-curve"
