@@ -17,9 +17,9 @@ from tests.designs.test_enumeration import assert_frequencies
 import sondage as sd
 from sondage.beliefs.base import Seen, State
 from sondage.designs import Audit
-from sondage.designs.audit import log_ranks
 from sondage.designs.base import Problem
 from sondage.designs.influence.of_units import unit_spread
+from sondage.designs.sequential import log_ranks
 from sondage.designs.shares import shares
 from sondage.errors import InvalidInput, NothingLeft
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, SequentialEstimator

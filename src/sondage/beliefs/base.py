@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import gammaincinv, gammaln, ndtr, xlog1py, xlogy
@@ -59,8 +59,8 @@ class Seen(NamedTuple):
 class State:
     """What a belief holds after some rounds: the label weights of every unit.
 
-    For classes ``weights`` is (U, S). For real labels it belongs to the units' representative rows.
-    ``None`` where units are single items: a static belief is then asked row by row.
+    For classes ``weights`` is (U, S). For real labels it belongs to the units' representative rows. ``nodes``
+    is None where units are single items: a static belief is then asked row by row.
     """
 
     nodes: Nodes | None
@@ -73,7 +73,7 @@ class State:
         return None
 
     def forget(self) -> None:
-        """Let go of what is large and can be worked out again; it is, when it is asked for."""
+        """Drop what is large and can be worked out again when it is needed."""
 
     def first(self) -> Self:
         """What was believed before any label, where that is known."""
@@ -85,16 +85,16 @@ class Belief(Named, family="sondage.beliefs"):
 
     Contract
     --------
-    * ``state r+1 = step(state r, labels known at ask r+1)``; nothing else enters, so replaying the
-      journal gives the same states, and the same draws.
-    * weights are non-negative and sum to 1 in every row; a label that the oracle may give never has
-      weight 0, so that no design built on the belief can rule it out.
+    * ``state r+1 = step(state r, labels known at ask r+1)``; nothing else enters, so replaying the journal
+      gives the same states, and the same draws.
+    * weights are non-negative and sum to 1 in every row; a label that the oracle may give never has weight 0,
+      so that no design built on the belief can rule it out.
     * only efficiency may depend on a belief, never the validity of an estimate by chances.
 
-    Estimates, plans and explanations can rest on a belief whose states have ``errors``: ``error_rates`` has
-    what such a belief inherits. ``estimator`` is the name of the estimator for rounds of a design that names
-    none, and ``assumptions`` what its draws rest on, by the name of a ``tail``: what is held where nothing
-    was seen.
+    Estimates, plans and explanations can rest on a belief whose states have ``errors``; such a belief
+    inherits from ``error_rates``. ``estimator`` names the estimator for rounds of a design that names none.
+    ``assumptions`` says what its draws rest on, by the name of a ``tail``: what is assumed where nothing was
+    seen.
     """
 
     estimator: ClassVar[str] = ""
@@ -135,7 +135,10 @@ class Belief(Named, family="sondage.beliefs"):
                 for label in range(total.shape[1]):
                     total[:, label] += np.bincount(code, weights=weights[:, label], minlength=count)
             else:
-                total += _membership(code, count) @ weights
+                from scipy.sparse import csr_array  # only where it is worth loading
+
+                place = code, np.arange(len(code))
+                total += csr_array((np.ones(len(code)), place), shape=(count, len(code))) @ weights
         return total
 
     def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
@@ -191,14 +194,6 @@ class StaticBelief(Belief):
         return state
 
 
-def _membership(code: Ints, count: int) -> Any:
-    """(K, n) which row is in which cell, as a sparse matrix."""
-    from scipy.sparse import csr_array
-
-    n = len(code)
-    return csr_array((np.ones(n), (code, np.arange(n))), shape=(count, n))
-
-
 def label_counts(unit: Ints, y: Array, shape: tuple[int, int], weight: Floats | None = None) -> Array:
     """(units, classes) how many labels of each class every unit has, each counted by its weight."""
     flat = unit * shape[1] + y.astype(np.int64)
@@ -227,8 +222,8 @@ def label_nodes(weights: Floats, space: LabelSpace) -> Nodes:
 def at_least(weights: Floats, least: float) -> Floats:
     """Label weights of which none is below ``least``, adding up to 1 in every row.
 
-    What a row has above ``least`` is shrunk to make room, so that no weight ends up below it again.
-    Where there is no room for that much, the weights are equal.
+    What a row has above ``least`` shrinks to make room, so that no weight ends up below it again. Where there
+    is no room for that much, the weights are equal.
 
     >>> at_least(np.array([[0.0, 0.5, 0.5], [0.2, 0.2, 0.6]]), 0.1).round(3).tolist()
     [[0.1, 0.45, 0.45], [0.2, 0.2, 0.6]]

@@ -44,9 +44,9 @@ class BetaGroups(ErrorBelief):
     """Every cell of the design is a group with an error rate of its own (Ji et al. 2021, section 2.1).
 
     Before any label the rate has a Beta distribution worth ``strength`` labels: as the scores expect, or even
-    (``from_scores=False``). Cells are what strata and predictions make: ``strata="none"`` has a group for
-    every predicted class, ``sd.strata.ByGroup("region")`` one for each of them in every region. Inside a cell
-    items are drawn evenly, so its labels speak for the others of it, however the design shared labels out.
+    (``from_scores=False``). Strata and predictions make the cells: ``strata="none"`` has a group for every
+    predicted class, ``sd.strata.ByGroup("region")`` one for each of them in every region. Items of a cell are
+    drawn evenly, so its labels speak for the rest of it, however the design shared labels out.
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.2, rng=1)

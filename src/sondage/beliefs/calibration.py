@@ -1,7 +1,7 @@
 """How a belief fares against the labels seen: their likelihood, and whether what it expected came true.
 
-Averages are weighted by how many items of the pool each label stands for, so that the result speaks of the
-pool, however the labels were chosen.
+Each label is weighted by how many items of the pool it stands for, so that the result speaks of the pool,
+however the labels were chosen.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Counted(NamedTuple):
     """What (n,) labels stand for.
 
     ``weight`` is the number of items; ``noise`` the squared weight that was left to chance (0 for a label
-    that was sure to be asked); ``group`` numbers labels that were drawn evenly from one part of the pool,
-    so that only differences inside a group are chance.
+    that was sure to be asked); ``group`` numbers labels that were drawn evenly from one part of the pool, so
+    that only differences inside a group are chance.
     """
 
     weight: Floats
@@ -228,8 +228,8 @@ def _logistic(chance: Floats, hit: Bools, counted: Counted) -> tuple[float, floa
     """Level and slope of the log odds (Cox 1958), with standard errors that hold whatever their form.
 
     The labels count alike: given an item, its chance of being asked says nothing of its label, and large
-    weights would only add noise (and bias, where few labels stand for most of the pool). The pool comes
-    in at the centre, the mean of its log odds, at which the level is read.
+    weights would only add noise (and bias, where few labels stand for most of the pool). The pool enters
+    through the centre, the mean of its log odds, at which the level is read.
     """
     x = clipped_logit(chance)
     centre = float((counted.weight @ x).sum() / (counted.weight.sum() * x.shape[1]))

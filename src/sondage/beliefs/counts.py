@@ -24,10 +24,10 @@ from sondage.types import Floats
 class CountBelief(Belief):
     """Dirichlet per unit: ``strength`` pseudo-labels spread as the prior (the scores) says, plus counts.
 
-    With two classes this is the Beta-Bernoulli model in each cell. With ``pooled`` the scores' level
-    and slope are first corrected by all labels of the units that expect the same class (see
-    ``Recalibration``), so that scores on a wrong scale mislead only until labels arrive. Labels that are
-    numbers are not counted: there the belief stays what the prior says.
+    With two classes this is the Beta-Bernoulli model in each cell. With ``pooled``, all labels of the units
+    that expect the same class first correct the scores' level and slope (see ``Recalibration``), so that
+    scores on a wrong scale mislead only until labels arrive. Labels that are numbers are not counted: the
+    belief stays what the prior says.
     """
 
     alias: ClassVar[str] = "counts"

@@ -1,7 +1,7 @@
-"""Beliefs about wrong predictions: what estimates, plans and explanations that rest on a belief ask of it.
+"""Beliefs about wrong predictions, and what estimates, plans and explanations ask of them.
 
-A state that has error rates (``State.errors``) and a belief that can draw them (``Belief.rates``) are all
-that the estimator ``posterior``, its intervals, ``explain()`` and ``plan()`` need to know.
+The estimator ``posterior``, its intervals, ``explain()`` and ``plan()`` need only a state that has error
+rates (``State.errors``) and a belief that can draw them (``Belief.rates``).
 """
 
 from __future__ import annotations
@@ -170,9 +170,9 @@ class ErrorBelief(CellBelief):
             )
         return replace(bound, systems=tuple(systems))
 
-    def replicate(self, state: State, stream: Stream, count: int, tail: str = "honest") -> Iterator[Floats]:
+    def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
         assert isinstance(state, ErrorState)
-        for rate in self.rates(state, stream, count, tail):
+        for rate in self.rates(state, stream, count):
             yield at_least(state.weights(rate), POSSIBLE)
 
     def split_by_scores(self, pool: Pool, units: Units, expects: Ints) -> Floats:

@@ -24,12 +24,12 @@ _SUM = 1e-6
 class FrequencyBelief(StaticBelief):
     """Every item has the same chance of each class, ``p(y | x) = p(y)`` (Sawade 2013, 4.2.2).
 
-    A design then looks at predictions alone. ``shares`` maps every class to its share. Without it the
-    shares come from the pool: with ``source="scores"`` the mean of what the scores say, with
-    ``"predictions"`` how often each class is predicted. ``by_prediction=True`` makes them depend on the
-    predicted class: ``shares`` then maps every predicted class to such a mapping (the rows of a
-    confusion table, say), and the pool's own are the means of the scores among items predicted alike.
-    Several systems count equally. Labels of several yes or no have one share each.
+    A design then looks at predictions alone. ``shares`` maps every class to its share. Without it the shares
+    come from the pool: the mean of what the scores say (``source="scores"``), or how often each class is
+    predicted (``"predictions"``). ``by_prediction=True`` makes them depend on the predicted class: ``shares``
+    then maps every predicted class to such a mapping (the rows of a confusion table, say), and the pool's own
+    are the means of the scores among items predicted alike. Several systems count equally. Labels of several
+    yes or no have one share each.
 
     >>> pool = Pool.from_arrays(prediction=["a", "b", "b"])
     >>> belief = FrequencyBelief({"a": .9, "b": .1}).bind(pool, ("model",))

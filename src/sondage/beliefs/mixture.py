@@ -40,14 +40,14 @@ class MixtureState(State):
 class MixtureBelief(Belief):
     """Several beliefs at once, each with a weight: ``p(y | x) = sum_k w_k p_k(y | x)``.
 
-    ``parts`` are beliefs, names of beliefs, or names of systems (what the scores of that system alone
-    say); without them, every system of the pool is a part. ``weights`` are equal unless given. With
-    ``refit`` they follow the labels: at each round they are the most likely ones given all labels
-    known, with ``strength`` pseudo-labels spread as the weights given (a Dirichlet prior: no part is ever
-    ruled out). Every part is judged by what it said before any label.
+    ``parts`` are beliefs, names of beliefs, or names of systems (what the scores of that system alone say);
+    without them, every system of the pool is a part. ``weights`` are equal unless given. With ``refit`` they
+    follow the labels: each round takes the most likely ones given all labels known, with ``strength``
+    pseudo-labels spread as the weights given (a Dirichlet prior: no part is ever ruled out). Every part is
+    judged by what it said before any label.
 
-    A design on single items (``importance``, ``poisson``) has fixed chances and so keeps the first
-    weights; the refitted ones are then for the report alone. Numbers: the nodes of all parts together.
+    A design on single items (``importance``, ``poisson``) has fixed chances and so keeps the first weights;
+    the refitted ones are then for the report alone. Numbers: the nodes of all parts together.
 
     >>> pool = Pool.from_arrays(systems={"a": {"probability": [.9]}, "b": {"probability": [.3]}})
     >>> belief = MixtureBelief(("a", "b", "uniform"), weights=(.5, .25, .25)).bind(pool, ("a",))
@@ -167,10 +167,10 @@ class MixtureBelief(Belief):
 def fit_weights(chances: Floats, first: Floats, strength: float) -> Floats:
     """(K,) mixture weights of greatest posterior density, from the (n, K) chances of n labels by K parts.
 
-    Maximises ``sum_i log(chances_i @ w) + strength * first @ log(w)`` on the simplex. This is where
-    expectation-maximisation climbs to, in many small steps; because the function is concave and its own
-    barrier (self-concordant), Newton's method with step halving gets there in a few from anywhere. Labels
-    count alike, however they were drawn: chances of being asked that depend on the items and on labels
+    Maximises ``sum_i log(chances_i @ w) + strength * first @ log(w)`` on the simplex.
+    Expectation-maximisation climbs to the same point in many small steps; because the function is concave and
+    its own barrier (self-concordant), Newton's method with step halving gets there in a few from anywhere.
+    Labels count alike, however they were drawn: chances of being asked that depend on the items and on labels
     seen cancel from the likelihood of the labels given the items.
 
     >>> chances = np.array([[.9, .5], [.8, .5], [.1, .5]])

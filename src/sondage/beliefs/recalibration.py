@@ -24,10 +24,10 @@ _PSEUDO = 2.0
 class Recalibration:
     """A logistic correction of believed class shares, one per group of cells (Platt 1999).
 
-    In each group one label is usual; the chance of any other is believed to be ``p``. The corrected
-    chance has ``logit p' = centre + level + slope * (logit p - centre)``, with level and slope fitted to
-    the labels seen under normal priors around 0 and 1. The priors keep a label that has not been seen
-    yet possible, and keep a group without labels as it was believed to be.
+    In each group one label is usual; the chance of any other is believed to be ``p``. The corrected chance
+    has ``logit p' = centre + level + slope * (logit p - centre)``, with level and slope fitted to the labels
+    seen under normal priors around 0 and 1. The priors keep an unseen label possible, and leave a group
+    without labels as it was.
     """
 
     usual: Ints
@@ -118,10 +118,10 @@ def clipped_logit(chance: Floats) -> Floats:
 class Recalibrated(StaticBelief):
     """What a bound belief would have said before any label, had it known the labels' level and slope.
 
-    Classes: a logistic correction among the items that expect the same class (``Recalibration``). Labels
-    of several yes or no: one logistic correction of all. Real labels: nodes moved and stretched by the
-    mean and standard deviation of the labels' normal scores. For looking back; it cannot be written
-    down, so no study can be made with it.
+    Classes: a logistic correction among the items that expect the same class (``Recalibration``). Labels of
+    several yes or no: one logistic correction of all. Real labels: nodes moved and stretched by the mean and
+    standard deviation of the labels' normal scores. It serves to look back: it cannot be written down, so no
+    study can be made with it.
     """
 
     prior: Belief

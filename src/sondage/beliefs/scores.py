@@ -26,14 +26,14 @@ _NEARLY_SURE = float(np.log(99))
 class ScoreBelief(StaticBelief):
     """Label distribution from the systems' probabilities or scores, never updated.
 
-    Probabilities are taken as they are, and so are scores in [0, 1] that are cut near 1/2. Scores in
-    [0, 1] cut elsewhere (similarities, say) are taken to mean 1/2 at the cut and go through a
-    logistic map a quarter of their standard deviation wide; scores outside [0, 1] are margins and go
-    through the plain logistic map, or one on which the largest means 0.99 (``margins="scaled"``).
-    Where only a prediction is known it is held right with chance 0.9. Several systems count equally.
-    ``shrink`` moves every item towards the pool's mean (guards against over-confidence). No label is
-    ever quite impossible. Real labels: normal around the prediction with the given standard deviation
-    (by default that of the predictions, or a quarter of the labels' range), by Gauss-Hermite nodes.
+    Probabilities are taken as they are, and so are scores in [0, 1] that are cut near 1/2. Scores in [0, 1]
+    cut elsewhere (similarities, say) mean 1/2 at the cut and go through a logistic map a quarter of their
+    standard deviation wide; scores outside [0, 1] are margins and go through the plain logistic map, or one
+    on which the largest means 0.99 (``margins="scaled"``). A prediction without a score is right with chance
+    0.9. Several systems count equally. ``shrink`` moves every item towards the pool's mean (guards against
+    over-confidence). No label is ever quite impossible. Real labels: normal around the prediction with the
+    given standard deviation (by default that of the predictions, or a quarter of the labels' range), by
+    Gauss-Hermite nodes.
     """
 
     alias: ClassVar[str] = "scores"

@@ -20,9 +20,9 @@ _QUADRATURE = 9
 class UniformBelief(StaticBelief):
     """Every class is equally likely; a number is even on its bounds, a yes or no has chance 1/2.
 
-    For accuracy a design with this belief asks every item alike. For other measures it need not: with
-    F1 a predicted positive moves the measure more, whatever its label. ``bounds`` are needed for real
-    labels where the pool's labels have none.
+    For accuracy a design with this belief asks every item alike. For other measures it need not: with F1 a
+    predicted positive moves the measure more, whatever its label. Real labels need ``bounds`` where the
+    pool's labels have none.
 
     >>> pool = Pool.from_arrays(prediction=["a", "b", "c"])
     >>> UniformBelief().bind(pool, ("model",)).items(pool.rows(slice(0, 1))).weights.round(3).tolist()

@@ -3,12 +3,11 @@
 from sondage.designs import allocations
 from sondage.designs.active_inference import ActiveInference
 from sondage.designs.ais import AIS, Oasis
-from sondage.designs.audit import Audit
 from sondage.designs.base import Design, Problem
 from sondage.designs.error_curve.design import ErrorCurveDesign
 from sondage.designs.importance import Importance, Optimal
 from sondage.designs.poisson import Poisson, PoissonOnline
-from sondage.designs.sequential import Lure, Sequential
+from sondage.designs.sequential import Audit, Lure, Sequential
 from sondage.designs.stratified import Stratified, StratifiedPPI
 from sondage.designs.uniform import Uniform
 from sondage.sampling import Table

@@ -90,7 +90,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Table:
-    """A round's rule: what its kind draws by. Each kind says what it reads of these.
+    """The rule that a round draws by. Each kind says which of these it reads.
 
     ``chance`` is that of an item of each unit, ``quota`` a number of its items; ``asked`` is the chance of
     each item asked before, in the order asked; ``goal`` the number of items that each unit should have had
@@ -152,9 +152,10 @@ class SamplingKind(Named, family="sondage.sampling"):
     * ``draw`` looks at its arguments alone, records every chance as it was at that moment, and never exceeds
       the limit; where the limit could decide which items come, that is settled before the draw.
     * whatever differs between kinds is asked of the kind: no other part of the package compares their names.
-    * a journal keeps the alias, and the ``content`` of a table, which ``table_from`` turns into it again.
+    * a journal keeps the alias, and the ``content`` of a table, which ``table_from`` turns into a table
+      again.
 
-    A kind that only differs in a detail inherits from the one it is like, and is served by its estimator.
+    A kind that differs only in a detail inherits from the one it is like, and uses its estimator.
     """
 
     rule: ClassVar[str]

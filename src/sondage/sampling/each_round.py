@@ -39,7 +39,7 @@ class EachRound(SamplingKind):
     def draw(
         self, table: Table, units: Units, history: History, n: int, limit: Limit, stream: Stream
     ) -> Draws:
-        """A number that varies and might cost more than the budget has left is fixed instead.
+        """Where a varying number might cost more than the budget has left, it is fixed instead.
 
         All chances are then lowered until the dearest outcome is paid for: known before anything is drawn,
         this leaves every chance exact.

@@ -1,9 +1,9 @@
-"""New items drawn directly, where draws with replacement would go on and on hitting items known already.
+"""New items drawn directly, where draws with replacement would only keep hitting known items.
 
 Once nearly all of the chance lies on items that were drawn before, a new one comes up once in thousands of
-draws or in millions. How many repeats come between two new items is geometric, which item is the next new
-one depends on the weights of those not drawn yet, and whom the repeats fall on is multinomial: so the outcome
-of such draws is drawn at once, with the same distribution as one by one.
+draws or in millions. How many repeats come between two new items is geometric, which item is the next new one
+depends on the weights of those not drawn yet, and whom the repeats fall on is multinomial: so the outcome of
+such draws is drawn at once, with the same distribution as one by one.
 """
 
 from __future__ import annotations

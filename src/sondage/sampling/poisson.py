@@ -19,7 +19,7 @@ class GrowingSample(SamplingKind):
     superset. Where the budget cuts the sample short, or the size is fixed, the scale becomes the arrival of
     the first item left out. Given the others, an item is then included exactly if it arrives before that
     moment, so inverse inclusion chances stay unbiased (priority sampling: Duffield, Lund and Thorup 2007).
-    This takes it that whoever has a budget goes on asking until it is spent.
+    This assumes that whoever has a budget goes on asking until it is spent.
     """
 
     estimator = "poisson"

@@ -54,7 +54,7 @@ class Quotas(SamplingKind):
     def variance(
         self, table: Table, units: Units, spread: Floats, n: int, repeats_count: bool
     ) -> tuple[float, float]:
-        """A cell without labels is stood for by its neighbours, sampled about as densely as all."""
+        """Neighbours stand for a cell without labels: it counts as sampled about as densely as all."""
         size, quota, N = units.size, _quota(table), int(units.size.sum())
         labels = np.where(quota > 0, quota, np.minimum(n * size / N, size))
         return float((size * (size / labels - 1.0) * spread).sum()) / (N * N), float(quota @ units.cost)

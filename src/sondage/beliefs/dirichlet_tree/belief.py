@@ -1,12 +1,12 @@
 """Dirichlet trees: strata next to each other learn from each other (Marchant and Rubinstein 2021, sec. 4).
 
-Every class spreads its items over the strata, which are the leaves of a tree; at each node the shares
-of the branches have a Dirichlet distribution. A label seen in one stratum thereby moves what is believed
-of its neighbours, the nearer the more.
+Every class spreads its items over the strata, which are the leaves of a tree; at each node the shares of the
+branches have a Dirichlet distribution. A label seen in one stratum therefore moves the belief about its
+neighbours, the nearer the more.
 
-Departures from the paper, each for a reason: pseudo-counts are *effective* ones, added to the counts
-without subtracting the number of leaves (its eq. 11 makes shares of rare classes negative); the start is
-the response that the scores give, and iteration stops on the change of the response.
+Departures from the paper: pseudo-counts are *effective* ones, added to the counts without subtracting the
+number of leaves (its eq. 11 makes shares of rare classes negative); the start is the response that the scores
+give, and iteration stops on the change of the response.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class DirichletTree(ByStratum):
     """Labels of a deterministic oracle: expectation-maximisation over the unlabelled items.
 
     ``depth`` levels over the design's strata (``depth=1``: every stratum by itself, in closed form);
-    ``strength`` pseudo-labels per stratum spread as the scores say; ``smoothing`` times the squared depth
-    of a node is added on top, which is what ties neighbours together.
+    ``strength`` pseudo-labels per stratum spread as the scores say; ``smoothing`` times the squared depth of
+    a node is added on top, which ties neighbours together.
     """
 
     alias: ClassVar[str] = "dirichlet-tree"

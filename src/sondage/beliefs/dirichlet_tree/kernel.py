@@ -1,7 +1,7 @@
 """The two sweeps over a Dirichlet tree of two classes, node by node: for a compiler, where there is one.
 
-``tree_fit`` does the same with numpy, level by level. Compiled (the extra ``fast``) the sweeps take a tenth
-of that; not compiled they would take ten times as long.
+``fit`` does the same with numpy, level by level. Compiled (the extra ``fast``) the sweeps take a tenth of
+that; not compiled they would take ten times as long.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The other possibility: a model that says nothing, so that positives are as common whatever it predicts.
 
-Curves are held to fall, and where no label contradicts them they do. That is a bold thing to say of a model
-that knows nothing. So both are believed in part: each by how likely it makes the labels, but the less likely
-one less than by Bayes' rule, since labels spent on a doubt that comes to nothing are lost.
+Curves are assumed to fall, and they do where no label contradicts them. That is too bold for a model that
+knows nothing. So both possibilities are believed in part: each by how likely it makes the labels, but the
+less likely one by less than Bayes' rule says, since labels spent on a doubt that comes to nothing are lost.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ class Uninformative(NamedTuple):
 
     @property
     def _leaning(self) -> Floats:
-        """(2, 2, ...) counts that lean on those of the other predicted class, a little.
+        """(2, 2, ...) counts that lean a little on those of the other predicted class.
 
-        A model that says nothing has hits by chance all the same, and one that says little is taken for it.
+        A model that says nothing has hits by chance all the same, and one that says little is mistaken for
+        it.
         """
         worth = np.minimum(1.0, _OTHER / np.maximum(self.counts.sum(axis=0), 1.0))
         return np.asarray(self.counts + (self.counts * worth)[:, ::-1] + _EITHER)

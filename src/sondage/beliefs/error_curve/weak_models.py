@@ -1,11 +1,11 @@
 """Weak models: where errors are rare and labels few, their error curves are read nearer to the mean.
 
-The most probable curve lies below the mean of those that labels leave possible wherever errors are rare, and
-far below it where labels are few. For a good model it is the better guess, since its errors thin out faster
-than was thought before any label. Those of a weak one do not; there it would miss what lies far off, in the
-estimate and, as labels go where errors are thought to be, in the labels to come as well. A model is weak if
-it is often wrong where it is surest: that shows on the side of the boundary where errors are common, and
-matters on the other.
+Wherever errors are rare the most probable curve lies below the mean of those that labels leave possible, and
+far below it where labels are few. It is the better guess for a good model, whose errors thin out faster than
+expected before any label. Those of a weak model do not: the curve would miss what lies far off, in the
+estimate and, as labels go where errors are expected, in the labels to come as well. A model is weak if it is
+often wrong where it is surest: that shows on the side of the boundary where errors are common, and matters on
+the other.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def towards_mean(
     ``concerned``, each curve is moved by how often the surest predictions of the *other* of two classes are
     wrong. To second order the mean is the rate at ``(1 / 2 - p) v`` further log-odds: above the mode p where
     that is below one half. What the labels of a curve say of it as a whole stays as it is: the move is
-    measured from its mean over them, each counting by what it tells (``n p (1 - p)``). So rates are raised
-    where labels are few, and lowered a little where they are many. A curve without labels stays where it is.
+    measured from its mean over them, each counting by what it tells (``n p (1 - p)``). So rates rise where
+    labels are few, and fall a little where they are many. A curve without labels stays where it is.
     """
     wrong = wrong_where_surest(rate, ranks, concerned)
     if wrong is None:
