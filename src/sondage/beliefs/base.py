@@ -137,8 +137,9 @@ class Belief(Named, family="sondage.beliefs"):
             else:
                 from scipy.sparse import csr_array  # only where it is worth loading
 
-                place = code, np.arange(len(code))
-                total += csr_array((np.ones(len(code)), place), shape=(count, len(code))) @ weights
+                n = len(code)
+                member: Any = csr_array((np.ones(n), (code, np.arange(n))), shape=(count, n))
+                total += member @ weights
         return total
 
     def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
