@@ -8,21 +8,21 @@ from scipy.special import ndtri
 from sondage.types import Floats, Ints
 
 _FEW = 25.0
-"""Expected number up to which the distribution is summed up; beyond, it is close to normal."""
+"""Expected number up to which the distribution is summed; beyond, it is close to normal."""
 _NEVER = 1e-18
-"""Chance too small to be told from rounding; that of none at all is above it where few are expected."""
+"""A chance lost in rounding. Where few are expected, the chance of none is larger."""
 _WORTH = 0.6
-"""Share still open below which it is worth while to set the others aside."""
+"""Finished entries are set aside once less than this share is still open."""
 _TERMS = 4
-"""Terms of the sum between two looks at how many are still open, once most are not."""
+"""Terms added between two checks of how many are still open, once most are not."""
 
 
 def binomial(uniform: Floats, n: Floats, p: Floats, normal: Floats | None = None) -> Floats:
-    """How many of ``n`` come up with chance ``p`` each: the quantiles of ``uniform``.
+    """The binomial quantiles of ``uniform``: how many of ``n`` come up, each with chance ``p``.
 
     Exact where few are expected (or few are expected not to); otherwise the Cornish-Fisher expansion to the
-    term in the skewness, whose error is far below one. ``normal`` are the normal quantiles of ``uniform``
-    (see ``Stream.uniform_and_normal``), for those who have them.
+    term in the skewness, whose error is far below one. ``normal``: the normal quantiles of ``uniform``
+    (see ``Stream.uniform_and_normal``), where they are known already.
 
     >>> binomial(np.array([0.1, 0.5, 0.9]), np.full(3, 10.0), np.full(3, 0.3)).tolist()
     [1.0, 3.0, 5.0]

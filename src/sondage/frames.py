@@ -1,4 +1,4 @@
-"""Frames that we hand out: pandas if installed, otherwise another library that is, otherwise arrays."""
+"""Data frames for results: of pandas if installed, else of another library that is, else plain arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PREFERRED: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "pol
 
 
 def frame_of(columns: Mapping[str, Any]) -> Any:
-    """Columns as a data frame of the library at hand, or as a mapping of arrays."""
+    """A data frame of the library at hand, or a mapping of arrays where there is none."""
     for library in _PREFERRED:
         if importlib.util.find_spec(library):
             return nw.from_dict(dict(columns), backend=library).to_native()
@@ -21,5 +21,5 @@ def frame_of(columns: Mapping[str, Any]) -> Any:
 
 
 def frame_of_rows(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows that all have the columns of the first, in the same form."""
+    """The same from rows, all with the columns of the first."""
     return frame_of({name: [row[name] for row in rows] for name in rows[0]})

@@ -1,4 +1,4 @@
-"""The tables and lists that parts show themselves with in a notebook."""
+"""Tables and lists in HTML, as notebooks show them."""
 
 from __future__ import annotations
 

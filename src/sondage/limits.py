@@ -1,13 +1,13 @@
-"""What is too large to be held: said before anything is made, with a way out."""
+"""Arrays too large for memory are refused before they are made, with a way out."""
 
 from __future__ import annotations
 
 from sondage.errors import NotSupported
 
 MOST_ENTRIES = 1 << 27
-"""Numbers in one array: a gigabyte."""
+"""Most numbers in one array: a gigabyte."""
 MOST_LOSSES = 4096
-"""Losses whose covariances are held all at once."""
+"""Most losses whose covariances are held all at once."""
 
 
 def check_entries(entries: float, what: str, instead: str) -> None:

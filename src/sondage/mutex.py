@@ -1,9 +1,8 @@
-"""A lock for the threads of one process that does not stand in the way of copies."""
+"""A lock for the threads of one process. What holds one can still be copied and pickled."""
 
 from __future__ import annotations
 
 import threading
-from types import TracebackType
 
 
 class Mutex:
@@ -22,9 +21,7 @@ class Mutex:
     def __enter__(self) -> None:
         self._lock.acquire()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._lock.release()
 
     def __reduce__(self) -> tuple[type[Mutex], tuple[()]]:

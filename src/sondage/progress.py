@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
 from typing import Any, Self
 
 
 class Progress:
     """A bar on standard error: rich's if it is installed, plain text otherwise; none unless a terminal.
 
-    Nothing is shown for work that is over within ``patience`` seconds.
+    Work that is over within ``patience`` seconds shows nothing.
     """
 
-    def __init__(self, what: str, total: int, start: int = 0, patience: float = 1.0) -> None:
-        self._what, self._total, self._done = what, total, start
+    def __init__(self, what: str, total: int, patience: float = 1.0) -> None:
+        self._what, self._total, self._patience = what, total, patience
         self._since = time.monotonic()
-        self._patience = patience
         self._bar: Any = None
         self._task: Any = None
         self._plain = False
@@ -26,8 +24,7 @@ class Progress:
         return self
 
     def at(self, done: int) -> None:
-        """So much is done now."""
-        self._done = done
+        """Show how much is done now."""
         if not sys.stderr.isatty():
             return
         if self._bar is None and not self._plain:
@@ -35,11 +32,11 @@ class Progress:
                 return
             self._open()
         if self._plain:
-            share = self._done / max(self._total, 1)
-            sys.stderr.write(f"\r{self._what} {self._done}/{self._total} ({share:.0%})")
+            share = done / max(self._total, 1)
+            sys.stderr.write(f"\r{self._what} {done}/{self._total} ({share:.0%})")
             sys.stderr.flush()
         else:
-            self._bar.update(self._task, completed=self._done)
+            self._bar.update(self._task, completed=done)
 
     def _open(self) -> None:
         try:
@@ -52,12 +49,7 @@ class Progress:
         self._bar.start()
         self._task = self._bar.add_task(self._what, total=self._total)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
         elif self._plain:

@@ -24,7 +24,7 @@ _LISTED, _NEAREST = 20, 3
 
 
 class Registered(ABC):
-    """Base of all that is found by an alias. A subclass with a ``family`` opens one.
+    """Base of every class that is found by an alias. A subclass with a ``family`` opens one.
 
     ``family`` names the package, or the single module, in which the parts of the family are.
 
@@ -37,7 +37,7 @@ class Registered(ABC):
     alias: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     hidden: ClassVar[bool] = False
-    """Whether it is found by its name but not listed, because it is not for ordinary use."""
+    """Whether it is found by name but not listed, because it is not for ordinary use."""
     _family: ClassVar[str] = ""
     _known: ClassVar[dict[str, type[Registered]]]
     _families: ClassVar[dict[str, type[Registered]]] = {}
@@ -90,7 +90,7 @@ class Registered(ABC):
 
     @classmethod
     def spelled(cls, word: str, known: Mapping[str, str]) -> tuple[str, dict[str, Any]] | None:
-        """The alias, and options, that a name means of which only letters and digits are kept."""
+        """The alias and options that a name stands for, given only its letters and digits."""
         return (known[word], {}) if word in known else None
 
     @classmethod
@@ -100,7 +100,7 @@ class Registered(ABC):
 
     @classmethod
     def advice(cls, word: str, known: Mapping[str, str]) -> str | None:
-        """What to say of a name that is not understood but known."""
+        """What to say of a name that is well known elsewhere, but not an alias here."""
         return None
 
     @classmethod
@@ -184,7 +184,7 @@ def from_config(config: dict[str, Any]) -> Any:
 
 
 def what_it_is(value: object) -> str:
-    """Something given in place of a part, in words; a class is what one is made from.
+    """Words for something given in place of a part; for a class they say to make an object of it.
 
     >>> what_it_is(5), what_it_is(dict)
     ('5', 'the class dict: make one, dict(...)')
@@ -197,7 +197,7 @@ def what_it_is(value: object) -> str:
 
 
 def letters(name: str) -> str:
-    """What a name is told by: its letters and digits, and the point of a number; ``@`` is "at".
+    """A name reduced to what identifies it: letters, digits and decimal points; ``@`` is "at".
 
     >>> letters("F1-Score"), letters("roc_auc"), letters("F0.5 score"), letters("recall@10")
     ('f1score', 'rocauc', 'f0.5score', 'recallat10')
@@ -206,7 +206,7 @@ def letters(name: str) -> str:
 
 
 def _nearest(word: str, known: Mapping[str, str]) -> list[str]:
-    """The name that a slip of the pen turns into a word, or a few near it, in it or around it."""
+    """The one name a typing slip away from a word, or a few that are like it, in it or around it."""
     slip = difflib.get_close_matches(word, known, n=1, cutoff=0.9)
     if slip:
         return [known[slip[0]]]

@@ -25,7 +25,7 @@ _PURPOSES: tuple[Purpose, ...] = get_args(Purpose)  # their places are part of t
 RESOLUTION = 2**48
 """Chances are rounded to multiples of 1/RESOLUTION before anything is drawn from them."""
 _MOST_KEPT = 2**19
-"""Numbers drawn at once up to which they are kept."""
+"""Most numbers drawn at once that are kept."""
 
 
 class Stream:
@@ -58,10 +58,10 @@ class Stream:
 
 
 class KeptStream(Stream):
-    """A stream whose numbers are kept: whoever starts from its beginning again gets them without work.
+    """A stream whose numbers are kept, so that starting it again from the beginning costs nothing.
 
-    For those who want the same random numbers at every look. Where they are drawn in another order, or very
-    many, they are made as usual.
+    For code that wants the same random numbers at every look. Numbers drawn in another order, or very many
+    at once, are made as usual.
     """
 
     def __init__(self, begin: Callable[[], Philox], kept: dict[tuple[str, int, int], Any]) -> None:
@@ -127,7 +127,7 @@ def _kept(seed: int, purpose: Purpose, number: int) -> dict[tuple[str, int, int]
 
 
 def kept_stream(seed: int, purpose: Purpose, number: int = 0) -> Stream:
-    """The same stream, for those who start it again and again.
+    """The same stream, for code that starts it again and again.
 
     >>> again = [kept_stream(7, "draw", 3).uniform(9) for _ in range(2)]
     >>> again[0] is again[1], bool((again[0] == stream(7, "draw", 3).uniform(9)).all())

@@ -1,4 +1,4 @@
-"""Types used in signatures, and the one that Python has no word for: a whole number."""
+"""Types used in signatures, and what counts as a number or a whole number."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Outcome:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What may be chosen."""
+    """The options of ``sondage demo``."""
     add = parser.add_argument
     add("--budget", type=whole_number(1), default=500, metavar="N", help="labels for each design")
     add("--seed", type=whole_number(0), default=0, metavar="N", help="another seed, other draws")
@@ -61,7 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """The demonstration."""
+    """Run both studies, save the plot, and print what they found."""
     for package in ("rapidfuzz", "matplotlib"):
         if importlib.util.find_spec(package) is None:
             raise MissingExtra(package, "demo", "the demonstration")

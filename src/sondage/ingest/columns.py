@@ -27,7 +27,7 @@ _BATCH, _BUFFER = 1 << 16, 1 << 20
 INDEX = "(index)"
 """The name under which the index of a frame is read."""
 _OTHER_THAN_NUMBERS = {"U": "text", "T": "text", "O": "text", "M": "dates", "m": "durations"}
-"""What a column holds, by the kind of its array; objects are text where it is very uneven."""
+"""What a column holds, by the kind of its array; text of very uneven length is an array of objects."""
 
 
 class Columns:
@@ -93,11 +93,11 @@ class Columns:
         return made
 
     def told_by_index_of(self, table: Any) -> None:
-        """Let the index of another table with the same rows tell them apart."""
+        """Use the index of another table with the same rows to identify them."""
         self._index = lambda: index_of(table)
 
     def index(self) -> str | None:
-        """The name of the column that tells rows where none is named: the index, if it is no mere count."""
+        """The column that identifies rows where no id is named: the index, unless it only counts them."""
         index = self._index()
         if index is not None:
             self._columns = {**self._columns, INDEX: index}
@@ -180,7 +180,7 @@ def _share(bad: Bools) -> str:
 
 
 def _values(column: nw.Series[Any]) -> Array:
-    """A column as numpy: of categories what they are of, of very uneven text entry by entry."""
+    """A column as numpy: categories by their values, text of very uneven length entry by entry."""
     if column.dtype in (nw.Int128, nw.UInt128):  # numpy has none
         column = column.cast(nw.Int64)
     if column.dtype == nw.String and one_by_one(column.str.len_chars().to_numpy()):
@@ -244,7 +244,7 @@ def _of_one_type(name: str, values: Array) -> Array:
 
 
 class ParquetColumns(Mapping[str, Any]):
-    """Columns of a parquet file or glob, each read when it is taken and let go of again.
+    """Columns of a parquet file or glob, each read when it is used and then released.
 
     Reading one column at a time keeps the peak near the size of the columns used.
     """

@@ -1,4 +1,4 @@
-"""The index of a pandas frame or series: names of its rows, wherever it does more than count them."""
+"""The index of a pandas frame or series, which names its rows unless it merely counts them."""
 
 from __future__ import annotations
 

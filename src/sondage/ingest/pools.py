@@ -1,4 +1,4 @@
-"""Pools made of files, frames, arrays and models: every column read, checked and put in the order of ids."""
+"""Pools from files, frames, arrays and models: every column is read, checked and sorted by id."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.ingest.calibrate import calibrated
 from sondage.ingest.columns import Columns
-from sondage.ingest.roles import Roles, read_group, read_positive, read_systems
+from sondage.ingest.roles import SEVERAL, Roles, read_group, read_positive, read_systems
 from sondage.ingest.scikit_learn import estimator_arrays
 from sondage.ingest.tables import flattened, mapping_of, sorted_ids
 from sondage.pool.arrays import Arrays
 from sondage.pool.pool import Pool
 
-_SEVERAL = ("groups", "payload", "features", "opinions")
-"""Roles of several columns, which are a mapping of names to arrays."""
 _NO_ARRAYS = ("labels", "multilabel", "systems")
 
 
@@ -49,7 +47,7 @@ def pool_from_estimator(model: Any, X: Any, roles: Mapping[str, Any], options: M
 def _columns_and_roles(given: Mapping[str, Any]) -> tuple[Columns, Roles]:
     """Arrays given one per role, as columns with names and the roles that these play."""
     flat: dict[str, Any] = {}
-    plain = {name: value for name, value in given.items() if name not in (*_SEVERAL, *_NO_ARRAYS)}
+    plain = {name: value for name, value in given.items() if name not in (*SEVERAL, *_NO_ARRAYS)}
     names: dict[str, Any] = {name: given[name] for name in _NO_ARRAYS if name in given}
     names |= flattened(plain, "", flat)
     if isinstance(given.get("systems"), Mapping):
@@ -57,7 +55,7 @@ def _columns_and_roles(given: Mapping[str, Any]) -> tuple[Columns, Roles]:
             name: flattened(one, f"{name}.", flat) if isinstance(one, Mapping) else one
             for name, one in given["systems"].items()
         }
-    for role in _SEVERAL:
+    for role in SEVERAL:  # each a mapping of names to arrays
         arrays = mapping_of(role, given.get(role))
         names[role] = tuple(arrays)
         for name, values in arrays.items():

@@ -25,16 +25,17 @@ _ROLES = (
     *("id", "score", "probability", "prediction", "threshold", "calibrate", "calibration", "labels"),
     *("multilabel", "systems", "std", "groups", "weight", "cost", "features", "opinions", "payload"),
 )
-_SEVERAL = ("groups", "features", "opinions", "payload")
+SEVERAL = ("groups", "payload", "features", "opinions")
+"""Roles that take several columns."""
 ONLY_SYSTEM = "model"
-"""Name of the system of a pool that has one."""
+"""The name of a pool's system where it has only one."""
 _APART = 1e12
-"""Most that the greatest of the weights, or of the costs, may be of the least."""
+"""The largest weight, or cost, is at most so many times the smallest."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns that play a part, by name."""
+    """Which column, by name, plays which part."""
 
     systems: Mapping[str, Mapping[str, Any]]
     id: str | None = None
@@ -92,7 +93,7 @@ class Roles:
                     _check_name(f"system {name!r}: {part}", parts.get(part))
         for role in ("id", "weight", "cost"):
             _check_name(role, roles.get(role))
-        several_columns = {role: _names(roles[role]) for role in _SEVERAL if role in roles}
+        several_columns = {role: _names(roles[role]) for role in SEVERAL if role in roles}
         return cls(systems, **{**roles, **several_columns})
 
     def columns(self) -> Iterator[str]:
@@ -289,7 +290,7 @@ def _decide(name: str, system: System, threshold: float | None, labels: LabelSpa
 
 
 def _check_name(role: str, value: Any) -> None:
-    """Refuse what is no name of a column; 0 would pass for none."""
+    """Refuse what is no column's name; 0 would otherwise count as no column."""
     if value is not None and not isinstance(value, str):
         raise InvalidInput(f"{role}= takes the name of a column, which is text, not {value!r}")
 

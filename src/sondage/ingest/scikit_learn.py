@@ -11,6 +11,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.ingest.calibrate import Calibration
+from sondage.ingest.roles import SEVERAL
 from sondage.pool.labels import LabelSpace, shown
 from sondage.pool.plain_values import plain
 from sondage.types import Array
@@ -97,7 +98,7 @@ def _roles(X: Any, roles: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
         return frame[name].to_native()
 
     for role, value in roles.items():
-        if role in ("groups", "payload", "opinions", "features"):
+        if role in SEVERAL:
             if value is None or isinstance(value, bool):
                 continue
             table = _frame(value)
@@ -114,7 +115,7 @@ def _roles(X: Any, roles: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
 
 
 def _inputs(model: Any, X: Any, taken: set[str]) -> Any:
-    """What the model gets of X: the columns it was fitted on if it says so, else those without a role."""
+    """The columns of X the model was fitted on if it names them, otherwise those without a role."""
     frame = _frame(X)
     if frame is None:
         return X
@@ -127,7 +128,7 @@ def _inputs(model: Any, X: Any, taken: set[str]) -> Any:
 
 
 def _frame(X: Any) -> nw.DataFrame[Any] | None:
-    """X as a frame with named columns, None if it is none."""
+    """X as a frame with named columns; None where it is something else."""
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()

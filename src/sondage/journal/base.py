@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Lease:
-    """Who is to answer an open item, and until when; given back if that is no later than ``at``.
+    """Who is to answer an open item, and until when; it is given back if that is no later than ``at``.
 
     Logistics: never read by a design or an estimate.
     """

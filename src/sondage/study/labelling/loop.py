@@ -51,7 +51,7 @@ def run(
     enough, looked = False, now.asked - between
     if stop is not None and now.n_labels:
         enough, looked = study.should_stop(stop, allow_unsafe=allow_unsafe).stop, now.asked
-    with Progress("labels", total=int(most), start=now.asked) as progress:
+    with Progress("labels", total=int(most)) as progress:
         while now.asked < until and not enough:
             room = np.inf if stop is None else stop.room(_spent(now))
             if room < 1:
