@@ -223,4 +223,4 @@ def test_the_suite_notices_wrong_units() -> None:
                 return self.made(pool, np.zeros(len(pool), dtype=np.int64), seed=seed)
 
         with pytest.raises(AssertionError):
-            getattr(Suite(), test)(random_columns(5))
+            getattr(Suite(), test)(Pool.from_arrays(**random_columns(5)))

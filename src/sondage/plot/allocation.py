@@ -21,7 +21,7 @@ from sondage.types import Floats
 _NAMED = 30
 """Strata up to which each has a row with its name."""
 _SMALL, _LETTERS, _FEW_LETTERS = 8.0, 22, 6
-"""Size of the names of columns in points, letters of each, and letters below which a name says nothing."""
+"""Size of the names of columns in points, their most letters, and the fewest that say something."""
 _APART = 4.0
 """Distance of two named columns, in font sizes."""
 _ROOMY = 80.0
@@ -125,7 +125,7 @@ def _rows(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float, strat
     style.row_names(ax, [f"{h}   {predicted[h]}{name}" for h, name in enumerate(found.names)])
     ax.set_xlim(0, end)
     style.percent(ax.xaxis)
-    return style.finish(ax, "share", strata, handles, grid="x", legend="right")
+    return style.finish(ax, "share", strata, handles, grid="x")
 
 
 def _columns(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float, strata: str) -> Axes:

@@ -15,7 +15,7 @@ from sondage.study.estimates.belief_report import BeliefReport
 _NUMBERS = "coverage"
 """Name of the table for labels that are numbers."""
 _AREA, _LEAST_AREA = 700.0, 24.0
-"""Of a point that stands for the whole pool, and of one that stands for next to nothing."""
+"""Areas of a point that stands for the whole pool, and of the smallest."""
 
 
 def reliability(

@@ -15,9 +15,9 @@ from sondage.study import Study
 from sondage.types import Floats, Ints
 
 _AREA, _LEAST_AREA = 90.0, 16.0
-"""Of a dot that stands for the most labels of all, and the least of any."""
+"""Areas of the dot with most labels, and of the smallest."""
 _CLASSES = 4
-"""Predicted classes that are drawn if nobody says which."""
+"""Predicted classes drawn unless ``of`` says which."""
 _DOTS = 14
 """Dots of a class: neighbouring strata are counted together until there are about so many."""
 _LOWEST = 1e-6
@@ -74,9 +74,12 @@ def error_curve(
         area = np.maximum(_AREA * labels / most, _LEAST_AREA)
         share = np.maximum(wrong / labels, floor)
         style.dots(ax, rank, share, area, wrong == 0, style.colour(k), zorder=4)
+        if one.outermost:
+            looks = {"color": style.colour(k), "markersize": 6, "clip_on": False, "zorder": 5}
+            ax.plot([one.outermost], [0.0], "^", transform=ax.get_xaxis_transform(), **looks)
     if any(len(labels) for _, _, labels in dots):
         handles += ax.plot([], [], "o", color=style.FAINT, markersize=5, label="seen (area: labels)")
-    if _outermost(ax, chosen):
+    if any(one.outermost for one in chosen):
         handles += ax.plot([], [], "^", color=style.FAINT, markersize=5, label="outermost error")
     band = ax.fill_between(
         [], [], color=style.FAINT, alpha=2 * style.BAND, label=f"{100 * found.confidence_level:g} % band"
@@ -110,7 +113,7 @@ def _steps(one: ClassCurve) -> tuple[Floats, Floats, Floats, Floats]:
     """The curve and its band through the strata, from the first rank to the last."""
     if len(one.rank) == 1:
         x = np.array([float(one.first[0]), float(max(one.last[0], one.first[0] + 1))])
-        return x, *(np.repeat(each, 2) for each in (one.rate, one.low, one.high))  # type: ignore[return-value]
+        return x, np.repeat(one.rate, 2), np.repeat(one.low, 2), np.repeat(one.high, 2)
     return one.rank, one.rate, one.low, one.high
 
 
@@ -139,23 +142,6 @@ def _vertical(ax: Axes, chosen: list[ClassCurve], log: bool) -> float:
     ax.set_yscale("log")
     ax.set_ylim(floor, 1.2)
     return float(floor)
-
-
-def _outermost(ax: Axes, chosen: list[ClassCurve]) -> bool:
-    """Triangles at the outermost wrong prediction of each class; whether there are any."""
-    for k, one in enumerate(chosen):
-        if one.outermost:
-            ax.plot(
-                [one.outermost],
-                [0.0],
-                marker="^",
-                markersize=6,
-                color=style.colour(k),
-                transform=ax.get_xaxis_transform(),
-                clip_on=False,
-                zorder=5,
-            )
-    return any(one.outermost for one in chosen)
 
 
 def _ticks(ax: Axes, log: bool) -> None:

@@ -97,7 +97,7 @@ def forest(
             label="truth",
             zorder=4,
         )
-    return style.finish(ax, rows.values_are, rows.rows_are, handles, grid="x", legend="right")
+    return style.finish(ax, rows.values_are, rows.rows_are, handles, grid="x")
 
 
 def _draw(ax: Axes, rows: _Rows, order: Any, size: float) -> None:

@@ -1,4 +1,4 @@
-"""The confusion matrix as a picture, with what is not known of it."""
+"""The confusion matrix as a picture, with its uncertainty."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _tables(estimate: Any, measure: ConfusionMatrix, digits: int) -> tuple[Float
 
 
 def _short(share: float, digits: int) -> str:
-    """A share without the nought before its point, which cells have no room for: ``.03``."""
+    """A share without its leading zero, for which cells have no room: ``.03``."""
     text = f"{share:.{digits}f}"
     return text.removeprefix("0") if digits else text
 

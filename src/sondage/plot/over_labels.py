@@ -1,4 +1,4 @@
-"""What is known against the labels that it takes: estimates, widths of intervals, and plans of them."""
+"""Against labels: estimates as they settle, widths of intervals, and what a plan expects."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def _columns(estimates: Sequence[Estimate]) -> tuple[Floats, Floats, Floats, Flo
 
 
 def _widths(estimates: Sequence[Estimate]) -> tuple[Floats, Floats]:
-    """Labels, and from end to end the interval of the one coordinate; nan where it is undefined."""
+    """Labels, and the widths of the intervals; nan where undefined."""
     for one in estimates:
         if len(one.names) != 1:
             raise InvalidInput(

@@ -30,9 +30,9 @@ LETTER = 0.56
 LINE = 1.25
 """Distance of two lines of text, in font sizes."""
 _SMALL, SMALLEST = 6.5, 5.0
-"""Points below which text is not easy to read, and cannot be read."""
-_FOR_NAMES = 0.4
-"""Share of a figure's width that names of rows may take."""
+"""Points below which text is hard to read, and cannot be read at all."""
+_FOR_NAMES, _MOST_LETTERS = 0.4, 44
+"""Share of a figure's width that names of rows may take, and most letters of one."""
 _ROOMY = 150.0
 """Points from which axes have room for many ticks."""
 _FOR_TICKS = 48.0
@@ -50,13 +50,13 @@ def expect(value: object, kinds: type | tuple[type, ...], said: str) -> None:
 def estimated(
     study: Study, measure: str | Measure | None, checked: Callable[[Any], Measure]
 ) -> tuple[Estimate, Measure]:
-    """What a study says of a measure (by default its own) that a plot can draw, and the measure bound."""
+    """A study's estimate of a measure that the plot can draw (by default its own), and the measure, bound."""
     bound = checked(study.measure if measure is None else resolve(measure)).bind(study.pool)
     return study.estimate(bound), bound
 
 
 def called(measure: Any) -> str:
-    """What to call something that should have been another measure."""
+    """The name of a measure that cannot be drawn, for an error."""
     return repr(getattr(measure, "alias", measure) or type(measure).__name__)
 
 
@@ -112,7 +112,7 @@ def banded(
 
 
 def dots(ax: Axes, x: Array, y: Array, area: Array, hollow: Bools, colour: str, zorder: int) -> None:
-    """Dots of some areas; hollow ones stand for 0, where a log scale has no place for it."""
+    """Dots of some areas; hollow ones stand for 0, which a log scale has no place for."""
     ax.scatter(
         x,
         y,
@@ -126,13 +126,7 @@ def dots(ax: Axes, x: Array, y: Array, area: Array, hollow: Bools, colour: str, 
 
 
 def finish(
-    ax: Axes,
-    x: str,
-    y: str,
-    handles: Sequence[Any] = (),
-    *,
-    grid: Literal["x", "y", "both"] = "y",
-    legend: Literal["left", "right"] = "left",
+    ax: Axes, x: str, y: str, handles: Sequence[Any], *, grid: Literal["x", "y", "both"] = "y"
 ) -> Axes:
     """Quiet axes with lines only where values are read, their names, and the legend: the end of every plot.
 
@@ -148,7 +142,7 @@ def finish(
         ax.tick_params(axis=along, labelcolor=INK, color=FAINT, length=3 if shown else 0)
     name_axis(ax, "x", x)
     name_axis(ax, "y", y)
-    legend_above(ax, handles, legend)
+    legend_above(ax, handles, "right" if grid == "x" else "left")
     return ax
 
 
@@ -184,7 +178,7 @@ def extent(ax: Axes) -> tuple[float, float]:
 
 
 def name_axis(ax: Axes, along: Literal["x", "y"], text: str) -> None:
-    """The name of an axis, on as many lines as its length makes necessary."""
+    """The name of an axis, on as many lines as it needs."""
     axis = ax.xaxis if along == "x" else ax.yaxis
     letters = max(int(extent(ax)[along == "y"] / (LETTER * axis.label.get_fontsize())), 10)
     axis.set_label_text(textwrap.fill(text, letters), color=INK)
@@ -257,7 +251,7 @@ def _columns(letters: Sequence[int], room: float) -> int:
     return 1
 
 
-def row_names(ax: Axes, names: Sequence[str], letters: int = 44) -> float:
+def row_names(ax: Axes, names: Sequence[str]) -> float:
     """A name beside each row 0, 1, 2, ..., the first on top, as large as there is room for; that size.
 
     Where even small letters have no room, long names are shortened, and only every second, third, ... row
@@ -270,9 +264,9 @@ def row_names(ax: Axes, names: Sequence[str], letters: int = 44) -> float:
     width = _FOR_NAMES * paper(ax)[0]
     if len(ax.figure.axes) > 1:
         width = min(width, extent(ax)[0])
-    longest = min(max(len(name) for name in names), letters)
+    longest = min(max(len(name) for name in names), _MOST_LETTERS)
     size = max(min(high, max(width / (LETTER * longest), _SMALL)), SMALLEST)
-    letters = max(min(letters, round(width / (LETTER * size))), 8)
+    letters = max(min(_MOST_LETTERS, round(width / (LETTER * size))), 8)
     ax.set_ylim(rows - 0.5, -0.5)
     ax.set_yticks(range(0, rows, step), [shortened(name, letters) for name in names[::step]], fontsize=size)
     return size
@@ -288,7 +282,7 @@ def shortened(text: str, letters: int) -> str:
 
 
 def span(values: Floats) -> tuple[float, float] | None:
-    """Ends of an axis that shows all values; a share stays a share: no paper far beyond 0 and 1.
+    """Ends of an axis that shows all values; an axis of shares ends just beyond 0 and 1.
 
     >>> span(np.array([0.5, 1.0, np.nan]))
     (0.475, 1.02)

@@ -107,7 +107,7 @@ class Arrays:
     shown: Mapping[str, Any] = field(default_factory=dict)
     """Columns of the payload, in the row order of the table they came from."""
     came_from: Ints | None = None
-    """Where each item was in that table; None: in the same place."""
+    """Where each item was in that table; None if in the same place."""
     _crossed: dict[tuple[str, ...], Group] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from sondage.types import Array, Bools, Ints
+
+if TYPE_CHECKING:
+    from sondage.pool.units import Units
 
 REPRESENTATIVES = 16
 """Items that stand for a kind whose losses differ inside."""
@@ -16,7 +19,7 @@ _FEW = 16
 
 
 class Kinds(Protocol):
-    """What a sum over the pool by kind has to know: how many there are, and of which one a row is."""
+    """What a sum by kind needs: how many kinds there are, and the kind of each row."""
 
     @property
     def count(self) -> int:
@@ -24,18 +27,6 @@ class Kinds(Protocol):
 
     def of(self, rows: Ints | slice) -> Ints:
         """The kind of some rows, or of a piece of the pool."""
-
-
-class Held(Kinds, Protocol):
-    """A division, or units, held in memory."""
-
-    @property
-    def codes(self) -> Array:
-        """(N,) kind of every row."""
-
-    @property
-    def first(self) -> Ints:
-        """(K,) the first row of each kind."""
 
 
 class Division:
@@ -88,12 +79,12 @@ class Division:
         """The rows of some kinds, in the order of ids."""
         return np.flatnonzero(kinds[self.codes])
 
-    def by(self, *others: Held) -> Division:
-        """Kinds that differ in this division or in one of the others, ordered by this one first."""
-        return Division(crossed([self.codes, *(one.codes for one in others)]))
+    def by(self, other: Division | Units) -> Division:
+        """Kinds that differ in this division or in the other, ordered by this one first."""
+        return Division(crossed([self.codes, other.codes]))
 
-    def shared_in(self, other: Held) -> Ints | None:
-        """(K,) the kind that the items of each of the others have in common; None where some are mixed.
+    def shared_in(self, other: Division | Units) -> Ints | None:
+        """(K,) the kind that all items of each kind of the other share; None if some are mixed.
 
         >>> Division(np.array([1, 0, 0])).shared_in(Division(np.array([0, 1, 2]))).tolist()
         [1, 0, 0]

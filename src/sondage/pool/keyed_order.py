@@ -21,7 +21,7 @@ from sondage.types import Array, Ints, Words
 
 _BLOCK = 1 << 15
 _MANY = 1 << 10
-"""Ids from which the columns' way is the faster one."""
+"""Number of ids from which hashing whole columns is faster."""
 _FIRST = 4096
 _CUTTING = 0x9E3779B97F4A7C15F39CC0605CEDC834
 _DIGITS = 20

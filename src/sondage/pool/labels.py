@@ -15,7 +15,7 @@ from sondage.pool.plain_values import is_gap
 from sondage.types import Array, Floats, Label
 
 TOO_LARGE = 1e100
-"""Numbers beyond have squares, or products with others, that are none."""
+"""Beyond this, squares and products overflow."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class LabelSpace:
     whole: bool = False
     """Whether the numbers are whole."""
     inferred: bool = field(default=False, repr=False, compare=False)
-    """Whether classes and their order were read off the predictions, and not given."""
+    """Whether classes and their order come from the predictions, and nobody gave them."""
     _met: dict[tuple[float, ...], int] = field(default_factory=dict, repr=False, compare=False)
     _table: list[tuple[float, ...]] = field(default_factory=list, repr=False, compare=False)
     _arrays: list[Floats] = field(default_factory=list, repr=False, compare=False)
@@ -106,7 +106,8 @@ class LabelSpace:
 
     def encode(self, labels: Sequence[Any] | Array) -> Floats:
         """Many labels at once."""
-        if self.components and self._fits(table := _as_table(labels)):
+        table = self._as_table(labels) if self.components else None
+        if table is not None:
             return np.array([self._place(tuple(row)) for row in table.tolist()], dtype=np.float64)
         return np.array([self.code(label) for label in labels], dtype=np.float64)
 
@@ -118,12 +119,12 @@ class LabelSpace:
         return float(code) if self.values is None else self.values[int(code)]
 
     def plain(self, label: Any) -> Any:
-        """A label as the journal keeps it, checked."""
+        """A checked label as the journal keeps it."""
         code = self.code(label)
         return list(self.decode(code).values()) if self.components else _scalar(label)
 
     def vectors(self, codes: Array) -> Floats:
-        """(..., C) the numbers of labels of several."""
+        """(..., C) the numbers of each label; nan where a code is nan."""
         table = self._arrays[0] if self._arrays else np.empty((0, len(self.components)))
         if len(table) < len(self._table):  # only labels that are new since the last time are added
             table = np.concatenate([table, np.array(self._table[len(table) :], dtype=np.float64)])
@@ -172,12 +173,18 @@ class LabelSpace:
             self._table.append(numbers)
         return float(place)
 
-    def _fits(self, table: Floats) -> bool:
-        """Whether every row is a label; where not, ``code`` of one after another says which is none."""
-        if table.ndim != 2 or table.shape[1] != len(self.components):
-            return False
+    def _as_table(self, labels: Sequence[Any] | Array) -> Floats | None:
+        """(n, C) labels as numbers; None unless each is a label: ``code`` then says which is not."""
+        try:
+            given = np.asarray(labels)
+        except ValueError:  # lists of different lengths
+            return None
+        if given.dtype.kind not in "biuf" or given.ndim != 2 or given.shape[1] != len(self.components):
+            return None
+        table = given.astype(np.float64)
         inside = np.isfinite(table) & (table >= self.low) & (table <= self.high)
-        return bool(inside.all()) and not (self.whole and (table != np.rint(table)).any())
+        broken = self.whole and (table != np.rint(table)).any()
+        return table if inside.all() and not broken else None
 
     def _spread_out(self, label: Any) -> Sequence[Any]:
         """The numbers of a label in order: from a mapping, a sequence, or the set of what applies."""
@@ -211,16 +218,7 @@ def _scalar(label: Any) -> Any:
         return label.tolist() if hasattr(label, "tolist") else label
 
 
-def _as_table(labels: Sequence[Any] | Array) -> Floats:
-    """A table of numbers, if it is one; else one without rows or columns."""
-    try:
-        table = np.asarray(labels)
-    except ValueError:  # lists of different lengths
-        return np.empty(0)
-    return table.astype(np.float64) if table.dtype.kind in "biuf" else np.empty(0)
-
-
 def shown(values: Sequence[Label], most: int = 10) -> str:
-    """The first classes, as a list is written."""
+    """The first classes, written as a list."""
     first = ", ".join(repr(value) for value in values[:most])
     return f"[{first}{', ...' if len(values) > most else ''}]"

@@ -236,7 +236,7 @@ class Pool:
 
     @property
     def row_in_source(self) -> Ints | None:
-        """Where each item was in the table it came from; None: in the same place."""
+        """Where each item was in the table it came from; None if in the same place."""
         return self.arrays.came_from
 
     @property
@@ -255,7 +255,7 @@ class Pool:
 
     @property
     def reordered(self) -> bool:
-        """Whether items were in another order where they came from."""
+        """Whether the source had the items in another order."""
         return self.row_in_source is not None
 
     def ordered(self, values: Array) -> Array:
@@ -295,7 +295,7 @@ class Pool:
     # ---- what of it may be seen downstream
 
     def division(self, *columns: Column) -> Division:
-        """Items told apart by some columns of classes or levels: their number, and what stands for them.
+        """The pool divided by columns of classes or levels: the size of each part, and items that stand for it.
 
         >>> pool = Pool.from_arrays(prediction=[0, 1, 1], groups={"shop": ["a", "a", "b"]})
         >>> found = pool.division(("prediction", "model"), ("group", "shop"))
@@ -305,7 +305,7 @@ class Pool:
         return self.source.division(columns)
 
     def predicted(self, systems: Sequence[str]) -> Division:
-        """Items told apart by what some systems predict; all alike where labels are no classes."""
+        """The pool divided by what some systems predict; one part where labels are not classes."""
         classes = [("prediction", name) for name in systems] if self.labels.finite else []
         return self.division(*classes)
 
@@ -314,13 +314,13 @@ class Pool:
         return self.source.mean((part, None)) if self.has(part) else 1.0
 
     def extent(self, part: str, of: str | None = None) -> tuple[float, float]:
-        """The least and the greatest of a column that is there (``weight`` and ``cost``: or 1)."""
+        """The least and the greatest value of a column; of ``weight`` and ``cost`` 1 where there is none."""
         if part in ("weight", "cost") and not self.has(part):
             return 1.0, 1.0
         return self.source.extent((part, of))
 
     def summary(self, system: str | None = None) -> Summary:
-        """What a system says of all items, taken together."""
+        """What is known of a system's scores and predictions over the whole pool."""
         return self.source.summary(self.system_name(system))
 
     def weights(self, rows: Array | slice) -> Floats:
@@ -337,7 +337,7 @@ class Pool:
         return np.asarray(self.source.read((part, None), rows), dtype=np.float64)
 
     def rows(self, index: Array | slice) -> Rows:
-        """What may be seen of some items."""
+        """What measures and beliefs may see of some items."""
         return Rows(self, index)
 
     def chunks(self, of: Rows | None = None) -> Iterator[tuple[slice, Rows]]:
@@ -396,7 +396,7 @@ def _same_kind(id: Id, ids: Array) -> bool:
 
 
 def _another_kind(id: Any, ids: Array) -> str:
-    """What to say of an id that is text where the pool's are numbers, or anything else but these."""
+    """The kind of the pool's ids, in words, if this id is of another."""
     text = is_text(ids)
     if isinstance(id, str) == text and isinstance(id, (str, int, np.integer)):
         return ""

@@ -13,15 +13,15 @@ import numpy as np
 from sondage.types import Array, Bools, Ints
 
 _LARGE = 1 << 26
-"""Bytes up to which text of one width is no matter, however much of it is padding."""
+"""Bytes below which padding does not matter."""
 _PADDED = 8
-"""Times its own size that text may be padded to, where it is large."""
+"""Large text may be padded to this many times its own size."""
 _AT_ONCE = 1 << 22
-"""Characters of one width that are looked at together."""
+"""Characters handled at once."""
 
 
 def is_text(values: Array) -> bool:
-    """Whether a checked column holds text; objects are nothing else there."""
+    """Whether a checked column holds text: its objects can be nothing else."""
     return values.dtype.kind in "UO"
 
 
@@ -51,7 +51,7 @@ def as_text(values: Array) -> Array:
 
 
 def in_pieces(ids: Array, most: int) -> Iterator[tuple[slice | Bools | Ints, Array]]:
-    """Ids some at a time, in arrays of one width: where they are, and what they are."""
+    """Ids in blocks of one width each: their places, and the ids."""
     if ids.dtype.kind != "O":
         width = ids.dtype.itemsize // 4 if ids.dtype.kind == "U" else 1
         step = max(min(most, _AT_ONCE // max(width, 1)), 1)

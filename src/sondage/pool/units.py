@@ -15,7 +15,7 @@ from sondage.types import Array, Bools, Floats, Ints
 
 _BLOCK = 1 << 16
 _READY, _MOST_READY = 64, 1 << 20
-"""Items of a cell, and of all, that are put into keyed order at once; more only where they are asked for."""
+"""Items of one cell, and of all, put into keyed order at once; others only when they are asked for."""
 
 
 class Units(Protocol):

@@ -30,7 +30,7 @@ class Strata(Named, family="sondage.strata"):
     def cell_units(
         self, pool: Pool, systems: tuple[str, ...], seed: int, signature: Array | None = None
     ) -> CellUnits:
-        """The cells of the bands and of what else tells items apart: what a design works on."""
+        """The cells that a design works on: bands, crossed with what else tells items apart."""
         return CellUnits(pool, self.codes(pool, systems, seed), signature, seed=seed)
 
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
@@ -48,14 +48,12 @@ class Strata(Named, family="sondage.strata"):
         notes: tuple[str, ...] = ()
         if requested is not None and count < requested:
             notes = (f"the pool has {len(pool):,} items: there cannot be more strata",)
-        named_by, names = self._names(pool, systems, codes, count)
+        named_by, names = self._names(pool, systems, codes)
         return Stratification(self.alias, codes, names, named_by, requested, notes=notes)
 
-    def _names(
-        self, pool: Pool, systems: tuple[str, ...], codes: Array, count: int
-    ) -> tuple[str, tuple[str, ...]]:
-        """What the strata differ in, and what each holds of it."""
-        score = score_column(pool, systems)
+    def _names(self, pool: Pool, systems: tuple[str, ...], codes: Array) -> tuple[str, tuple[str, ...]]:
+        """What the strata differ in, and what each of them holds."""
+        score, count = score_column(pool, systems), int(codes.max()) + 1
         if score is None:
             return "holds", ("items",) * count
         return "along the score", score_ranges(score, codes, count)

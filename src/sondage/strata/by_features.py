@@ -22,7 +22,7 @@ Method = Literal["ward", "average", "complete", "single", "weighted", "centroid"
 _NAMED = 4
 """Coordinates of a centre that its name gives."""
 _DIGITS = 10
-"""To which spreads are compared, so that rounding does not decide which feature is cut."""
+"""Spreads are compared to so many, lest rounding decide which feature is cut."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Box:
 
     rows: Ints
     bounds: dict[int, tuple[float, float]] = field(default_factory=dict)
-    """Per feature that was cut: from (included), below."""
+    """By feature that was cut: from this value on, below that one."""
     halves: tuple[Box, Box] | None = None
 
     def words(self, names: tuple[str, ...]) -> str:
@@ -215,7 +215,7 @@ def grow(features: Array, scale: Floats, count: int) -> Box:
 
 
 def _halve(box: Box, features: Array, scale: Floats) -> bool:
-    """Cut a box where it can be cut; whether it can."""
+    """Cut a box in two; False if all its items are equal."""
     rows = box.rows
     spread = np.array([features[rows, j].std(dtype=np.float64) for j in range(features.shape[1])]) / scale
     for feature in np.argsort(-np.round(spread, _DIGITS), kind="stable").tolist():
@@ -244,7 +244,7 @@ def _median_cut(column: Array) -> float | None:
 
 
 def _some(pool: Pool, seed: int, most: int) -> Ints:
-    """All rows, or as many as wanted in an order of their own; in the order of ids."""
+    """All rows, or a random ``most`` of them; in the order of ids."""
     if len(pool) <= most:
         return np.arange(len(pool))
     rows, _ = LazyOrder(len(pool), lambda: keyed_hash(cutting_seed(seed), pool.ids)).first(most)

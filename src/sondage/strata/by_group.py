@@ -22,9 +22,7 @@ class ByGroup(Strata):
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         return pool.group(self.name).codes
 
-    def _names(
-        self, pool: Pool, systems: tuple[str, ...], codes: Array, count: int
-    ) -> tuple[str, tuple[str, ...]]:
+    def _names(self, pool: Pool, systems: tuple[str, ...], codes: Array) -> tuple[str, tuple[str, ...]]:
         return f"group {self.name!r}", pool.group(self.name).levels
 
 
@@ -37,7 +35,5 @@ class OneStratum(Strata):
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         return np.zeros(len(pool), dtype=np.int8)
 
-    def _names(
-        self, pool: Pool, systems: tuple[str, ...], codes: Array, count: int
-    ) -> tuple[str, tuple[str, ...]]:
+    def _names(self, pool: Pool, systems: tuple[str, ...], codes: Array) -> tuple[str, tuple[str, ...]]:
         return "holds", ("the whole pool",)

@@ -68,7 +68,6 @@ class ScoreBands(Strata):
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
         """The bands with their edges, and why there are fewer than asked for."""
         score = self.column(pool, systems or (pool.system_name(),))
-        low, high = float(score.min()), float(score.max())
         inner = self._inner(score)
         # A band without items is a node without items in the tree over all bands.
         full = complete_tree(len(inner) + 1)
@@ -79,7 +78,7 @@ class ScoreBands(Strata):
         if len(used) < self.count:
             notes.append(self._why_fewer(score, len(inner) + 1 - len(used)))
         names = score_ranges(score, codes, len(used))
-        edges = np.concatenate([[low], inner[used[1:] - 1], [high]])
+        edges = np.concatenate([[float(score.min())], inner[used[1:] - 1], [float(score.max())]])
         return Stratification(
             self.alias, codes, names, "along the score", self.count, edges, tuple(notes), tree
         )

@@ -1,4 +1,4 @@
-"""Clusters that were made elsewhere as strata."""
+"""Strata from clusters that were made elsewhere."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Clusters(Strata):
             self.require(count="at least 1")
 
     def config(self) -> dict[str, Any]:
-        """As every part, but an array or a clusterer is named only: a journal cannot hold it."""
+        """The options of the rule; an array or a clusterer is only named, since a journal cannot hold it."""
         if isinstance(self.by, str):
             return super().config()
         said = f"strata 'clusters' by {type(self.by).__name__}; the name of a group would be kept"

@@ -1,4 +1,4 @@
-"""Cells no finer than labels can fill: what they cannot keep apart is joined before the first one."""
+"""Cells no finer than the labels can fill: cells too many for them are joined before the first label."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sondage.types import Array
 EACH = 5
 """Labels that a cell should get by the end of the budget."""
 _FEW = 10
-"""Kinds of items that are kept apart however few labels there will be."""
+"""Up to so many kinds of items are kept apart, however few labels there will be."""
 
 
 def cells_to_fill(
@@ -44,7 +44,7 @@ def cells_to_fill(
 
 
 def too_many(kinds: int, labels: float) -> bool:
-    """Whether so many kinds of items are more than the labels can tell apart."""
+    """Whether there are more kinds of items than the labels can tell apart."""
     return kinds > _FEW and kinds * EACH > labels
 
 

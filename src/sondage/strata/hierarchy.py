@@ -270,7 +270,7 @@ def _depth(parent: Ints, leaf: Ints) -> Ints:
 
 
 def _contracted(parent: Ints, leaf: Ints) -> tuple[Ints, Ints]:
-    """Without the nodes that have one child, the root included."""
+    """The tree without nodes that have a single child, the root included."""
     single = np.bincount(parent[parent >= 0], minlength=len(parent)) == 1
     parent = parent.copy()
     while (skip := (parent >= 0) & single[parent]).any():

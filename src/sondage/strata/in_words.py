@@ -11,7 +11,7 @@ from sondage.types import Ints
 
 
 def place_words(pool: Pool, systems: tuple[str, ...], rows: Ints) -> str:
-    """What is known of some items before any label; nothing where nothing is.
+    """What is known of some items before any label; empty if nothing is.
 
     >>> import numpy as np
     >>> pool = Pool.from_arrays(score=[-2.0, -1.0, 1.0, 3.0], threshold=0.0)
@@ -27,7 +27,7 @@ def place_words(pool: Pool, systems: tuple[str, ...], rows: Ints) -> str:
 
 
 def predicted_words(pool: Pool, systems: tuple[str, ...], rows: Ints) -> str:
-    """What the systems predict of some items; nothing where it differs from item to item."""
+    """What the systems predict of some items; empty if predictions differ among them."""
     if pool.labels.values is None:
         return ""
     columns: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from sondage.types import Array, Floats, Ints
 
 _ROUNDS = 100
 _TOLERANCE = 1e-4
-"""Part of the squared error that another round must take off to be worth it."""
+"""Share of the squared error that a round must save to be followed by another."""
 _BLOCK = 1 << 20
 """Distances held at once."""
 

@@ -97,12 +97,10 @@ class Consensus(Strata):
             return EqualSize().codes(pool, systems, seed)
         return np.unique(votes, return_inverse=True)[1]
 
-    def _names(
-        self, pool: Pool, systems: tuple[str, ...], codes: Array, count: int
-    ) -> tuple[str, tuple[str, ...]]:
+    def _names(self, pool: Pool, systems: tuple[str, ...], codes: Array) -> tuple[str, tuple[str, ...]]:
         votes = _agreeing(pool, systems)
         if votes is None:
-            return super()._names(pool, systems, codes, count)
+            return super()._names(pool, systems, codes)
         return "systems that agree", tuple(f"{k} of {len(systems)}" for k in np.unique(votes).tolist())
 
 

@@ -14,7 +14,7 @@ from sondage.types import Array, Floats
 
 
 def score_column(pool: Pool, systems: tuple[str, ...]) -> Array | None:
-    """The column along which the pool is cut when classes play no part; None if there is nothing.
+    """The column along which the pool is cut if classes play no part; None if it has no such column.
 
     It is that of the first system: for real labels its predictive spread, if given; else its score, its
     probability (the greatest, where there is one per class), or its prediction. Labels of several numbers

@@ -39,7 +39,7 @@ class Stratification:
     names: tuple[str, ...]
     """(K,) what each stratum holds, in words."""
     named_by: str = "holds"
-    """What the names speak of."""
+    """What the names describe."""
     requested: int | None = None
     """The number asked for; None where the rule finds its own."""
     edges: Floats | None = None
@@ -134,13 +134,13 @@ def short(number: float) -> str:
 
 
 def left_out(empty: int, total: int, what: str) -> str:
-    """The note that some of the strata that could be hold nothing."""
+    """The note that some of the possible strata are empty."""
     verbs = "holds no item and was" if empty == 1 else "hold no item and were"
     return f"{empty:,} of {total:,} {what} {verbs} left out"
 
 
 def numbered(codes: Array, count: int, tree: Tree | None = None) -> tuple[Array, Array, Tree | None]:
-    """Codes and tree without the numbers that no item has, and the numbers that are left.
+    """Codes and tree without empty strata, and the old numbers of those that are left.
 
     >>> codes, used, _ = numbered(np.array([0, 3, 3]), 4)
     >>> codes.tolist(), used.tolist()

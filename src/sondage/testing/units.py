@@ -76,71 +76,66 @@ class UnitsSuite:
         made = random_columns(5, **kinds[request.param])
         return taken(made, np.array([1])) if request.param == "one item" else made
 
+    @pytest.fixture
+    def pool(self, columns: dict[str, Any]) -> Pool:
+        """The pool of these columns."""
+        return Pool.from_arrays(**columns)
+
     def listed(self, units: Units) -> list[list[int]]:
         """The rows of every unit, as ``nth`` gives them."""
         return [[units.nth(u, k) for k in range(int(units.size[u]))] for u in range(units.count)]
 
-    def test_every_item_is_in_one_unit(self, columns: dict[str, Any]) -> None:
+    def test_every_item_is_in_one_unit(self, pool: Pool) -> None:
         """``of`` gives each row a unit in 0 .. count - 1, and leaves no unit empty."""
-        pool = Pool.from_arrays(**columns)
         units = self.make_units(pool, SEED)
         unit = units.of(np.arange(len(pool)))
         assert unit.shape == (len(pool),)
         assert np.issubdtype(unit.dtype, np.integer)
         assert sorted(set(unit.tolist())) == list(range(units.count))
 
-    def test_unit_of_some_rows(self, columns: dict[str, Any]) -> None:
+    def test_unit_of_some_rows(self, pool: Pool) -> None:
         """``of`` of some rows, in any order and repeated, agrees with ``of`` of all."""
-        pool = Pool.from_arrays(**columns)
         units = self.make_units(pool, SEED)
         rows = np.random.default_rng(0).integers(0, len(pool), 40)
         everything = units.of(np.arange(len(pool)))
         assert units.of(rows).tolist() == everything[rows].tolist()
         assert units.of(np.array([], dtype=np.int64)).tolist() == []
 
-    def test_sizes(self, columns: dict[str, Any]) -> None:
+    def test_sizes(self, pool: Pool) -> None:
         """``size`` counts the items of each unit, and so sums to the pool's size."""
-        pool = Pool.from_arrays(**columns)
         units = self.make_units(pool, SEED)
         unit = units.of(np.arange(len(pool)))
         assert units.size.tolist() == np.bincount(unit, minlength=units.count).tolist()
         assert int(units.size.sum()) == len(pool)
 
-    def test_nth_lists_each_item_once(self, columns: dict[str, Any]) -> None:
-        """``nth(unit, k)`` for k < size lists the items of the unit once each."""
-        pool = Pool.from_arrays(**columns)
+    def test_nth_lists_each_item_once(self, pool: Pool) -> None:
         units = self.make_units(pool, SEED)
         for number, rows in enumerate(self.listed(units)):
             assert len(set(rows)) == len(rows) == units.size[number]
             assert units.of(np.array(rows)).tolist() == [number] * len(rows)
 
-    def test_nth_is_in_keyed_order(self, columns: dict[str, Any]) -> None:
-        """``nth`` reads a unit in increasing order of the keyed hash of seed and id."""
-        pool = Pool.from_arrays(**columns)
+    def test_nth_is_in_keyed_order(self, pool: Pool) -> None:
         for seed in (SEED, 0, 7):
             keys = keyed_hash(seed, pool.ids)
             for rows in self.listed(self.make_units(pool, seed)):
                 assert (np.diff(keys[rows].astype(object)) > 0).all()
 
-    def test_nth_in_any_order_of_reading(self, columns: dict[str, Any]) -> None:
+    def test_nth_in_any_order_of_reading(self, pool: Pool) -> None:
         """Asking for a late item first does not change which it is."""
-        pool = Pool.from_arrays(**columns)
         forwards = self.listed(self.make_units(pool, SEED))
         units = self.make_units(pool, SEED)
         for number in reversed(range(units.count)):
             for k in reversed(range(int(units.size[number]))):
                 assert units.nth(number, k) == forwards[number][k]
 
-    def test_nth_beyond_the_unit(self, columns: dict[str, Any]) -> None:
-        """There is no item past the last."""
-        units = self.make_units(Pool.from_arrays(**columns), SEED)
+    def test_nth_beyond_the_unit(self, pool: Pool) -> None:
+        units = self.make_units(pool, SEED)
         for number in range(units.count):
             with pytest.raises(IndexError):
                 units.nth(number, int(units.size[number]))
 
-    def test_rows_at_is_nth_of_many(self, columns: dict[str, Any]) -> None:
+    def test_rows_at_is_nth_of_many(self, pool: Pool) -> None:
         """In any order, repeated, and also of units of which ``nth`` was asked before."""
-        pool = Pool.from_arrays(**columns)
         expected = self.listed(self.make_units(pool, SEED))
         units = self.make_units(pool, SEED)
         pairs = [(u, k) for u in range(units.count) for k in range(int(units.size[u]))]
@@ -154,14 +149,13 @@ class UnitsSuite:
         with pytest.raises(IndexError):
             units.rows_at(np.array([0]), units.size[:1])
 
-    def test_nth_is_a_plain_int(self, columns: dict[str, Any]) -> None:
+    def test_nth_is_a_plain_int(self, pool: Pool) -> None:
         """Rows are Python ints, fit for a journal."""
-        units = self.make_units(Pool.from_arrays(**columns), SEED)
+        units = self.make_units(pool, SEED)
         assert type(units.nth(0, 0)) is int
 
-    def test_costs(self, columns: dict[str, Any]) -> None:
+    def test_costs(self, pool: Pool) -> None:
         """``cost`` and ``dearest`` are mean and greatest cost of a unit's labels; ``cost_of`` is per row."""
-        pool = Pool.from_arrays(**columns)
         units = self.make_units(pool, SEED)
         assert pool.cost is not None
         each = [pool.cost[rows].mean() for rows in self.listed(units)]
@@ -177,9 +171,8 @@ class UnitsSuite:
         assert units.cost.tolist() == units.dearest.tolist() == [1.0] * units.count
         assert units.cost_of(np.arange(len(pool))).tolist() == [1.0] * len(pool)
 
-    def test_representatives(self, columns: dict[str, Any]) -> None:
+    def test_representatives(self, pool: Pool) -> None:
         """Every unit is stood for, by rows of its own, none of them twice."""
-        pool = Pool.from_arrays(**columns)
         units = self.make_units(pool, SEED)
         rows, of = units.representatives()
         assert rows.shape == of.shape
@@ -198,17 +191,15 @@ class UnitsSuite:
             first = first or found
             assert found == first
 
-    def test_made_again_is_the_same(self, columns: dict[str, Any]) -> None:
+    def test_made_again_is_the_same(self, pool: Pool) -> None:
         """Pool and seed determine the units; nothing else enters."""
-        pool = Pool.from_arrays(**columns)
         one, two = self.make_units(pool, SEED), self.make_units(pool, SEED)
         assert self.listed(one) == self.listed(two)
         for left, right in zip(one.representatives(), two.representatives(), strict=True):
             assert left.tolist() == right.tolist()
 
-    def test_itemwise_says_whether_units_are_items(self, columns: dict[str, Any]) -> None:
+    def test_itemwise_says_whether_units_are_items(self, pool: Pool) -> None:
         """``itemwise`` units are the rows themselves."""
-        pool = Pool.from_arrays(**columns)
         units = self.make_units(pool, SEED)
         if units.itemwise:
             rows = np.arange(len(pool))
