@@ -76,10 +76,15 @@ def confusion(
     cell, size, numbers = _cell(ax, classes, digits)
     _dress(ax, classes, size, cell)
     said = _TITLES.get(str(bound.normalize), "share of all items")
-    for i, j in np.argwhere(asked & ~np.isfinite(value)):
-        _hatch(ax, i, j)
+    _hatch(ax, np.argwhere(asked & ~np.isfinite(value)))
     if text if text is not None else numbers >= style.SMALLEST:
-        _write(ax, value, beside, asked, max(numbers, style.SMALLEST), digits, image)
+        numbers = max(numbers, style.SMALLEST)
+        for i, j in np.argwhere(asked):
+            words, colour = "–", style.FAINT
+            if np.isfinite(value[i, j]):
+                words = f"{value[i, j]:.{digits}f}\n{beside[i, j]}"
+                colour = "white" if image.norm(value[i, j]) > _DARK else style.INK
+            ax.text(j, i, words, ha="center", va="center", color=colour, size=numbers)
         style.name_axis(ax, "x", f"predicted ({said} and its {style.level_of(estimate)})")
     else:
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
@@ -178,21 +183,9 @@ def _dress(ax: Axes, names: list[str], size: float, cell: float) -> None:
     style.name_axis(ax, "y", "true")
 
 
-def _write(
-    ax: Axes, value: Floats, beside: Array, asked: Bools, size: float, digits: int, image: Any
-) -> None:
-    for i, j in np.argwhere(asked):
-        if np.isfinite(value[i, j]):
-            said = f"{value[i, j]:.{digits}f}\n{beside[i, j]}"
-            colour = "white" if image.norm(value[i, j]) > _DARK else style.INK
-        else:
-            said, colour = "–", style.FAINT
-        ax.text(j, i, said, ha="center", va="center", color=colour, size=size)
-
-
-def _hatch(ax: Axes, i: int, j: int) -> None:
+def _hatch(ax: Axes, cells: Array) -> None:
     from matplotlib.patches import Rectangle
 
-    ax.add_patch(
-        Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="white", edgecolor=style.PALE, hatch="///", linewidth=0)
-    )
+    looks: Any = {"facecolor": "white", "edgecolor": style.PALE, "hatch": "///", "linewidth": 0}
+    for i, j in cells:
+        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **looks))
