@@ -295,7 +295,7 @@ class Pool:
     # ---- what of it may be seen downstream
 
     def division(self, *columns: Column) -> Division:
-        """The pool divided by columns of classes or levels: sizes of its parts, and items that stand for them.
+        """The pool divided by columns of classes or levels: sizes of the parts, and rows that stand for them.
 
         >>> pool = Pool.from_arrays(prediction=[0, 1, 1], groups={"shop": ["a", "a", "b"]})
         >>> found = pool.division(("prediction", "model"), ("group", "shop"))
