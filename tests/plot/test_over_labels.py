@@ -36,7 +36,6 @@ def an_estimate(labels: int, value: float, half: float = 0.1) -> Estimate:
         n_uniform=np.nan,
         cost=float(labels),
         target="pool",
-        pool_version=1,
         target_of_design=True,
         assumptions=(),
         warnings=(),

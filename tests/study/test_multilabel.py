@@ -25,7 +25,7 @@ from sondage.measures import (
     pool_value,
 )
 from sondage.pool import Pool
-from sondage.study.labelling.item import CANNOT_TELL
+from sondage.study.labelling.telling import CANNOT_TELL
 from sondage.types import Floats
 
 DESIGNS = ("uniform", "stratified", "importance", "poisson")

@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
-from sondage.types import is_whole
+from sondage.types import is_number, is_whole
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,7 @@ class Cost:
     amount: float
 
     def __post_init__(self) -> None:
-        number = isinstance(self.amount, (int, float)) and not isinstance(self.amount, bool)
-        if not (number and np.isfinite(self.amount) and self.amount > 0):
+        if not (is_number(self.amount) and 0 < self.amount < np.inf):
             raise InvalidInput(f"Cost(amount) takes a number above 0, not {self.amount!r}")
 
 
@@ -36,6 +35,13 @@ def checked(budget: Any) -> Budget:
     if not is_whole(budget) or budget < 1:
         raise InvalidInput(f"budget= takes a whole number of labels above 0 or Cost(amount), not {budget!r}")
     return int(budget)
+
+
+def checked_count(what: str, n: Any) -> int:
+    """A whole number above 0, or an error that says ``what`` takes one."""
+    if not is_whole(n) or n < 1:
+        raise InvalidInput(f"{what} takes a whole number above 0, not {n!r}")
+    return int(n)
 
 
 def labels_paid_for(budget: Budget, pool: Pool) -> float:

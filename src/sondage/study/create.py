@@ -32,7 +32,8 @@ from sondage.pool.pool import Pool
 from sondage.registry import from_config, what_it_is
 from sondage.streams import seed_from
 from sondage.study import budget as budgets
-from sondage.study.estimates.assess import check_losses, checked_level
+from sondage.study.estimates.assess import checked_level
+from sondage.study.estimates.blocks import check_losses
 from sondage.study.snapshot import Parts
 from sondage.study.study import Study
 
@@ -155,7 +156,12 @@ def load_study(
     config = journal.config(name)
     try:
         made_by = _compare_versions(name, config)
-        pool = pool or _pool_again(config["pool"])
+        if pool is None and not config["pool"]["source"]:
+            raise InvalidInput(
+                "pool= is needed: the study's pool did not come from a file that can be read again"
+            )
+        if pool is None:
+            pool = Pool.from_parquet(config["pool"]["source"]["parquet"], **config["pool"]["roles"])
         parts = _parts_again(name, config, pool, measure, design)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, SondageError):
@@ -186,36 +192,31 @@ def _parts_again(
         )
     except InvalidInput as error:  # not the caller's: nobody but create_study wrote it
         raise TypeError(str(error)) from None
-    original = made_with(pool, config["pool"]["fingerprint"])
-    if original.fingerprint != config["pool"]["fingerprint"]:
+    # The pool that the study was made with is the one given, or one that it adds systems to.
+    original: Pool | None = pool
+    while original is not None and original.fingerprint != config["pool"]["fingerprint"]:
+        original = original.base
+    if original is None:
         raise PoolMismatch(
             f"this is not the pool that study {name!r} was made with ({_difference(pool, config['pool'])}): "
             "pass the original one, and put further systems on it with study.add_system"
         )
-    if measure is not None and resolve(measure).config() != config["measure"]:
-        raise InvalidInput(
-            f"measure= is not the one that study {name!r} was made for: leave it out, or pass the original; "
-            "other measures are estimated with study.estimate(measure)"
-        )
-    wanted = resolve(measure) if measure is not None else _measure_again(name, config["measure"])
+    wanted = _part_again(
+        "measure",
+        name,
+        config["measure"],
+        None if measure is None else resolve(measure),
+        "for: leave it out, or pass the original; other measures are estimated with study.estimate(measure)",
+    )
+    chosen = _part_again("design", name, config["design"], design, "with: leave it out, or pass that")
     return Parts(
         pool=original,
         measure=wanted.bind(original),
-        design=_design_again(name, config["design"], design),
+        design=chosen,
         objective=from_config(config["objective"]),
         seed=int(config["seed"]),
         **settings,
     )
-
-
-def made_with(pool: Pool, fingerprint: str) -> Pool:
-    """The pool that a study was made with: the one given, or the one that it adds systems to."""
-    one: Pool | None = pool
-    while one is not None:
-        if one.fingerprint == fingerprint:
-            return one
-        one = one.base
-    return pool
 
 
 def _checked_name(name: object) -> str | None:
@@ -290,26 +291,16 @@ def _enter(journal: Journal, name: str | None, config: dict[str, Any]) -> str:
             return free
 
 
-def _measure_again(name: str, config: dict[str, Any]) -> Measure:
-    try:
-        measure: Measure = from_config(config)
-    except InvalidInput as error:
-        raise InvalidInput(f"measure= is needed to load study {name!r}: {error}") from error
-    return measure
-
-
-def _design_again(name: str, config: dict[str, Any], given: Design | None) -> Design:
-    if given is not None:
-        if given.config() != config:
-            raise InvalidInput(
-                f"design= is not the one that study {name!r} was made with: leave it out, or pass that"
-            )
-        return given
-    try:
-        design: Design = from_config(config)
-    except InvalidInput as error:
-        raise InvalidInput(f"design= is needed to load study {name!r}: {error}") from error
-    return design
+def _part_again(what: str, name: str, config: dict[str, Any], given: Any, made: str) -> Any:
+    """The measure or design of a study: the one given, if it is the same, or made of its configuration."""
+    if given is None:
+        try:
+            return from_config(config)
+        except InvalidInput as error:
+            raise InvalidInput(f"{what}= is needed to load study {name!r}: {error}") from error
+    if given.config() != config:
+        raise InvalidInput(f"{what}= is not the one that study {name!r} was made {made}")
+    return given
 
 
 def _difference(pool: Pool, then: dict[str, Any]) -> str:
@@ -324,12 +315,3 @@ def _difference(pool: Pool, then: dict[str, Any]) -> str:
             verb = "are" if role.endswith("s") else "is"
             return f"its {role} {verb} {now!r} now, {before!r} then"
     return "as many items and the same roles, but other ids, scores or values in them"
-
-
-def _pool_again(config: dict[str, Any]) -> Pool:
-    source = config["source"]
-    if not source:
-        raise InvalidInput(
-            "pool= is needed: the study's pool did not come from a file that can be read again"
-        )
-    return Pool.from_parquet(source["parquet"], **config["roles"])

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import isnan
 from typing import TYPE_CHECKING
 
 from sondage.errors import SondageError
 from sondage.html import html_list, html_table
 from sondage.study.budget import Cost
-from sondage.study.estimates.result import INTERVAL_WORDS, Estimate, rounded
+from sondage.study.estimates.result import INTERVAL_WORDS, Estimate, rounded, some_names
 
 if TYPE_CHECKING:
     from sondage.study.snapshot import Snapshot
 
 _COORDINATES = 64
 """Coordinates up to which a glance at a study is worth an estimate of all."""
-_NAMED = 4
 _ROWS = 25
 """Coordinates that the table of an estimate lists."""
 _ASSUMES = "This assumes, and does not check:"
@@ -46,12 +45,6 @@ def _lines(study: Snapshot) -> Iterator[tuple[str, str]]:
         yield "oracle", parts.oracle
     if parts.target != "pool":
         yield "target", parts.target
-
-
-def some_names(names: Sequence[str]) -> str:
-    """The first of many names."""
-    more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def _spent(study: Snapshot) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sondage.beliefs.base import Belief, Seen, State
-from sondage.designs.base import Design, Oracle, Problem
+from sondage.designs.base import Centre, Design, Oracle, Problem
 from sondage.errors import DamagedJournal, VersionMismatch
 from sondage.estimators import Case, Sample, estimator_for
 from sondage.estimators.sample import ANSWERED
-from sondage.journal import Journal
 from sondage.measures import Measure
 from sondage.mutex import Mutex
 from sondage.objective import Objective
@@ -22,14 +20,19 @@ from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.sampling import History, Table
 from sondage.study.budget import Budget, Cost, labels_paid_for
-from sondage.study.replay.ledger import Ledger
 from sondage.study.view import StudyView
 from sondage.types import Array, Ints
+
+if TYPE_CHECKING:
+    from sondage.study.replay.replay import Replay
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a study is put together from, all bound to its pool. Nothing of it changes."""
+    """What a study is put together from, all bound to its pool. Nothing of it changes.
+
+    What pool, measure and design answer alike at every step is asked of them once, and kept here.
+    """
 
     pool: Pool
     measure: Measure
@@ -44,6 +47,16 @@ class Parts:
     """What designs and estimators have worked out once and for all."""
 
     @cached_property
+    def size(self) -> int:
+        """Number of items in the pool."""
+        return len(self.pool)
+
+    @cached_property
+    def aim(self) -> Measure:
+        """The measure that the design looks at."""
+        return self.measure.aim
+
+    @cached_property
     def units(self) -> Units:
         """The rows that a step works on."""
         labels = labels_paid_for(self.budget, self.pool)
@@ -55,10 +68,15 @@ class Parts:
         belief = self.design.belief_for(self.oracle, self.pool, self.measure)
         return belief.bind(self.pool, self.measure.systems(self.pool))
 
-    @property
+    @cached_property
     def estimator(self) -> str:
         """Name of the estimator that the rounds belong to; "" for the usual one of their kind."""
         return self.design.estimator or self.belief.estimator
+
+    @cached_property
+    def centre(self) -> Centre:
+        """What that estimator subtracts from a loss."""
+        return estimator_for(self.design.kind, self.estimator).centre
 
     @cached_property
     def start(self) -> State:
@@ -70,42 +88,35 @@ class Snapshot(StudyView):
     """A study after its first ``seq`` events: a pure function of its parts and these.
 
     ``pool`` has every system, also those added later. A slot is a drawn item that waits for one label (see
-    ``Ledger``): ``asked_rows``, ``asked_units``, ``status``, ``labels`` (nan where there is none) and
+    ``Ledger``): ``asked_rows``, ``asked_units``, ``status``, ``asked_labels`` (nan where there is none) and
     ``opinions`` (how many have answered) are of the slots, in the order asked; ``leases`` are by slot.
-    ``states`` has the belief at the start of every round.
+    ``slots`` has the slot of every draw, ``states`` the belief at the start of every round.
     """
 
     name: str
     pool: Pool
 
-    def __init__(
-        self,
-        name: str,
-        parts: Parts,
-        pool: Pool,
-        journal: Journal,
-        ledger: Ledger,
-        states: tuple[State, ...],
-        tables: dict[str, Table],
-        latest: Callable[[], Snapshot],
-    ) -> None:
-        self.name, self.parts, self.pool, self.states = name, parts, pool, states
-        self.journal, self.seq = journal, ledger.seq
+    def __init__(self, replay: Replay) -> None:
+        ledger = replay.ledger
+        self.name, self.parts, self.pool = replay.name, replay.parts, replay.pool
+        self.journal, self.latest, self._tables = replay.journal, replay.latest, replay.tables
+        self.seq, self.states = ledger.seq, tuple(replay.states)
         self.rounds, self._digests = tuple(ledger.rounds), ledger.digests
-        self.slots, self._slot_draw = ledger.column("slot"), ledger.slot_column("draw")
-        self.asked_rows, self.asked_units = ledger.slot_column("row"), ledger.slot_column("unit")
-        self.status, self.asked_labels = ledger.slot_column("status"), ledger.slot_column("y")
-        self.opinions, self.leases = ledger.slot_column("opinions"), ledger.leases
+        self._columns = {name: column.fixed() for name, column in ledger.draws.items()}
+        self.slots = self._columns.pop("slot")
+        asked = ledger.slots
+        self.asked_rows, self.asked_units = asked["row"].fixed(), asked["unit"].fixed()
+        self._slot_draw = asked["draw"].fixed()
+        self.status, self.asked_labels = asked["status"].fixed(changing=True), asked["y"].fixed(changing=True)
+        self.opinions, self.leases = asked["opinions"].fixed(changing=True), dict(ledger.leases)
         self.extra_answers, self.extra_cost = ledger.extra_answers, ledger.extra_cost
         self.corrections, self.corrections_before = ledger.corrections, ledger.corrections_before
         self.stopped_by = ledger.stopped_by
-        self._columns = {name: ledger.column(name) for name in _COLUMNS}
-        self._asked_mask: Callable[[], Array] = ledger.asked_mask
-        self._tables, self._mutex, self.latest = tables, Mutex(), latest
+        self._asked_mask = ledger.asked_mask
+        self._mutex = Mutex()
         self._belief_now: State | None = None
 
     def snapshot(self) -> Snapshot:
-        """Itself: nothing is read again."""
         return self
 
     # ---- draws and labels ------------------------------------------------------------------------
@@ -117,25 +128,24 @@ class Snapshot(StudyView):
 
     @cached_property
     def sample(self) -> Sample:
-        """All draws so far, with what came of them."""
-        return Sample(
-            **self._columns,
-            y=self.asked_labels[self.slots],
-            status=self.status[self.slots],
-            rounds=self.rounds,
-        )
+        y, status = self.asked_labels[self.slots], self.status[self.slots]
+        return Sample(**self._columns, y=y, status=status, rounds=self.rounds)
 
     @cached_property
     def seen(self) -> Seen:
         """Labels known."""
-        told = self.status == ANSWERED
-        seen = Seen(self.asked_units[told], self.asked_rows[told], self.asked_labels[told])
+        seen, told = self._seen(self.asked)
         if not self.rounds or not self.rounds[-1].kind.comes_again:
             return seen
         drawn = self._columns["times"]
         times = np.bincount(self.slots, drawn, self.asked)[told].astype(np.int64)
         weight = np.bincount(self.slots, drawn / self._columns["p"], self.asked)[told]
-        return seen._replace(times=times, weight=weight / len(self.parts.pool))
+        return seen._replace(times=times, weight=weight / self.parts.size)
+
+    def _seen(self, first: int) -> tuple[Seen, Ints]:
+        """The labels of the first slots, and which slots have them."""
+        told = np.flatnonzero(self.status[:first] == ANSWERED)
+        return Seen(self.asked_units[told], self.asked_rows[told], self.asked_labels[told]), told
 
     @property
     def expected(self) -> float:
@@ -146,10 +156,6 @@ class Snapshot(StudyView):
         """A column of the draws that made some slots."""
         return self._columns[name][self._slot_draw[slots]]
 
-    def slots_of(self, number: int) -> Ints:
-        """The slots that a round made."""
-        return np.flatnonzero(self.drawn("round", np.arange(self.asked)) == number)
-
     def history(self) -> History:
         """What was asked before, as drawing needs it; for whoever has the turn to write."""
         nothing = np.empty(0, dtype=np.int64)
@@ -159,32 +165,26 @@ class Snapshot(StudyView):
         taken = np.bincount(self.asked_units, minlength=self.units.count)
         return History(taken, nothing.astype(bool), self.asked_rows, stochastic)
 
-    # ---- the belief ------------------------------------------------------------------------------
-
     def belief_now(self) -> State:
         """The belief after all that is known; worked out once, whoever asks first."""
         with self._mutex:
             if self._belief_now is None:
-                self._belief_now = self.belief.step(self._before, self.seen)
+                before = self.states[-1] if self.states else self.parts.start
+                self._belief_now = self.belief.step(before, self.seen)
             return self._belief_now
-
-    @property
-    def _before(self) -> State:
-        return self.states[-1] if self.states else self.parts.start
 
     # ---- what designs and estimators see ---------------------------------------------------------
 
     def problem(self) -> Problem:
-        """What the design may look at."""
         parts = self.parts
         return Problem(
             pool=parts.pool,
-            units=self.units,
-            measure=parts.measure.aim,
+            units=parts.units,
+            measure=parts.aim,
             objective=parts.objective,
-            belief=self.belief,
+            belief=parts.belief,
             state=self.belief_now(),
-            centre=estimator_for(parts.design.kind, parts.estimator).centre,
+            centre=parts.centre,
             oracle=parts.oracle,
             left=self.labels_left,
             expected=self.expected,
@@ -201,8 +201,7 @@ class Snapshot(StudyView):
     def problem_of(self, number: int) -> Problem:
         """What the design looked at for a round: labels of items asked before it, and its belief."""
         before = int(np.count_nonzero(self._columns["new"] & (self._columns["round"] < number)))
-        told = np.flatnonzero(self.status[:before] == ANSWERED)
-        seen = Seen(self.asked_units[told], self.asked_rows[told], self.asked_labels[told])
+        seen, _ = self._seen(before)
         return replace(
             self.problem(),
             state=self.states[number],
@@ -215,14 +214,13 @@ class Snapshot(StudyView):
         )
 
     def case(self, measure: Measure | None = None) -> Case:
-        """What estimators see, for a bound measure (the study's own by default)."""
         parts = self.parts
         return Case(
             self.pool,
-            self.units,
+            parts.units,
             parts.measure if measure is None else measure,
             self.sample,
-            self.belief,
+            parts.belief,
             self.states,
             self.table,
             parts.oracle,
@@ -259,7 +257,6 @@ class Snapshot(StudyView):
 
     @cached_property
     def spent(self) -> float:
-        """Cost of all items asked, open ones included, and of further opinions."""
         return float(self.units.cost_of(self.asked_rows).sum()) + self.extra_cost
 
     @property
@@ -278,6 +275,3 @@ class Snapshot(StudyView):
         if not isinstance(self.parts.budget, Cost):
             return self.left
         return self.left / float(np.average(self.units.cost, weights=self.units.size))
-
-
-_COLUMNS = ("round", "row", "unit", "times", "p", "pi", "left", "new")

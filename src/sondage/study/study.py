@@ -8,26 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from sondage.designs.base import Problem
 from sondage.errors import InvalidInput, NotSupported
-from sondage.estimators import Case, Sample
 from sondage.ingest.pandas_index import labels_by_id
 from sondage.intervals.base import Interval
-from sondage.journal import Journal, Lease, Round
-from sondage.measures import Measure
+from sondage.journal import Journal, Lease, Record, Round
 from sondage.pool.pool import Pool
 from sondage.study import html
-from sondage.study.estimates.result import Estimate
-from sondage.study.labelling import leases, loop, telling
-from sondage.study.labelling.asking import next_round
-from sondage.study.labelling.hand_out import items_of
-from sondage.study.labelling.item import Item
+from sondage.study.budget import checked_count
+from sondage.study.estimates.result import Estimate, some_names
+from sondage.study.labelling import loop, telling
+from sondage.study.labelling.asking import Item, items_of, next_round
 from sondage.study.replay.replay import Replay
 from sondage.study.snapshot import Parts, Snapshot
 from sondage.study.stopping.looking import look, remembered
 from sondage.study.stopping.rules import Decision, StopRule
 from sondage.study.view import StudyView
-from sondage.types import Id, is_whole
+from sondage.types import Id
 
 _NOTHING: Any = object()
 
@@ -54,7 +50,7 @@ class Study(StudyView):
         now = self.snapshot()
         budget = f" of {self.parts.budget}" if isinstance(self.parts.budget, int) else ""
         return (
-            f"<Study {self.name!r}: {html.some_names(self.measure.names)} by {self.design.alias!r}, "
+            f"<Study {self.name!r}: {some_names(self.measure.names)} by {self.design.alias!r}, "
             f"{now.asked}{budget} asked, {now.n_open} open>"
         )
 
@@ -67,7 +63,9 @@ class Study(StudyView):
 
     # ---- ask and tell ----------------------------------------------------------------------------
 
-    def ask(self, n: int = 1, *, annotator: str | None = None, lease: float = leases.USUAL) -> Sequence[Item]:
+    def ask(
+        self, n: int = 1, *, annotator: str | None = None, lease: float = telling.USUAL
+    ) -> Sequence[Item]:
         """Up to ``n`` items never asked before, chosen by the design and written down already.
 
         Poisson rounds return what arrives: ``n`` on average, never more than the budget allows. With a
@@ -77,42 +75,44 @@ class Study(StudyView):
         somebody else says of them is a further opinion, which waits for theirs. Afterwards, and after
         ``release``, ``take_open`` gives those still open to whoever wants them.
         """
-        if not is_whole(n) or n < 1:
-            raise InvalidInput(f"ask(n) takes a whole number above 0, not {n!r}")
-        hold = leases.Hold.checked(annotator, lease)
+        n, hold = checked_count("ask(n)", n), telling.Hold.checked(annotator, lease)
         latest = self.replay.latest
-        made, *_ = self.replay.write(
-            lambda: leases.with_leases(next_round(latest(), int(n)), hold, self.clock())
-        )
+
+        def asking() -> list[Record]:
+            made = next_round(latest(), n)
+            fresh = [id for id, new in zip(made.id, made.new, strict=True) if new]
+            return [made, *(hold.on(fresh, self.clock()) if hold else ())]
+
+        made, *_ = self.replay.write(asking)
         assert isinstance(made, Round)
         now = latest()
-        return items_of(now, now.slots_of(made.number))
+        return items_of(now, np.flatnonzero(now.drawn("round", np.arange(now.asked)) == made.number))
 
-    def take_open(self, n: int = 1, *, annotator: str, lease: float = leases.USUAL) -> Sequence[Item]:
+    def take_open(self, n: int = 1, *, annotator: str, lease: float = telling.USUAL) -> Sequence[Item]:
         """Up to ``n`` open items that nobody holds, from now on held by ``annotator`` for ``lease`` seconds.
 
         These are items whose lease is over or was released, those asked without an annotator, and those on
         which opinions are tied; never one that the annotator has answered. Items asked first come first.
         """
-        if not is_whole(n) or n < 1:
-            raise InvalidInput(f"take_open(n) takes a whole number above 0, not {n!r}")
-        hold = leases.Hold.checked(annotator, lease)
+        n, hold = checked_count("take_open(n)", n), telling.Hold.checked(annotator, lease)
         if hold is None:
             raise InvalidInput("take_open(annotator=) needs a name: a lease is somebody's")
-        taken: list[int] = []
+        taken = np.empty(0, dtype=np.int64)
 
         def taking() -> list[Lease]:
-            now = self.replay.latest()
-            taken[:] = leases.free_slots(now, self.replay.ledger, self.clock(), hold.annotator)[: int(n)]
-            return leases.leases_of(now, taken, hold, self.clock())
+            nonlocal taken
+            now, at = self.replay.latest(), self.clock()
+            free = telling.free_slots(now, self.replay.ledger, at, hold.annotator)[:n]
+            taken = np.array(free, dtype=np.int64)
+            return hold.on(now.pool.ids_of(now.asked_rows[taken]), at)
 
         self.replay.write(taking)
-        return items_of(self.replay.latest(), np.array(taken, dtype=np.int64))
+        return items_of(self.replay.latest(), taken)
 
     def release(self, id: Id | None = None, *, annotator: str) -> None:
         """Give back an item that ``annotator`` holds (all of them without an ``id``), for others to take."""
-        holder = leases.checked_annotator(annotator)
-        self.replay.write(lambda: leases.releases(self.replay.latest(), id, holder, self.clock()))
+        holder = telling.checked_annotator(annotator)
+        self.replay.write(lambda: telling.releases(self.replay.latest(), id, holder, self.clock()))
 
     def tell(
         self,
@@ -137,7 +137,7 @@ class Study(StudyView):
             raise InvalidInput(
                 "tell() takes one id, or a mapping: tell({id: label, ...}) answers many at once"
             )
-        who = None if annotator is None else leases.checked_annotator(annotator)
+        who = None if annotator is None else telling.checked_annotator(annotator)
         answers = {id: label} if told is None else told
         ledger = self.replay.ledger
         self.replay.write(lambda: telling.checked_answers(ledger, answers, who, replace, self.clock()))
@@ -208,21 +208,3 @@ class Study(StudyView):
     def pool(self) -> Pool:
         """The items, with every system, also those added later."""
         return self.replay.pool
-
-    @property
-    def spent(self) -> float:
-        """Cost of all items asked, open ones included, and of further opinions."""
-        return self.snapshot().spent
-
-    @property
-    def sample(self) -> Sample:
-        """All draws so far, with what came of them."""
-        return self.snapshot().sample
-
-    def problem(self) -> Problem:
-        """What the design may look at now."""
-        return self.snapshot().problem()
-
-    def case(self, measure: Measure | None = None) -> Case:
-        """What estimators see, for a bound measure (the study's own by default)."""
-        return self.snapshot().case(measure)

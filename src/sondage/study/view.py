@@ -17,14 +17,13 @@ from sondage.intervals.joint_region import Region
 from sondage.measures import Measure
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
-from sondage.streams import stream
 from sondage.study.budget import Cost
-from sondage.study.labelling.item import Item
 
 if TYPE_CHECKING:
     from sondage.report.explanation import Explanation
     from sondage.study.estimates.belief_report import BeliefReport
     from sondage.study.estimates.result import Estimate
+    from sondage.study.labelling.asking import Item
     from sondage.study.planning.result import Plan
     from sondage.study.snapshot import Parts, Snapshot
 
@@ -40,10 +39,6 @@ class StudyView(ABC):
         def name(self) -> str: ...
         @property
         def pool(self) -> Pool: ...
-        @property
-        def sample(self) -> Sample: ...
-        @property
-        def spent(self) -> float: ...
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
@@ -52,14 +47,6 @@ class StudyView(ABC):
         A study reads its journal once for every question. To ask many of the same moment, whatever others
         tell meanwhile, ask its snapshot, which has the same methods.
         """
-
-    @abstractmethod
-    def problem(self) -> Problem:
-        """What the design may look at."""
-
-    @abstractmethod
-    def case(self, measure: Measure | None = None) -> Case:
-        """What estimators see, for a bound measure (the study's own by default)."""
 
     @property
     def measure(self) -> Measure:
@@ -80,6 +67,19 @@ class StudyView(ABC):
     def belief(self) -> Belief:
         """What labels are expected to be."""
         return self.parts.belief
+
+    @property
+    def sample(self) -> Sample:
+        """All draws so far, with what came of them."""
+        return self.snapshot().sample
+
+    def problem(self) -> Problem:
+        """What the design may look at now."""
+        return self.snapshot().problem()
+
+    def case(self, measure: Measure | None = None) -> Case:
+        """What estimators see, for a bound measure (the study's own by default)."""
+        return self.snapshot().case(measure)
 
     # ---- estimates -------------------------------------------------------------------------------
 
@@ -171,20 +171,16 @@ class StudyView(ABC):
 
         Labels that are there count. See ``sondage.plan``, which does this before there is a study.
         """
-        from sondage.study.estimates.questions import level_of
         from sondage.study.planning.make import make_plan
 
-        now = self.snapshot()
-        source = stream(now.parts.seed, "simulate", now.seq)
         return make_plan(
-            now,
+            self.snapshot(),
             width=width,
             difference=difference,
             power=power,
             budgets=budgets,
-            level=level_of(now, confidence_level),
+            confidence_level=confidence_level,
             draws=draws,
-            seed=int.from_bytes(source.words(2).tobytes(), "little"),
         )
 
     def labels(self) -> Any:
@@ -195,9 +191,9 @@ class StudyView(ABC):
         asked so far. The weight is what the item counts for after all rounds, and so not always its inverse.
         One row per labelled item, in the order drawn; with a stochastic oracle, one per answer.
         """
-        from sondage.study.estimates.labels_frame import labels_frame
+        from sondage.study.estimates.questions import labels_of
 
-        return labels_frame(self.snapshot())
+        return labels_of(self.snapshot())
 
     # ---- counts ----------------------------------------------------------------------------------
 
@@ -217,6 +213,11 @@ class StudyView(ABC):
         return int((self.snapshot().status == REFUSED).sum())
 
     @property
+    def spent(self) -> float:
+        """Cost of all items asked, open ones included, and of further opinions."""
+        return self.snapshot().spent
+
+    @property
     def remaining(self) -> float:
         """What is left of the budget: labels, or cost; infinite without a budget.
 
@@ -227,7 +228,7 @@ class StudyView(ABC):
 
     def open_items(self) -> list[Item]:
         """Items asked and not yet answered, for instance after a crash, or held by annotators."""
-        from sondage.study.labelling.hand_out import items_of
+        from sondage.study.labelling.asking import items_of
 
         now = self.snapshot()
         return items_of(now, np.flatnonzero(now.status == OPEN))

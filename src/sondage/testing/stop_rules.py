@@ -35,7 +35,6 @@ def make_estimate(
         n_uniform=float(n_labels),
         cost=float(n_labels),
         target="pool",
-        pool_version=1,
         target_of_design=True,
         assumptions=(),
         warnings=(),

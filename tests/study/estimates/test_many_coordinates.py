@@ -21,7 +21,7 @@ from sondage.measures.influence import Influence
 from sondage.measures.losses.base import Losses
 from sondage.measures.losses.by_level import ByLevel, OnOwnLevel
 from sondage.pool import Pool
-from sondage.study.estimates import assess
+from sondage.study.estimates import blocks as module
 
 
 def problem(size: int = 400, groups: int = 5, **more: Any) -> tuple[Pool, dict[Any, int]]:
@@ -53,7 +53,7 @@ def test_groups_in_blocks_are_estimated_as_all_at_once(
     study = answered(pool, labels, "accuracy", design)
     whole = study.estimate(measure, by="g")
     assert np.isfinite(whole.value).all()
-    monkeypatch.setattr(assess, "_BLOCK", 4)
+    monkeypatch.setattr(module, "_BLOCK", 4)
     blocks = study.estimate(measure, by="g")
     assert blocks.names == whole.names
     for one, other in ((blocks, whole), (blocks.ci, whole.ci)):
@@ -67,7 +67,7 @@ def test_weights_refusals_and_the_population(monkeypatch: pytest.MonkeyPatch) ->
     study = sd.create_study(pool, "accuracy", design="uniform", budget=200, target="population", rng=1)
     study.run(lambda item: None if item.id % 9 == 0 else labels[item.id])
     whole = study.estimate(by="g")
-    monkeypatch.setattr(assess, "_BLOCK", 4)
+    monkeypatch.setattr(module, "_BLOCK", 4)
     blocks = study.estimate(by="g")
     assert whole.bounds is not None
     assert blocks.bounds is not None
@@ -153,10 +153,10 @@ def test_bonferroni_counts_all_coordinates_and_others_need_them_at_once(
     study = answered(pool, labels, "accuracy", "uniform")
     whole = study.estimate(by="g", interval="bonferroni")
     together = study.estimate(by="g", interval="simultaneous")
-    monkeypatch.setattr(assess, "_BLOCK", 4)
+    monkeypatch.setattr(module, "_BLOCK", 4)
     again = study.estimate(by="g", interval="simultaneous")  # these are few enough
     np.testing.assert_array_equal(again.ci.low, together.ci.low)
-    monkeypatch.setattr(assess, "TOGETHER", 4)
+    monkeypatch.setattr(module, "_TOGETHER", 4)
     blocks = study.estimate(by="g", interval="bonferroni")
     np.testing.assert_allclose(blocks.ci.low, whole.ci.low, rtol=1e-8)
     np.testing.assert_allclose(blocks.ci.high, whole.ci.high, rtol=1e-8)
@@ -231,8 +231,8 @@ def test_before_any_label_nothing_large_is_made_either() -> None:
 def test_a_comparison_of_too_many_groups_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, labels = problem()
     study = answered(pool, labels, "accuracy", "uniform")
-    monkeypatch.setattr(assess, "MOST_LOSSES", 10)
-    monkeypatch.setattr(assess, "_BLOCK", 4)
+    monkeypatch.setattr(module, "MOST_LOSSES", 10)
+    monkeypatch.setattr(module, "_BLOCK", 4)
     with pytest.raises(NotSupported, match=r"min over g' rests on 11 losses.*than 10 are too large.*by="):
         study.estimate(WorstGroup(Accuracy(), "g"))
     assert np.isfinite(study.estimate(by="g").value).all()

@@ -7,7 +7,6 @@ import pytest
 from tests.study.planning.problems import labels_in, possible, scored
 
 import sondage as sd
-from sondage.estimators.sample import ANSWERED
 from sondage.streams import stream
 from sondage.study.planning.worlds import World, Worlds
 
@@ -26,8 +25,9 @@ def test_as_many_are_asked_as_wanted_each_once_and_of_its_unit(world: World) -> 
     for n in (10, 75, 400):
         world.advance(n)
         assert world.asked == n
-        assert len(np.unique(world.row)) == n
-        np.testing.assert_array_equal(world.worlds.study.units.of(world.row), world.unit)
+        sample = world.sample
+        assert len(np.unique(sample.row)) == n
+        np.testing.assert_array_equal(world.worlds.study.units.of(sample.row), sample.unit)
 
 
 def test_labels_have_the_chances_of_the_world() -> None:
@@ -36,8 +36,9 @@ def test_labels_have_the_chances_of_the_world() -> None:
     worlds = worlds_of(study, 2, 20_000)
     world = worlds.each()[0]
     world.advance(20_000)
-    n = np.bincount(world.unit, minlength=study.units.count)
-    share = np.bincount(world.unit, weights=world.label, minlength=study.units.count) / np.maximum(n, 1)
+    unit, y = world.sample.unit, world.sample.y
+    n = np.bincount(unit, minlength=study.units.count)
+    share = np.bincount(unit, weights=y, minlength=study.units.count) / np.maximum(n, 1)
     chance = worlds.weights[0][:, 1]
     many = n >= 30
     error = np.sqrt(chance * (1 - chance) / np.maximum(n, 1)) + 2.0 / np.maximum(n, 1)
@@ -62,11 +63,10 @@ def test_the_labels_of_the_study_are_kept_and_go_first() -> None:
     now = study.estimate()
     assert width == pytest.approx(now.ci.high - now.ci.low, rel=0.2)
     world.advance(150)
-    sample = world._sample()
-    before = study.sample
+    sample, before = world.sample, study.sample
     for name in ("row", "unit", "y", "status"):
         np.testing.assert_array_equal(getattr(sample, name)[:60], getattr(before, name))
-    assert not set(world.row.tolist()) & set(before.row.tolist())
+    assert not set(sample.row[60:].tolist()) & set(before.row.tolist())
     assert len(sample.distinct()) == 150
 
 
@@ -76,10 +76,11 @@ def test_open_items_are_answered_and_refused_ones_are_not() -> None:
     study.tell(dict.fromkeys(asked[:10], 1) | {asked[10]: None})
     world = worlds_of(study).each()[0]
     assert world.asked == 20
-    assert (world.status == ANSWERED).sum() == 19
-    assert np.isin(world.y[world.status == ANSWERED], (0.0, 1.0)).all()
+    answered = world.sample.answered
+    assert answered.sum() == 19
+    assert np.isin(world.sample.y[answered], (0.0, 1.0)).all()
     world.advance(60)
-    assert world._sample().answered.sum() == 59
+    assert world.sample.answered.sum() == 59
 
 
 def test_cost_is_that_of_what_was_asked() -> None:
@@ -90,7 +91,7 @@ def test_cost_is_that_of_what_was_asked() -> None:
     world = worlds_of(study).each()[2]
     assert world.cost == study.spent
     world.advance(100)
-    assert world.cost == pytest.approx(study.spent + study.pool.cost[world.row].sum())  # type: ignore[index]
+    assert world.cost == pytest.approx(study.spent + study.pool.cost[world.sample.row[30:]].sum())  # type: ignore[index]
 
 
 def test_the_study_does_not_notice() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sondage as sd
-from sondage import Above, Below, CostSpent, Decided, Until
+from sondage import Above, Below, CostSpent, Decided, LabelsSpent, Until, Width
 from sondage.errors import InvalidInput, NothingLeft, NotSupported
-from sondage.study.stopping.rules import LabelsSpent, StopRule, Width, weaker
+from sondage.study.stopping.rules import StopRule, weaker
 from sondage.testing.designs import small_pool
 from sondage.testing.stop_rules import StopRuleSuite, make_estimate
 

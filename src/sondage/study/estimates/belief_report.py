@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sondage.beliefs.base import Seen
+from sondage.beliefs.base import Belief, Seen
 from sondage.beliefs.calibration import (
     Counted,
     LabelLikelihood,
@@ -28,7 +28,6 @@ from sondage.pool.plain_values import plain_dict
 from sondage.study.estimates.questions import level_of
 from sondage.study.estimates.result import Estimate
 from sondage.study.snapshot import Snapshot
-from sondage.types import Floats
 
 _ROUGH = 30
 _USUAL = 100
@@ -51,9 +50,13 @@ class SavingReport:
     as_seen: float | None
     realised: dict[str, float]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return plain_dict(self)
+    def words(self) -> str:
+        """One line of text."""
+        line = f"saving at {self.n:,} labels: {self.if_calibrated:.1f} times if the belief is calibrated"
+        if self.as_seen is not None:
+            line += f", {self.as_seen:.1f} times as the labels correct it"
+        realised = [f"{name} {value:.1f}" for name, value in self.realised.items() if np.isfinite(value)]
+        return line + (f"; realised: {', '.join(realised[:6])}" if realised else "")
 
 
 class PartReport(NamedTuple):
@@ -92,11 +95,15 @@ class BeliefReport:
     def summary(self) -> str:
         """Some lines of text."""
         lines = [f"belief {self.belief!r} before any label, against {self.n_labels:,} labels"]
-        if self.likelihood is not None:
-            lines.append(_likelihood_line(self.likelihood))
+        seen = self.likelihood
+        if seen is not None and seen.even is None:
+            lines.append(f"mean log-likelihood of the labels {seen.mean_log:.3f} ± {seen.std_error:.3f}")
+        elif seen is not None:
+            ends = f"[{seen.low:.3f}, {seen.high:.3f}]"
+            lines.append(f"label likelihood {seen.value:.3f} {ends} (equal chances: {seen.even:.3f})")
         if self.reliability is not None:
             lines += _reliability_lines(self.reliability, self.confidence_level)
-        lines.append(_saving_line(self.saving))
+        lines.append(self.saving.words())
         for part in self.parts:
             lines.append(
                 f"part {part.name}: weight {part.first:.2f} before any label, {part.weight:.2f} now, "
@@ -124,7 +131,7 @@ def belief_report(
     bins: int | Sequence[float] | None = None,
     confidence_level: float | None = None,
 ) -> BeliefReport:
-    """The report of a study's belief; ``n`` is the number of labels at which the saving is worked out."""
+    """What ``Study.belief_report`` gives."""
     estimate, level = now.estimate(), level_of(now, confidence_level)
     pool, belief = now.parts.pool, now.belief
     seen, counted = labels_counted(now)
@@ -133,12 +140,21 @@ def belief_report(
     others: dict[str, Reliability] = {}
     parts: tuple[PartReport, ...] = ()
     if len(seen.y) >= 2:
-        even, per = _even(pool.labels)
-        rows = pool.rows(seen.row)
-        likelihood = label_likelihood(belief.log_likelihood(rows, seen.y) / per, counted, level, even)
+        rows, space = pool.rows(seen.row), pool.labels
+        # Likelihood of a label under equal chances, and how many yes or no it is made of.
+        even, per = (1.0 / space.size if space.kind == "classes" else None), 1
+        if space.kind == "vector":
+            even, per = (0.5 if _yes_or_no(space) else None), len(space.components)
+
+        def likelihood_of(one: Belief) -> LabelLikelihood:
+            return label_likelihood(one.log_likelihood(rows, seen.y) / per, counted, level, even)
+
+        likelihood = likelihood_of(belief)
         main, others = _calibration(now, seen, counted, bins, level)
-        parts = _parts(now, seen, counted, level)
-    saving = _saving(now, seen, estimate, n)
+        state = now.belief_now()
+        if isinstance(belief, MixtureBelief) and isinstance(state, MixtureState):
+            shares = zip(belief.names, belief.first.tolist(), state.share.tolist(), belief.bound, strict=True)
+            parts = tuple(PartReport(name, was, now_, likelihood_of(one)) for name, was, now_, one in shares)
     n_eff = counted.n_eff if len(seen.y) else 0.0
     return BeliefReport(
         belief.alias or type(belief).__name__,
@@ -148,7 +164,7 @@ def belief_report(
         likelihood,
         main,
         others,
-        saving,
+        _saving(now, seen, estimate, n),
         parts,
         _notes(now, len(seen.y), n_eff, main),
     )
@@ -176,15 +192,6 @@ def labels_counted(now: Snapshot) -> tuple[Seen, Counted]:
         group = np.unique(weight[told].round(9), return_inverse=True)[1]
     seen = Seen(now.asked_units[told], now.asked_rows[told], now.asked_labels[told])
     return seen, Counted(weight[told], noise[told], group)
-
-
-def _even(space: LabelSpace) -> tuple[float | None, int]:
-    """Likelihood of a label under equal chances, and how many yes or no it is made of."""
-    if space.kind == "classes":
-        return 1.0 / space.size, 1
-    if space.kind == "vector":
-        return (0.5 if _yes_or_no(space) else None), len(space.components)
-    return None, 1
 
 
 def _yes_or_no(space: LabelSpace) -> bool:
@@ -217,19 +224,6 @@ def _calibration(
         for k, value in enumerate(space.values)
     }
     return reliability(chance.max(axis=1), seen.y == top, counted, name="likeliest", **options), others
-
-
-def _parts(now: Snapshot, seen: Seen, counted: Counted, level: float) -> tuple[PartReport, ...]:
-    belief, state = now.belief, now.belief_now()
-    if not isinstance(belief, MixtureBelief) or not isinstance(state, MixtureState):
-        return ()
-    pool = now.parts.pool
-    even, per = _even(pool.labels)
-    logs: list[Floats] = [part.log_likelihood(pool.rows(seen.row), seen.y) / per for part in belief.bound]
-    return tuple(
-        PartReport(name, float(first), float(weight), label_likelihood(log, counted, level, even))
-        for name, first, weight, log in zip(belief.names, belief.first, state.share, logs, strict=True)
-    )
 
 
 def _saving(now: Snapshot, seen: Seen, estimate: Estimate, n: int | None) -> SavingReport:
@@ -268,12 +262,6 @@ def _notes(now: Snapshot, n: int, n_eff: float, main: Reliability | None) -> tup
     return tuple(said)
 
 
-def _likelihood_line(one: LabelLikelihood) -> str:
-    if one.even is None:
-        return f"mean log-likelihood of the labels {one.mean_log:.3f} ± {one.std_error:.3f}"
-    return f"label likelihood {one.value:.3f} [{one.low:.3f}, {one.high:.3f}] (equal chances: {one.even:.3f})"
-
-
 def _reliability_lines(one: Reliability, level: float) -> list[str]:
     line = (
         f"calibration error {one.error:.3f} (by chance alone {one.error_by_chance:.3f}), "
@@ -287,11 +275,3 @@ def _reliability_lines(one: Reliability, level: float) -> list[str]:
     ):
         table.append(f"    {e:8.3f} {o:8.3f}  [{low:.3f}, {high:.3f}] {w:14.1%} {n:7,}")
     return [line, *table]
-
-
-def _saving_line(one: SavingReport) -> str:
-    line = f"saving at {one.n:,} labels: {one.if_calibrated:.1f} times if the belief is calibrated"
-    if one.as_seen is not None:
-        line += f", {one.as_seen:.1f} times as the labels correct it"
-    realised = [f"{name} {value:.1f}" for name, value in one.realised.items() if np.isfinite(value)]
-    return line + (f"; realised: {', '.join(realised[:6])}" if realised else "")

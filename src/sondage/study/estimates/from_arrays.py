@@ -78,46 +78,32 @@ def estimate(
     case = Case(pool, ItemUnits(pool, 0), bound, sample, belief, oracle="stochastic")
     question = Question(
         level=checked_level(confidence_level),
-        target="pool",
-        rounds="all",
-        exclude=False,
-        interval=None,
-        estimator=PoissonEstimator(known=False),
-        target_of_design=True,
-        design_n_eff=0.0,
-        pool_size=pool_size or np.inf,
         n_labels=n,
-        n_open=0,
-        n_refused=0,
         cost=float(n),
+        pool_size=pool_size or np.inf,
+        estimator=PoissonEstimator(known=False),
     )
-    return assess(case, question, seed=0)
+    return assess(case, question)
 
 
-def _chances(
-    inclusion: Sequence[float] | Array | None,
-    weights: Sequence[float] | Array | None,
-    n: int,
-    pool_size: int | None,
-) -> Floats:
+def _chances(inclusion: Any, weights: Any, n: int, pool_size: int | None) -> Floats:
+    size = pool_size or _LARGE * n
     if inclusion is not None:
-        pi = np.asarray(inclusion, dtype=np.float64)
-        if pi.shape != (n,):
-            raise InvalidInput(f"inclusion_probability must have one entry for each of {n} items")
-        bad = ~((pi > 0) & (pi <= 1))
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise InvalidInput(f"inclusion_probability[{row}] = {pi[row]} is not in (0, 1]")
-        return pi
-    if weights is not None:
-        weight = np.asarray(weights, dtype=np.float64)
-        if weight.shape != (n,):
-            raise InvalidInput(f"weights must have one entry for each of {n} items")
-        bad = ~(np.isfinite(weight) & (weight > 0))
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise InvalidInput(f"weights[{row}] = {weight[row]} is not above 0")
-        # Only ratios of weights are known: they add up to the pool if it is given, else to a large one.
-        share = weight / weight.sum()
-        return np.asarray(np.minimum(1.0, 1.0 / (share * (pool_size or _LARGE * n))))
-    return np.full(n, n / (pool_size or _LARGE * n))
+        return _per_item("inclusion_probability", inclusion, n, 1.0, "in (0, 1]")
+    if weights is None:
+        return np.full(n, n / size)
+    weight = _per_item("weights", weights, n, np.inf, "above 0")
+    # Only ratios of weights are known: they add up to the pool if it is given, else to a large one.
+    return np.asarray(np.minimum(1.0, 1.0 / (weight / weight.sum() * size)))
+
+
+def _per_item(name: str, values: Any, n: int, most: float, wanted: str) -> Floats:
+    """(n,) finite numbers above 0 and no greater than ``most``, or an error."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (n,):
+        raise InvalidInput(f"{name} must have one entry for each of {n} items")
+    bad = ~(np.isfinite(array) & (array > 0) & (array <= most))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InvalidInput(f"{name}[{row}] = {array[row]} is not {wanted}")
+    return array

@@ -1,16 +1,21 @@
-"""Questions to a study: which measure, on what part of the pool, with which interval."""
+"""Questions to a study: which measure, on what part of the pool, with which interval; and its labels."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from sondage.errors import InvalidInput
-from sondage.estimators import Estimator, estimate_totals
+from sondage.estimators import Estimator, estimate_totals, estimator_for
+from sondage.estimators.sample import ANSWERED
+from sondage.frames import frame_of
 from sondage.intervals.base import Alternative, Interval
 from sondage.intervals.joint_region import Region, region
 from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
-from sondage.study.estimates.assess import Question, assess, checked_level, effective_labels, together
+from sondage.study.estimates.assess import Question, assess, checked_level
+from sondage.study.estimates.blocks import in_blocks, together
 from sondage.study.estimates.result import Estimate
 from sondage.study.snapshot import Snapshot
 from sondage.study.stopping.looking import after_looks
@@ -38,21 +43,22 @@ def estimate_of(
     bound, own = _bound(now, wanted)
     question = Question(
         level=level_of(now, confidence_level),
+        n_labels=now.n_labels,
+        cost=now.spent,
+        pool_size=now.parts.size,
+        n_open=now.n_open,
+        n_refused=now.n_refused,
         target=now.parts.target,
         rounds=rounds,
         exclude=exclude,
-        alternative=alternative,
         interval=Interval.resolved(interval),
         estimator=Estimator.resolved(estimator),
+        alternative=alternative,
         target_of_design=own,
-        pool_size=len(now.pool),
         design_n_eff=0.0 if own else _effective_for_its_own(now, bound),
-        n_labels=now.n_labels,
-        n_open=now.n_open,
-        n_refused=now.n_refused,
-        cost=now.spent,
+        seed=now.parts.seed,
     )
-    estimate = assess(now.case(bound), question, now.parts.seed)
+    estimate = assess(now.case(bound), question)
     said = tuple(after_looks(now, estimate))
     return replace(estimate, warnings=(*estimate.warnings, *said)) if said else estimate
 
@@ -61,6 +67,27 @@ def region_of(now: Snapshot, wanted: Wanted, confidence_level: float | None) -> 
     """What ``Study.region`` gives."""
     case = together(now.case(_bound(now, wanted)[0]))
     return region(estimate_totals(case), case.measure, level_of(now, confidence_level))
+
+
+def labels_of(now: Snapshot) -> Any:
+    """What ``Study.labels`` gives."""
+    pool, units, sample = now.pool, now.units, now.sample
+    kind = sample.kinds[0] if sample.kinds else now.design.kind
+    weight = estimator_for(kind, now.parts.estimator).weights(now.case())
+    total = np.bincount(now.slots, weights=weight, minlength=now.asked)
+    chance = np.where(np.isnan(sample.pi), sample.p, sample.pi)[sample.new]
+    if not kind.recorded:  # no chance of its own: the share of its cell that was asked
+        asked = now.asked_units
+        chance = (np.bincount(asked, minlength=units.count) / units.size)[asked]
+    told = np.flatnonzero(now.status == ANSWERED)
+    return frame_of(
+        {
+            "id": [pool.id_of(row) for row in now.asked_rows[told].tolist()],
+            "label": [pool.labels.decode(code) for code in now.asked_labels[told].tolist()],
+            "probability": chance[told].tolist(),
+            "weight": total[told].tolist(),
+        }
+    )
 
 
 def level_of(now: Snapshot, confidence_level: float | None) -> float:
@@ -94,4 +121,4 @@ def _effective_for_its_own(now: Snapshot, other: Measure) -> float:
     aims, own = now.design.aims(now.measure), parts_of(now.measure)
     if not aims or other in aims or any(one.m > 1 for one in (other, *own)):
         return 0.0
-    return min(effective_labels(now.case(one)) for one in own[:_FEW_PARTS])
+    return min(estimate_totals(next(in_blocks(now.case(one)))).n_eff for one in own[:_FEW_PARTS])

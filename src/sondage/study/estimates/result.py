@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sondage.frames import frame_of
-from sondage.intervals.base import GUARANTEES, Alternative, Guarantee
+from sondage.intervals.base import Alternative, Guarantee
 from sondage.pool.plain_values import plain_dict
-from sondage.types import Floats, Ints
+from sondage.types import Floats
 
 INTERVAL_WORDS: dict[Alternative, str] = {
     "two-sided": "interval",
@@ -23,7 +22,7 @@ INTERVAL_WORDS: dict[Alternative, str] = {
 _AT_AN_END = 0.03
 """Share of its interval from an end within which a value is said to lie there."""
 _NAMED = 4
-"""Coordinates that a remark names."""
+"""Coordinates that are named where there are many."""
 
 
 class ConfidenceInterval(NamedTuple):
@@ -58,7 +57,6 @@ class Estimate:
     n_uniform: Any
     cost: float
     target: str
-    pool_version: int
     target_of_design: bool
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -66,6 +64,7 @@ class Estimate:
     why: str | None
     bounds: ConfidenceInterval | None = None
     alternative: Alternative = "two-sided"
+    pool_version: int = 1
 
     def __str__(self) -> str:
         return self.summary()
@@ -132,8 +131,9 @@ class Estimate:
     def to_frame(self) -> Any:
         """One row per coordinate."""
         columns = ("name", "value", "low", "high", "n_uniform")
-        rows = list(zip(*self.coordinates(), strict=True))
-        data = {name: list(values) for name, values in zip(columns, rows, strict=True)}
+        data = {
+            name: list(one) for name, one in zip(columns, zip(*self.coordinates(), strict=True), strict=True)
+        }
         data["std_error"] = np.atleast_1d(self.std_error).tolist()
         for name in ("confidence_level", "guarantee", "n_labels", "n_eff"):
             data[name] = [getattr(self, name)] * len(self.names)
@@ -162,48 +162,17 @@ class Estimate:
         ]
 
 
-def joined(pieces: Sequence[Estimate], order: Ints | None = None) -> Estimate:
-    """Estimates of different coordinates from the same labels, as one; ``order`` is how they are put."""
-    first = pieces[0]
-    if len(pieces) == 1:
-        return first
-
-    def in_order(columns: Sequence[Any]) -> Any:
-        together = np.concatenate([np.atleast_1d(one) for one in columns])
-        return together if order is None else together[order]
-
-    def ends(name: str) -> ConfidenceInterval:
-        pairs = [getattr(one, name) for one in pieces]
-        return ConfidenceInterval(*(in_order([pair[k] for pair in pairs]) for k in (0, 1)))
-
-    def every(name: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(said for one in pieces for said in getattr(one, name)))
-
-    arrays = ("value", "std_error", "n_uniform", "defined")
-    return replace(
-        first,
-        names=tuple(in_order([one.names for one in pieces]).tolist()),
-        **{name: in_order([getattr(one, name) for one in pieces]) for name in arrays},
-        ci=ends("ci"),
-        bounds=None if any(one.bounds is None for one in pieces) else ends("bounds"),
-        guarantee=min((one.guarantee for one in pieces), key=GUARANTEES.index),
-        interval=", ".join(dict.fromkeys(one.interval for one in pieces)),
-        n_eff=min(one.n_eff for one in pieces),
-        assumptions=every("assumptions"),
-        warnings=_of_all(said for one in pieces for said in one.warnings),
-        why=next((one.why for one in pieces if one.why), None),
-    )
-
-
-def _of_all(warnings: Iterable[str]) -> tuple[str, ...]:
-    """Warnings of many coordinates: of those that differ by their numbers alone, the first."""
-    first: dict[str, str] = {}
-    for said in warnings:
-        first.setdefault(re.sub(r"\d[\d.,]*", "#", said), said)
-    return tuple(first.values())
-
-
 def rounded(count: float) -> int:
     """Two significant digits: more would be a claim."""
     digits = max(len(str(int(count))) - 2, 0)
     return int(round(count, -digits))
+
+
+def some_names(names: Sequence[str], most: int = _NAMED) -> str:
+    """The names, or the first of many.
+
+    >>> some_names(["a", "b", "c"], most=2)
+    'a, b, ... (3 in all)'
+    """
+    more = f", ... ({len(names):,} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,26 +1,53 @@
-"""Asking: from the design's table to a round of draws, ready to be written down."""
+"""Asking: from the design's table to a round of draws, and its items as an oracle sees them."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from sondage.errors import NothingLeft
-from sondage.estimators.sample import OPEN
 from sondage.journal import Round
 from sondage.journal.base import none_if_nan
 from sondage.sampling import Limit
+from sondage.sampling.base import running_index
 from sondage.streams import stream
 from sondage.study.budget import Cost
 from sondage.study.snapshot import Snapshot
+from sondage.types import Id, Ints
 
 _NO_END = 10**9
 _LARGEST = 1e308
 """Stands for an infinite scale, which JSON cannot hold."""
 
 
+@dataclass(frozen=True)
+class Item:
+    """What an oracle needs: the id to answer by, what to show, what it costs, and why it is asked.
+
+    ``_why`` is the reason, or a function that makes it: it is made when it is first read.
+    """
+
+    id: Id
+    payload: dict[str, Any] = field(repr=False)
+    cost: float = 1.0
+    _why: str | Callable[[], str] = field(default="", repr=False, compare=False)
+
+    @cached_property
+    def reason(self) -> str:
+        """Why this item is asked, in one sentence."""
+        return self._why if isinstance(self._why, str) else self._why()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"id": self.id, "payload": self.payload, "cost": self.cost, "_why": self.reason}
+
+
 def next_round(now: Snapshot, n: int) -> Round:
     """The next round: a function of pool, configuration, seed and events."""
-    limit = limit_of(now)
+    limit = _limit(now)
     design = now.design
     if design.kind.by_quota:  # quotas for more than the budget pays would be cut short
         n = int(min(n, max(now.labels_left, 1)))
@@ -30,7 +57,7 @@ def next_round(now: Snapshot, n: int) -> Round:
     source = stream(now.parts.seed, "draw", len(now.rounds))
     draws = table.draw(now.units, now.history(), min(n, limit.labels), limit, source)
     if not draws.new.any() and not table.kind.may_be_empty(table, draws):
-        raise NothingLeft(why_nothing(now))
+        raise NothingLeft(_why_nothing(now))
     return Round(
         number=len(now.rounds),
         kind=table.kind.alias,
@@ -47,25 +74,21 @@ def next_round(now: Snapshot, n: int) -> Round:
     )
 
 
-def limit_of(now: Snapshot) -> Limit:
+def _limit(now: Snapshot) -> Limit:
     """What the next round may take; ``NothingLeft`` if that is nothing."""
-    items = _NO_END
-    if now.parts.oracle == "deterministic":
-        items = len(now.parts.pool) - now.asked
+    left = now.left
+    items = now.parts.size - now.asked if now.parts.oracle == "deterministic" else _NO_END
     last = now.rounds[-1] if now.rounds else None
-    over = last is not None and last.kind.is_over(last.scale)
-    if now.left <= 0 or items <= 0 or over:
-        raise NothingLeft(why_nothing(now))
+    if left <= 0 or items <= 0 or (last is not None and last.kind.is_over(last.scale)):
+        raise NothingLeft(_why_nothing(now))
     if isinstance(now.parts.budget, Cost):
-        return Limit(items, now.left)
-    return Limit(int(min(now.left, items)))
+        return Limit(items, left)
+    return Limit(int(min(left, items)))
 
 
-def why_nothing(now: Snapshot) -> str:
-    """Why nothing more can be asked."""
-    waiting = int((now.status == OPEN).sum())
-    open_ = f"; {waiting} asked items are still open: see open_items()" if waiting else ""
-    budget = now.parts.budget
+def _why_nothing(now: Snapshot) -> str:
+    open_ = f"; {now.n_open} asked items are still open: see open_items()" if now.n_open else ""
+    budget, items = now.parts.budget, now.parts.size
     if isinstance(budget, int) and now.left <= 0:
         return f"the budget of {budget} labels is spent{open_}"
     if isinstance(budget, Cost):
@@ -73,8 +96,58 @@ def why_nothing(now: Snapshot) -> str:
             f"what is left of the cost budget ({max(now.left, 0):g} of {budget.amount:g}) does not "
             f"pay for {now.design.kind.next_item}{open_}"
         )
-    items = len(now.parts.pool)
     if now.asked == items:
         return f"all {items:,} items of the pool have been asked{open_}"
     some = f"all {now.asked:,} items that could move the measure"
     return f"{some} have been asked, of {items:,} in the pool{open_}"
+
+
+def items_of(now: Snapshot, slots: Ints) -> list[Item]:
+    """The items of some slots; why each was asked is said when somebody wants to know."""
+    pool, slots = now.pool, handed_out(now, slots)
+    rows, items = now.asked_rows[slots], []
+    for id, row, slot in zip(pool.ids_of(rows), rows.tolist(), slots.tolist(), strict=True):
+        items.append(Item(id, pool.payload_of(row), pool.cost_of(row), partial(_reason, now.latest, slot)))
+    return items
+
+
+def _reason(latest: Callable[[], Snapshot], slot: int) -> str:
+    """Why a drawn item was asked: what the design says of its unit, and the chance by which it was drawn.
+
+    Of the latest snapshot, so that items that are kept do not keep old ones.
+    """
+    now = latest()
+    columns = ("p", "pi", "left", "round", "unit")
+    p, pi, left, number, unit = (now.drawn(name, np.array([slot])).item() for name in columns)
+    if not np.isnan(pi):
+        chance = f"included with chance {pi:.2g}"
+    elif not np.isnan(p):
+        chance = f"drawn with chance {p:.2g}"
+    else:
+        chance = f"at random from {left:,} items of its cell" if left > 1 else "the last item of its cell"
+    why = now.design.reason(now.problem_of(number), unit)
+    return f"{why}; {chance}" if why else chance
+
+
+def handed_out(now: Snapshot, slots: Ints) -> Ints:
+    """Some slots, in order, as people should see them: round by round, and inside a round at random.
+
+    Whoever stops half-way leaves the rest of a round open, and the half that is answered stands for the
+    round. So it must not be the half with the low scores, nor the one with the large chances. Units take
+    turns, each from a start of its own: at any moment about the same share of every unit is out. Where draws
+    are made one after another the order drawn stays: what was drawn so far is a sample by itself.
+    """
+    every = np.arange(now.asked)
+    number = now.drawn("round", every)  # rising: slots are numbered as they are drawn
+    turn = np.zeros(now.asked)
+    for one in np.unique(number[slots]).tolist():
+        mine = every[np.searchsorted(number, one) : np.searchsorted(number, one, side="right")]
+        if now.rounds[one].kind.one_by_one:
+            turn[mine] = np.arange(len(mine))
+            continue
+        _, first, unit, count = np.unique(
+            now.asked_units[mine], return_index=True, return_inverse=True, return_counts=True
+        )
+        start = stream(now.parts.seed, "hand-out", one).uniform(len(mine))[first]
+        turn[mine] = (running_index(unit) + start[unit]) / count[unit]
+    return slots[np.lexsort((turn[slots], number[slots]))]

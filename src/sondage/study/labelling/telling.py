@@ -1,19 +1,37 @@
-"""Telling: answers checked before anything is written; and oracles as functions of an item."""
+"""Telling: answers checked before anything is written, and leases, by which an open item is somebody's.
+
+An item is theirs until they answer, give it back, or their time is over. No design and no estimate reads
+leases. Without annotators there are none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
 
 import numpy as np
 
 from sondage.errors import AlreadyAnswered, InvalidInput, UnknownItem
-from sondage.ingest.pandas_index import labels_by_id
-from sondage.journal import Answer
-from sondage.pool.pool import Pool
-from sondage.study.labelling.item import CANNOT_TELL, Item
+from sondage.estimators.sample import OPEN
+from sondage.journal import Answer, Lease
+from sondage.study.labelling.asking import handed_out
 from sondage.study.replay.ledger import Ledger
-from sondage.types import Id
+from sondage.study.snapshot import Snapshot
+from sondage.types import Id, is_number
+
+USUAL = 3600.0
+"""Seconds that an item is held for."""
+
+
+class _CannotTell:
+    def __repr__(self) -> str:
+        return "CANNOT_TELL"
+
+
+CANNOT_TELL = _CannotTell()
+"""Tell this (or None) where no label can be given."""
 
 
 def checked_answers(
@@ -27,13 +45,13 @@ def checked_answers(
 
 def _checked(ledger: Ledger, id: Id, label: Any, annotator: str | None, replace: bool, now: float) -> Answer:
     row, id = ledger.row_of(id), _without_numpy(id)
-    if not ledger.is_asked(row):
+    if row not in ledger.slots_of:
         raise UnknownItem(
             f"id {id!r} was never asked, so its chance is unknown and its label cannot be used: "
             "tell only items that ask() has returned"
         )
-    answers = ledger.answers(row)
-    free = any(not one for one in answers)
+    answers = [ledger.answers[slot] for slot in ledger.slots_of[row]]
+    free = not all(answers)
     mine = any(annotator in one for one in answers) or (annotator is None and not free)
     if mine and not replace and not (free and ledger.oracle == "stochastic"):
         other = "annotator=" if annotator is None else "another annotator="
@@ -50,44 +68,65 @@ def _checked(ledger: Ledger, id: Id, label: Any, annotator: str | None, replace:
     return Answer(id, None if refused else label, refused, annotator, bool(replace), now)
 
 
-def _without_numpy(id: Id) -> Any:
-    return id.item() if hasattr(id, "item") else id
-
-
 def withdrawal(ledger: Ledger, id: Id, now: float) -> Answer:
     """The record that takes back all answers to an item."""
     row = ledger.row_of(id)
-    if not any(ledger.answers(row)):
+    if not any(ledger.answers[slot] for slot in ledger.slots_of.get(row, ())):
         raise UnknownItem(f"id {_without_numpy(id)!r} has no answer that could be taken back")
     return Answer(ledger.pool.id_of(row), None, refused=False, replace=True, at=now)
 
 
-def answerer(oracle: Any, pool: Pool) -> Callable[[Item], Any]:
-    """An oracle, ids with their labels or a function, as a function of the item."""
-    if callable(oracle):
-        answer: Callable[[Item], Any] = oracle
-        return answer
-    labels = labels_by_id(pool, oracle)
-    if labels is None:
+def _without_numpy(id: Id) -> Any:
+    return id.item() if hasattr(id, "item") else id
+
+
+class Hold(NamedTuple):
+    """Who is to have items, and for how many seconds."""
+
+    annotator: str
+    seconds: float
+
+    @classmethod
+    def checked(cls, annotator: str | None, seconds: float) -> Hold | None:
+        """A hold that makes sense, or an error; None where nobody is named."""
+        if not is_number(seconds) or not 0 < seconds < np.inf:
+            raise InvalidInput(f"lease= takes a number of seconds above 0, not {seconds!r}")
+        return None if annotator is None else cls(checked_annotator(annotator), float(seconds))
+
+    def on(self, ids: Iterable[Id], now: float) -> list[Lease]:
+        """Leases of some items, from now on."""
+        return [Lease(id, self.annotator, now + self.seconds, now) for id in ids]
+
+
+def checked_annotator(annotator: object) -> str:
+    """The name of an annotator, or an error: what is no text does not come back from a journal as it was."""
+    if not isinstance(annotator, str) or not annotator:
         raise InvalidInput(
-            "oracle= takes a mapping of ids to labels, a pandas Series with the ids as its index, or a "
-            f"function of an item, not a {type(oracle).__name__} (a list: dict(zip(ids, labels)))"
+            f"annotator= takes a name, not {annotator!r}: pass text that is not empty, such as 'ann' or "
+            "str(number)"
         )
-
-    def look_up(item: Item) -> Any:
-        if item.id not in labels:
-            raise UnknownItem(
-                f"the oracle has no label for id {item.id!r}: add it, or map it to CANNOT_TELL"
-                + _other_ids(item.id, labels)
-            )
-        return labels[item.id]
-
-    return look_up
+    return str(annotator)
 
 
-def _other_ids(id: Id, labels: Mapping[Id, Any]) -> str:
-    """What the ids of a mapping are like, where they are of another type than an item's."""
-    first = next(iter(labels), id)
-    if isinstance(first, str) == isinstance(id, str):
-        return ""
-    return f" (its ids are {type(first).__name__}, such as {first!r}; the pool's are {type(id).__name__})"
+def free_slots(snapshot: Snapshot, ledger: Ledger, now: float, annotator: str | None = None) -> list[int]:
+    """Open slots that nobody holds, in the order handed out; without those that an annotator has answered."""
+    leases = snapshot.leases
+    return [
+        slot
+        for slot in handed_out(snapshot, np.flatnonzero(snapshot.status == OPEN)).tolist()
+        if not (slot in leases and leases[slot].until > now)
+        and (annotator is None or annotator not in ledger.answers[slot])
+    ]
+
+
+def releases(snapshot: Snapshot, id: Id | None, annotator: str, now: float) -> list[Lease]:
+    """What gives back the items that an annotator holds, or one of them."""
+    held = {slot for slot, lease in snapshot.leases.items() if lease.annotator == annotator}
+    rows = sorted({int(snapshot.asked_rows[slot]) for slot in held})
+    if id is not None:
+        row = snapshot.pool.row_of(id)
+        if row not in rows:
+            raise UnknownItem(f"id {id!r} is not held by {annotator!r}, so it cannot be released")
+        rows = [row]
+    ids = snapshot.pool.ids_of(np.array(rows, dtype=np.int64))
+    return [Lease(one, annotator, now, now) for one in ids]

@@ -8,7 +8,7 @@ smaller and a larger spread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,22 +17,41 @@ from sondage.beliefs.base import Belief
 from sondage.beliefs.recalibration import Recalibrated, Recalibration
 from sondage.designs.influence.labels_saved import before_labels, believed_spread, believed_variance
 from sondage.errors import NotSupported
-from sondage.objective import EstimateAll
 from sondage.pool.labels import LabelSpace
-from sondage.pool.pool import Pool
+from sondage.progress import Progress
 from sondage.streams import stream
 from sondage.study.planning.forecast import QUANTILES, Forecast, Sampling
-from sondage.study.planning.possible import DOUBT, InWorld, Possible, has_predicted_classes
-from sondage.study.planning.worlds import item_spreads
+from sondage.study.planning.possible import DOUBT, InWorld, Possible, affordable, has_predicted_classes
+from sondage.study.planning.result import Goal
+from sondage.study.planning.worlds import item_spreads, only
 from sondage.study.snapshot import Snapshot
 from sondage.types import Floats, Ints
 
 _COORDINATES = 16
 """Coordinates for which the variance is worked out one by one."""
-_ITEMS, _FEWEST = 4_000_000, 9
-"""Items that may be looked at in all worlds together, and how many worlds there are whatever that takes."""
 _ENDS = (0.0, 0.5, 1.0)
 """Scenarios are few and not drawn: the best, the middle and the worst of them."""
+
+
+def by_formula(
+    study: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
+) -> Forecast:
+    """Widths by formula; with a goal, on until it is reached in all scenarios."""
+    formula, N = Formula.of_study(study, sampling, draws, seed), study.parts.size
+    numbers = labels.tolist()
+    if goal is not None and goal.target is not None:
+        while numbers[-1] < N and (formula.at(numbers[-1])[0] > goal.target).any():
+            numbers.append(min(2 * numbers[-1], N))
+        numbers = [n for n in numbers if n < N] or numbers
+    widths, costs = [], []
+    with Progress("planning", total=len(numbers)) as progress:
+        for k, n in enumerate(numbers):
+            width, cost = formula.at(n)
+            widths.append(width)
+            costs.append(cost)
+            progress.at(k + 1)
+    made = np.array(numbers, dtype=np.int64), np.array(costs), np.array(widths)
+    return Forecast(*made, formula.uniform, formula.quantiles)
 
 
 class Formula:
@@ -62,8 +81,7 @@ class Formula:
                 each += item_spreads(start, measure, truth).tolist()
                 continue
             for j in range(measure.m):
-                only = EstimateAll(tuple(float(k == j) for k in range(measure.m)), scaled=False)
-                spread, uniform = believed_spread(start, truth, only)
+                spread, uniform = believed_spread(start, truth, only(j, measure.m))
                 self._spread.append(spread)
                 each.append(uniform)
         self.uniform: Floats = np.array(each).reshape(-1, measure.m)
@@ -94,21 +112,6 @@ class Formula:
         if self.sampling.population:
             variance = variance + self.uniform / N
         return self.sampling.of_variance(variance), pairs[0][1]
-
-    def forecast(self, labels: Ints, step: Callable[[int], None]) -> Forecast:
-        """Widths and cost at all numbers of labels."""
-        widths, costs = [], []
-        for k, n in enumerate(labels.tolist()):
-            width, cost = self.at(n)
-            widths.append(width)
-            costs.append(cost)
-            step(k + 1)
-        return Forecast(labels, np.array(costs), np.array(widths), self.uniform, self.quantiles)
-
-
-def affordable(pool: Pool, draws: int) -> int:
-    """How many worlds there may be where all items are looked at in each."""
-    return int(np.clip(_ITEMS // len(pool), min(_FEWEST, draws), draws))
 
 
 def scenarios(study: Snapshot) -> list[Belief]:

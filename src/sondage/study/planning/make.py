@@ -5,28 +5,78 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.random import Generator
+from scipy.special import ndtri
 
+from sondage.designs.base import Design
 from sondage.designs.influence.slope import item_expectation
 from sondage.errors import InvalidInput, NotSupported
-from sondage.pool.units import Units
-from sondage.progress import Progress
+from sondage.measures import Measure
+from sondage.pool.pool import Pool
 from sondage.streams import stream
 from sondage.study.budget import Cost
-from sondage.study.planning.cost_of_looking import looking, wider_to_look_at
-from sondage.study.planning.forecast import QUANTILES, Forecast, Labels, Sampling, Three, labels_for, three
-from sondage.study.planning.formula import Formula, affordable
-from sondage.study.planning.possible import PILOT, Possible
-from sondage.study.planning.result import Goal, Plan
+from sondage.study.create import create_study
+from sondage.study.estimates.questions import level_of
+from sondage.study.planning.forecast import Forecast, Labels, Sampling, Three, labels_for, three
+from sondage.study.planning.formula import by_formula
+from sondage.study.planning.possible import PILOT
+from sondage.study.planning.result import Plan
 from sondage.study.planning.wishes import by_worlds, checked_budgets, checked_goal, usual_numbers
-from sondage.study.planning.worlds import Worlds
+from sondage.study.planning.worlds import simulated
 from sondage.study.snapshot import Snapshot
-from sondage.types import Floats, Ints
+from sondage.study.stopping.looking import CALIBRATED, safe_intervals, sequence_errors
+from sondage.types import Floats, is_whole
 
-_MOST = 16_000
-"""Labels up to which studies are simulated; beyond, widths fall as those of a plain sample."""
 _FEWEST_DRAWS = 5
 _MUCH, _ALL = 0.5, 0.98
 """Shares of the pool from which a sample saves little, and nothing."""
+
+
+def plan(
+    pool: Pool,
+    measure: str | Measure | Sequence[str | Measure] = "f1",
+    *,
+    width: float | None = None,
+    difference: float | None = None,
+    power: float = 0.8,
+    budgets: Sequence[int | Cost] | None = None,
+    design: str | Design = "auto",
+    target: str = "pool",
+    confidence_level: float = 0.95,
+    draws: int = 32,
+    rng: int | Generator = 0,
+) -> Plan:
+    """How many labels a study would need, and how wide its interval would be, before any label.
+
+    For classifiers studies are played through in ``draws`` worlds that are held possible, if the design
+    shares labels out over cells as ``auto`` does; for other designs the variance in these worlds is worked
+    out by formula. Three numbers are given: the optimistic one is exceeded in 90 % of the worlds, the
+    expected one in half of them and the pessimistic one in 10 %. ``study.plan`` does the same from the labels
+    that a study has.
+
+    Parameters
+    ----------
+    width
+        Full width of the interval that is wanted.
+    difference
+        A difference that is to be found with ``power``: between two systems (for ``measures.Difference``),
+        or from a fixed value.
+    budgets
+        Numbers of labels to look at, or ``Cost(amount)``; by default some usual ones, and with ``width`` or
+        ``difference`` as many as that takes.
+    design, target, confidence_level
+        As in ``create_study``.
+
+    >>> import sondage as sd
+    >>> pool, _ = sd.datasets.synthetic_pool(n=2000, prevalence=0.02, rng=0)
+    >>> found = sd.plan(pool, "f1", width=0.2, draws=9)
+    >>> found.needed.expected < found.needed_uniform.expected
+    True
+    """
+    study = create_study(
+        pool, measure, design=design, target=target, rng=rng, confidence_level=confidence_level
+    )
+    return study.plan(width=width, difference=difference, power=power, budgets=budgets, draws=draws)
 
 
 def make_plan(
@@ -36,16 +86,18 @@ def make_plan(
     difference: float | None,
     power: float,
     budgets: Sequence[int | Cost] | None,
-    level: float,
+    confidence_level: float | None,
     draws: int,
-    seed: int,
 ) -> Plan:
-    """The plan of a study as it is now."""
-    measure, N = study.parts.measure, len(study.parts.pool)
+    """What ``Study.plan`` gives: the plan of a study as it is now."""
+    parts, measure, N = study.parts, study.measure, study.parts.size
+    level = level_of(study, confidence_level)
+    words = stream(parts.seed, "simulate", study.seq).words(2)
+    seed = int.from_bytes(words.tobytes(), "little")
     goal = checked_goal(width, difference, power, level)
-    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < _FEWEST_DRAWS:
+    if not is_whole(draws) or draws < _FEWEST_DRAWS:
         raise InvalidInput(f"draws= must be a whole number of at least {_FEWEST_DRAWS}, not {draws!r}")
-    sampling = Sampling(N, level, study.parts.target == "population", measure)
+    sampling = Sampling(N, level, parts.target == "population", measure)
     if goal.target is not None and (goal.target >= sampling.whole).all():
         raise InvalidInput(
             f"{'width' if width is not None else 'difference'}= asks for an interval {goal.target:.3g} wide, "
@@ -53,14 +105,55 @@ def make_plan(
         )
     _check_plannable(study)
     labels = usual_numbers(study) if budgets is None else checked_budgets(study, budgets)
-    make = _simulated if by_worlds(study) else _by_formula
+    played = by_worlds(study)
+    make = simulated if played else by_formula
     forecast = make(study, sampling, labels, goal if budgets is None else None, int(draws), seed)
-    return _plan(study, goal, sampling, forecast, by_worlds(study))
+
+    costs = study.units.cost
+    width_by_design = forecast.by_design()
+    needed = needed_uniform = needed_cost = needed_looking = None
+    looks_at, times = _looking(study, forecast, level)
+    wider = float(np.median(times))
+    if goal.width is not None and np.isfinite(wider):
+        seen = np.minimum(width_by_design * times[:, None, None], sampling.whole)
+        needed_looking = _needed(goal.width, sampling, forecast, seen)[0]
+    if goal.target is not None:
+        needed, needed_uniform = _needed(goal.target, sampling, forecast, width_by_design)
+        at = [study.asked, *forecast.labels.tolist(), N]
+        spent = [study.spent, *forecast.cost.tolist(), float(costs @ study.units.size)]
+        needed_cost = Three(*(np.inf if n is None else float(np.interp(n, at, spent)) for n in needed))
+    uniform_width = sampling.width(forecast.spread, forecast.labels)
+    n_uniform = np.minimum(sampling.needed(forecast.spread[None], forecast.width), N)
+    mean_cost = float(np.average(costs, weights=study.units.size))
+    return Plan(
+        names=measure.names,
+        design=parts.design.alias,
+        how="simulated" if played else "formula",
+        pool_size=N,
+        n_labels=study.asked,
+        confidence_level=level,
+        labels=forecast.labels,
+        cost=forecast.cost,
+        width=width_by_design,
+        uniform_width=three(uniform_width, forecast.quantiles, axis=1),
+        uniform_cost=np.asarray(forecast.labels * mean_cost, dtype=np.float64),
+        n_uniform=np.median(n_uniform, axis=1),
+        costs_differ=parts.pool.has("cost"),
+        goal=goal,
+        needed=needed,
+        needed_cost=needed_cost,
+        needed_uniform=needed_uniform,
+        interval=forecast.interval,
+        looks_at=looks_at,
+        wider=wider,
+        needed_looking=needed_looking,
+        notes=tuple(_notes(study, played, forecast, needed)),
+    )
 
 
 def _check_plannable(study: Snapshot) -> None:
     """Refuse what nothing can be said of before its labels are there."""
-    parts, measure = study.parts, study.parts.measure
+    parts, measure = study.parts, study.measure
     if not parts.design.foreseen:
         raise NotSupported(
             f"design {parts.design.alias!r} cannot be planned: where it will look, and so how wide its "
@@ -77,150 +170,40 @@ def _check_plannable(study: Snapshot) -> None:
             )
 
 
-def _simulated(
-    study: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
-) -> Forecast:
-    """Widths in worlds held possible; with a goal, on until it is reached in most of them."""
-    N = len(study.parts.pool)
-    numbers = labels.tolist()
-    cells, weights = _worlds(study, draws, seed)
-    draws = len(weights)
-    most = min(N, max(_MOST if goal is not None else 0, numbers[-1]))
-    worlds = Worlds(study, cells, weights, most=most, level=sampling.level, seed=seed)
-    each = worlds.each()
-    width: list[Floats] = []
-    cost: list[float] = []
-    wider = np.nan
-    with Progress("planning", total=draws * len(numbers)) as progress:
-        k = 0
-        while k < len(numbers):
-            found = []
-            for d, world in enumerate(each):
-                world.advance(numbers[k])
-                found.append(world.widths())
-                progress.at(min(k * draws + d + 1, draws * len(numbers)))
-            width.append(np.array(found))
-            cost.append(float(np.median([world.cost for world in each])))
-            k += 1
-            if k == len(numbers) and _wide_yet(width[-1], goal, numbers[-1], most):
-                numbers.append(min(2 * numbers[-1], most))
-            if np.isnan(wider) and (k == len(numbers) or _reached(width[-1], goal)):
-                wider = wider_to_look_at(study, each, width[-1], goal)
-    return Forecast(
-        np.array(numbers, dtype=np.int64),
-        np.array(cost),
-        np.array(width),
-        worlds.uniform_spread(),
-        QUANTILES,
-        worlds.interval,
-        wider,
-    )
+def _looking(study: Snapshot, forecast: Forecast, level: float) -> tuple[str, Floats]:
+    """The interval that stop rules look at, and (B,) how many times as wide it is; "" where none may be.
+
+    It allows for looking, and is wider for that.
+    """
+    names = safe_intervals(study)
+    if names == (CALIBRATED,):
+        return CALIBRATED, np.full(len(forecast.labels), forecast.wider)
+    if not names:
+        return "", np.full(len(forecast.labels), np.nan)
+    once = float(ndtri(0.5 + 0.5 * level))
+    return names[0], np.array([sequence_errors(level, n) / once for n in forecast.labels.tolist()])
 
 
-def _worlds(study: Snapshot, draws: int, seed: int) -> tuple[Units, list[Floats]]:
-    """Cells, and the chances of their labels in worlds held possible."""
-    parts, now = study.parts, study.belief_now().errors
-    if now is not None:
-        possible = Possible(parts.pool, parts.measure, study.units, study.belief, now)
-    else:
-        possible = Possible.of_pool(parts.pool, parts.measure, study.seen, parts.seed)
-        draws = affordable(parts.pool, draws)
-    return possible.units, possible.weights(draws, stream(seed, "belief"))
-
-
-def _reached(width: Floats, goal: Goal | None) -> bool:
-    """Whether a goal is met in half of the worlds."""
-    return goal is not None and goal.target is not None and bool((np.median(width, 0) <= goal.target).all())
-
-
-def _wide_yet(width: Floats, goal: Goal | None, n: int, most: int) -> bool:
-    """Whether more labels have to be looked at for a goal."""
-    if goal is None or goal.target is None or n >= most:
-        return False
-    return bool((three(width, QUANTILES, axis=0)[-1] > goal.target).any())
-
-
-def _by_formula(
-    study: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
-) -> Forecast:
-    """Widths by formula; with a goal, on until it is reached in all scenarios."""
-    formula, N = Formula.of_study(study, sampling, draws, seed), len(study.parts.pool)
-    numbers = labels.tolist()
-    if goal is not None and goal.target is not None:
-        while numbers[-1] < N and (formula.at(numbers[-1])[0] > goal.target).any():
-            numbers.append(min(2 * numbers[-1], N))
-        numbers = [n for n in numbers if n < N] or numbers
-    with Progress("planning", total=len(numbers)) as progress:
-        return formula.forecast(np.array(numbers, dtype=np.int64), progress.at)
-
-
-def _plan(study: Snapshot, goal: Goal, sampling: Sampling, forecast: Forecast, simulated: bool) -> Plan:
-    parts, N = study.parts, len(study.parts.pool)
-    costs = study.units.cost
-    mean_cost = float(np.average(costs, weights=study.units.size))
-    width = forecast.by_design()
-    uniform = sampling.width(forecast.spread, forecast.labels)
-    uniform = three(uniform, forecast.quantiles, axis=1)
-    each = np.minimum(sampling.needed(forecast.spread[None], forecast.width), N)
-    needed = needed_uniform = needed_cost = needed_looking = None
-    looks_at, times = looking(study, forecast, sampling.level)
-    wider = float(np.median(times))
-    if goal.width is not None and np.isfinite(wider):
-        seen = np.minimum(width * times[:, None, None], sampling.whole)
-        needed_looking = _needed(goal.width, sampling, forecast, seen, N)[0]
-    if goal.target is not None:
-        needed, needed_uniform = _needed(goal.target, sampling, forecast, width, N)
-        at = [study.asked, *forecast.labels.tolist(), N]
-        spent = [study.spent, *forecast.cost.tolist(), float(costs @ study.units.size)]
-        needed_cost = Three(*(np.inf if n is None else float(np.interp(n, at, spent)) for n in needed))
-    return Plan(
-        names=parts.measure.names,
-        design=parts.design.alias,
-        how="simulated" if simulated else "formula",
-        pool_size=N,
-        n_labels=study.asked,
-        confidence_level=sampling.level,
-        labels=forecast.labels,
-        cost=forecast.cost,
-        width=width,
-        uniform_width=uniform,
-        uniform_cost=np.asarray(forecast.labels * mean_cost, dtype=np.float64),
-        n_uniform=np.median(each, axis=1),
-        costs_differ=parts.pool.has("cost"),
-        goal=goal,
-        needed=needed,
-        needed_cost=needed_cost,
-        needed_uniform=needed_uniform,
-        interval=forecast.interval,
-        looks_at=looks_at,
-        wider=wider,
-        needed_looking=needed_looking,
-        notes=tuple(_notes(study, simulated, forecast, needed)),
-    )
-
-
-def _needed(
-    target: float, sampling: Sampling, forecast: Forecast, width: Floats, N: int
-) -> tuple[Labels, Labels]:
+def _needed(target: float, sampling: Sampling, forecast: Forecast, width: Floats) -> tuple[Labels, Labels]:
     """Labels that an interval as wide as this takes, by the design and uniformly, in every coordinate."""
-    end = sampling.width(forecast.spread, np.array([N]))[0]
-    ends = three(end, forecast.quantiles, axis=0)
+    N = sampling.size
+    ends = three(sampling.width(forecast.spread, np.array([N]))[0], forecast.quantiles, axis=0)
     by_design = [
         max(labels_for(forecast.labels, width[:, k, j], target, N, ends[k, j]) for j in range(width.shape[2]))
         for k in range(3)
     ]
     spread = three(forecast.spread, forecast.quantiles, axis=0)
-    uniformly = sampling.needed(spread, target).max(axis=1)
-    return _labels(by_design), _labels(np.ceil(uniformly - 1e-6).tolist())
+    uniformly = np.ceil(sampling.needed(spread, target).max(axis=1) - 1e-6).tolist()
+
+    def labels(numbers: Sequence[float]) -> Labels:
+        return Labels(*(int(n) if np.isfinite(n) else None for n in numbers))
+
+    return labels(by_design), labels(uniformly)
 
 
-def _labels(numbers: Sequence[float]) -> Labels:
-    return Labels(*(int(n) if np.isfinite(n) else None for n in numbers))
-
-
-def _notes(study: Snapshot, simulated: bool, forecast: Forecast, needed: Labels | None) -> list[str]:
-    N, said = len(study.parts.pool), []
-    if not simulated:
+def _notes(study: Snapshot, played: bool, forecast: Forecast, needed: Labels | None) -> list[str]:
+    N, said = study.parts.size, []
+    if not played:
         said.append(
             "by formula: the variance that the design has by its first belief, and normal intervals; labels "
             "that teach it better, and what intervals add for small samples, are left out"

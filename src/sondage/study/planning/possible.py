@@ -34,6 +34,8 @@ _CANDIDATES = 40
 _REACHED = 0.01
 """Share of the candidates beyond either end of the values that count as reached."""
 _EDGE = 1e-12
+_ITEMS, _FEWEST = 4_000_000, 9
+"""Items that may be looked at in all worlds together, and how many worlds there are whatever that takes."""
 PILOT = 50
 """Labels from which on the fitted curves are trusted alone."""
 
@@ -116,6 +118,11 @@ class Possible:
             return np.asarray(self.measure.g(R)[:, 0], dtype=np.float64)
 
 
+def affordable(pool: Pool, draws: int) -> int:
+    """How many worlds there may be where all items are looked at in each."""
+    return int(np.clip(_ITEMS // len(pool), min(_FEWEST, draws), draws))
+
+
 def has_predicted_classes(pool: Pool, measure: Measure) -> bool:
     """Whether there are predicted classes whose errors a curve can be drawn of."""
     return pool.labels.finite and all(pool.has("prediction", name) for name in measure.systems(pool))
@@ -129,10 +136,8 @@ class InWorld(StaticBelief):
     weights: Floats
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> InWorld:
-        """It belongs to its pool already."""
         raise InvalidInput("a world belongs to the pool that it was made for")
 
     def items(self, rows: Rows) -> Nodes:
-        """The chances in the cell of each item."""
         labels = np.arange(self.weights.shape[1], dtype=np.float64)
         return Nodes(labels, self.weights[self.units.of(rows.index)])

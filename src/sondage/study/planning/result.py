@@ -11,12 +11,12 @@ from scipy.special import ndtri
 
 from sondage.frames import frame_of
 from sondage.html import html_list, html_table
-from sondage.study.estimates.result import rounded
+from sondage.pool.plain_values import plain_dict
+from sondage.study.estimates.result import rounded, some_names
 from sondage.study.planning.forecast import Labels, Three
 from sondage.types import Floats, Ints
 
 _WORDS = Three._fields
-_FEW_NAMES = 4
 _WIDE = 80
 
 
@@ -129,34 +129,15 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {
-            "names": list(self.names),
-            "design": self.design,
-            "how": self.how,
-            "pool_size": self.pool_size,
-            "n_labels": self.n_labels,
-            "confidence_level": self.confidence_level,
-            "width_wanted": self.goal.width,
-            "difference": self.goal.difference,
-            "power": self.goal.power,
-            "labels": self.labels.tolist(),
-            "cost": self.cost.tolist(),
-            "width": {word: self.width[:, k].tolist() for k, word in enumerate(_WORDS)},
-            "uniform_width": {word: self.uniform_width[:, k].tolist() for k, word in enumerate(_WORDS)},
-            "uniform_cost": self.uniform_cost.tolist(),
-            "n_uniform": self.n_uniform.tolist(),
-            "needed": None if self.needed is None else self.needed._asdict(),
-            "needed_cost": None if self.needed_cost is None else self.needed_cost._asdict(),
-            "needed_uniform": None if self.needed_uniform is None else self.needed_uniform._asdict(),
-            "interval": self.interval,
-            "looks_at": self.looks_at or None,
-            "wider": float(self.wider) if np.isfinite(self.wider) else None,
-            "needed_looking": None if self.needed_looking is None else self.needed_looking._asdict(),
-            "notes": list(self.notes),
-        }
+        found = plain_dict(self)
+        wish = found.pop("goal")
+        del found["costs_differ"]
+        for name in ("width", "uniform_width"):
+            found[name] = {word: getattr(self, name)[:, k].tolist() for k, word in enumerate(_WORDS)}
+        wanted = {"width_wanted": wish["width"], "difference": wish["difference"], "power": wish["power"]}
+        return {**found, **wanted, "looks_at": self.looks_at or None}
 
     def _repr_html_(self) -> str:
-
         head, rows = self._table()
         return html_table(f"Plan of {self._title()}", rows, head) + html_list(
             [*self._sentences(), *(f"! {note}" for note in self.notes)]
@@ -169,9 +150,7 @@ class Plan:
         return self.width.max(axis=2), self.uniform_width.max(axis=2), self.n_uniform.max(axis=1)
 
     def _title(self) -> str:
-        more = f", ... ({len(self.names):,} in all)" if len(self.names) > _FEW_NAMES else ""
-        names = ", ".join(self.names[:_FEW_NAMES]) + more
-        return f"{names} by {self.design} on {self.pool_size:,} items ({self.how})"
+        return f"{some_names(self.names)} by {self.design} on {self.pool_size:,} items ({self.how})"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         width, uniform, needs = self.widest()

@@ -13,9 +13,9 @@ from sondage.study.budget import Cost
 from sondage.study.planning.possible import has_predicted_classes
 from sondage.study.planning.result import Goal
 from sondage.study.snapshot import Snapshot
-from sondage.types import Ints, is_number
+from sondage.types import Ints, is_number, is_whole
 
-USUAL = (25, 50, 100, 250, 500, 1000, 2000)
+_USUAL = (25, 50, 100, 250, 500, 1000, 2000)
 """Numbers of labels that a plan looks at unless it is told others."""
 _MORE = 25
 """Labels beyond those that there are from which a plan looks further."""
@@ -55,8 +55,8 @@ def checked_goal(width: Any, difference: Any, power: Any, level: float) -> Goal:
 
 def usual_numbers(study: Snapshot) -> Ints:
     """Usual numbers of labels, from those that there are on and short of the whole pool."""
-    N, asked = len(study.parts.pool), study.asked
-    numbers = {n for n in USUAL if asked + _MORE <= n < N} if asked else {n for n in USUAL if n < N}
+    N, asked = study.parts.size, study.asked
+    numbers = {n for n in _USUAL if asked + _MORE <= n < N} if asked else {n for n in _USUAL if n < N}
     if asked and len(study.seen.y) > 1:
         numbers.add(asked)
     if len(numbers) < 3:
@@ -66,8 +66,8 @@ def usual_numbers(study: Snapshot) -> Ints:
 
 def checked_budgets(study: Snapshot, budgets: Any) -> Ints:
     """Numbers of labels, those of costs among them, or an error."""
-    N, asked = len(study.parts.pool), study.asked
-    if isinstance(budgets, (int, np.integer, Cost)) and not isinstance(budgets, bool):
+    N, asked = study.parts.size, study.asked
+    if is_whole(budgets) or isinstance(budgets, Cost):
         budgets = [budgets]
     if isinstance(budgets, str) or not isinstance(budgets, (Sequence, np.ndarray)) or not len(budgets):
         raise InvalidInput(f"budgets= takes numbers of labels, or Cost(amount), not {budgets!r}")
@@ -76,7 +76,7 @@ def checked_budgets(study: Snapshot, budgets: Any) -> Ints:
         if isinstance(one, Cost):
             numbers.append(_labels_of_cost(study, one))
             continue
-        if isinstance(one, bool) or not isinstance(one, (int, np.integer)) or one < 1:
+        if not is_whole(one) or one < 1:
             raise InvalidInput(f"budgets= takes whole numbers of labels above 0 or Cost(amount), not {one!r}")
         if one > N:
             raise InvalidInput(f"budgets= asks for {one:,} labels of a pool of {N:,} items: ask for fewer")
@@ -90,11 +90,22 @@ def checked_budgets(study: Snapshot, budgets: Any) -> Ints:
 
 def _labels_of_cost(study: Snapshot, budget: Cost) -> int:
     """About how many labels a cost pays for, as the design would ask now; what is spent counts."""
-    N, asked = len(study.parts.pool), study.asked
-    affordable, beyond = asked, N + 1
+    problem, design, asked = study.problem(), study.design, study.asked
+    quotas = by_worlds(study)
+
+    def cost_of(n: int) -> float:
+        """What ``n`` labels cost in all."""
+        if quotas:
+            table = design.table(problem, n - asked)
+            assert table.quota is not None
+            return study.spent + float(table.quota @ study.units.cost)
+        start = before_labels(problem, n)
+        return believed_variance(start, design.table(start, n), n, np.zeros(study.units.count))[1]
+
+    affordable, beyond = asked, study.parts.size + 1
     while beyond - affordable > 1:
         middle = (affordable + beyond) // 2
-        if _cost_of(study, middle) <= budget.amount:
+        if cost_of(middle) <= budget.amount:
             affordable = middle
         else:
             beyond = middle
@@ -105,15 +116,3 @@ def _labels_of_cost(study: Snapshot, budget: Cost) -> int:
             f"budgets= counts what is spent already: Cost({budget.amount:g}) is less than {study.spent:g}"
         )
     return affordable
-
-
-def _cost_of(study: Snapshot, n: int) -> float:
-    """What ``n`` labels cost in all, by the design as it is now."""
-    problem, asked = study.problem(), study.asked
-    if by_worlds(study):
-        table = study.parts.design.table(problem, n - asked)
-        assert table.quota is not None
-        return study.spent + float(table.quota @ study.units.cost)
-    start = before_labels(problem, n)
-    table = study.parts.design.table(start, n)
-    return believed_variance(start, table, n, np.zeros(study.units.count))[1]

@@ -15,31 +15,95 @@ import numpy as np
 from sondage.beliefs.base import Belief, Seen, State
 from sondage.designs.base import Problem
 from sondage.designs.influence.of_items import item_spread
-from sondage.estimators import Case, Sample, estimate_totals
+from sondage.estimators import Sample, estimate_totals
 from sondage.estimators.linear import for_population
 from sondage.estimators.sample import ANSWERED, OPEN, RoundInfo
 from sondage.intervals.base import Interval
+from sondage.intervals.posterior import Calibrated
 from sondage.measures.base import Measure
 from sondage.objective import EstimateAll
 from sondage.pool.units import Units
+from sondage.progress import Progress
 from sondage.sampling import Quotas
 from sondage.streams import stream
 from sondage.study.estimates.assess import default_interval
-from sondage.study.planning.possible import InWorld
+from sondage.study.planning.forecast import QUANTILES, Forecast, Sampling, three
+from sondage.study.planning.possible import InWorld, Possible, affordable
+from sondage.study.planning.result import Goal
 from sondage.study.snapshot import Snapshot
+from sondage.study.stopping.looking import CALIBRATED, safe_intervals
 from sondage.types import Floats, Ints
 
+_MOST = 16_000
+"""Labels up to which studies are simulated; beyond, widths fall as those of a plain sample."""
 _FINER = 1.5
 """Factor between the numbers of labels at which a simulated design looks at its belief again."""
 _REPLICATES, _TAIL = 200, 10
 """Pools drawn for an interval, and how many of them should lie beyond it at least."""
+_TO_LOOK = 5
+"""Worlds in which the interval to look at is drawn: so far out it takes many pools."""
+
+
+def simulated(
+    study: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
+) -> Forecast:
+    """Widths in worlds held possible; with a goal, on until it is reached in most of them."""
+    parts, errors = study.parts, study.belief_now().errors
+    if errors is not None:
+        possible = Possible(parts.pool, parts.measure, parts.units, parts.belief, errors)
+    else:
+        possible = Possible.of_pool(parts.pool, parts.measure, study.seen, parts.seed)
+        draws = affordable(parts.pool, draws)
+    weights = possible.weights(draws, stream(seed, "belief"))
+    numbers = labels.tolist()
+    target = np.inf if goal is None or goal.target is None else goal.target
+    most = min(parts.size, max(_MOST if goal is not None else 0, numbers[-1]))
+    worlds = Worlds(study, possible.units, weights, most=most, level=sampling.level, seed=seed)
+    each, steps = worlds.each(), len(weights) * len(numbers)
+    width: list[Floats] = []
+    cost: list[float] = []
+    wider, wanted = np.nan, goal is not None and goal.width is not None
+    with Progress("planning", total=steps) as progress:
+        k = 0
+        while k < len(numbers):
+            found = []
+            for d, world in enumerate(each):
+                world.advance(numbers[k])
+                found.append(world.widths())
+                progress.at(min(k * len(each) + d + 1, steps))
+            width.append(np.array(found))
+            cost.append(float(np.median([world.cost for world in each])))
+            k += 1
+            wide_yet = (three(width[-1], QUANTILES, axis=0)[-1] > target).any()
+            if k == len(numbers) and wide_yet and numbers[-1] < most:
+                numbers.append(min(2 * numbers[-1], most))
+            reached = (np.median(width[-1], 0) <= target).all()
+            if wanted and np.isnan(wider) and (k == len(numbers) or reached):
+                wider = _wider_to_look_at(study, each, width[-1])
+    spread = worlds.uniform_spread()
+    made = np.array(numbers, dtype=np.int64), np.array(cost), np.array(width)
+    return Forecast(*made, spread, QUANTILES, worlds.interval, wider)
+
+
+def _wider_to_look_at(study: Snapshot, worlds: Sequence[World], width: Floats) -> float:
+    """How many times as wide as the ordinary interval the calibrated one is; nan where there is none.
+
+    ``width`` has (D, m) ordinary widths; looked at are the worlds in which they are as may be expected.
+    """
+    if safe_intervals(study) != (CALIBRATED,):
+        return np.nan
+    plain = width.max(axis=1)
+    usual = np.argsort(np.abs(plain - np.median(plain)), kind="stable")[:_TO_LOOK]
+    wide = np.array([worlds[one].widths(Calibrated()).max() for one in usual.tolist()])
+    middle = float(np.median(plain[usual]))
+    return float(np.median(wide)) / middle if middle > 0 else np.nan
 
 
 class Worlds:
     """What all worlds of a study have in common: its state now, and rows that can still be asked.
 
     ``cells`` are the cells of ``possible``; ``weights`` has (K, S) the chances of the labels in each of
-    them, in every world.
+    them, in every world. ``interval`` is the name of the one whose widths were asked for last.
     """
 
     def __init__(
@@ -54,10 +118,14 @@ class Worlds:
     ) -> None:
         self.study, self.cells, self.weights = study, cells, weights
         self.level, self.seed, self.interval = level, seed, ""
-        problem = study.problem()
-        self.problem = replace(problem, left=float(most - study.asked))
-        self.case = study.case(study.parts.measure)
-        self.spare = _spare(study, most)
+        self.problem = replace(study.problem(), left=float(most - study.asked))
+        self.case = study.case()
+        self.spare: list[Ints] = []
+        """Of every unit, rows that were not asked yet, as many as may be wanted."""
+        for unit in range(study.units.count):
+            rows = np.asarray(study.units.members(unit)[: most + study.asked])
+            free = np.setdiff1d(rows, study.asked_rows) if study.asked else rows
+            self.spare.append(free[:most])
 
     def each(self) -> list[World]:
         """All of them, at the labels that there are."""
@@ -81,72 +149,58 @@ class Worlds:
 
 
 class World:
-    """A study under way in one world."""
+    """A study under way in one world: ``sample`` has its draws, and those of the world in one more round."""
 
     def __init__(self, worlds: Worlds, number: int) -> None:
-        now = worlds.study
-        self.worlds, self.number = worlds, number
+        self.worlds, self.number, self.rounds = worlds, number, 0
         self.cumulative = np.cumsum(worlds.weights[number], axis=1)
         self.cumulative /= self.cumulative[:, -1:]
         self.draws = stream(worlds.seed, "draw", number)
-        self.before = now.sample
-        self.status, self.y = self.before.status.copy(), self.before.y.copy()
-        waiting = self.status == OPEN
-        self.y[waiting] = self._labels(self.before.row[waiting])  # asked already: they will be answered
-        self.status[waiting] = ANSWERED
-        self.unit = np.empty(0, dtype=np.int64)
-        self.row, self.label = self.unit.copy(), np.empty(0)
-        self.rounds = 0
         self.taken = np.zeros(worlds.problem.units.count, dtype=np.int64)
         self.belief: State = worlds.problem.state
+        before = worlds.study.sample
+        y, waiting = before.y.copy(), before.status == OPEN
+        y[waiting] = self._labels(before.row[waiting])  # asked already: they will be answered
+        self.sample: Sample = replace(before, y=y, status=np.where(waiting, ANSWERED, before.status))
+        self._take(self.taken)
         if waiting.any():
             self._learn()
 
     @property
     def asked(self) -> int:
         """Items asked so far, those of the real study included."""
-        return self.worlds.study.asked + len(self.row)
+        return len(self.sample)
 
     @property
     def cost(self) -> float:
         """What has been spent so far."""
         study = self.worlds.study
-        return study.spent + float(study.units.cost_of(self.row).sum())
+        return study.spent + float(study.units.cost_of(self.sample.row[study.asked :]).sum())
 
     def advance(self, to: int) -> None:
         """Ask and tell until ``to`` items are asked, or none is left."""
-        first = self.worlds.study.parts.design.batch
+        first = self.worlds.study.design.batch
         while self.asked < to:
             n = min(to, max(int(_FINER * self.asked), self.asked + first)) - self.asked
-            problem = self._problem()
-            quota = self.worlds.study.parts.design.table(problem, n).quota
+            quota = self.worlds.study.design.table(self._problem(), n).quota
             assert quota is not None
             if not quota.any():
                 return
-            rows = np.concatenate(
-                [
-                    self.worlds.spare[unit][self.taken[unit] : self.taken[unit] + quota[unit]]
-                    for unit in np.flatnonzero(quota).tolist()
-                ]
-            )
-            self.taken += quota
+            self._take(quota)
             self.rounds += 1
-            self.unit = np.concatenate([self.unit, np.repeat(np.arange(len(quota)), quota)])
-            self.row = np.concatenate([self.row, rows])
-            self.label = np.concatenate([self.label, self._labels(rows)])
             self._learn()
 
     def widths(self, interval: Interval | None = None) -> Floats:
         """(m,) width of the interval that the study would give now, or of another."""
         worlds = self.worlds
-        case: Case = replace(worlds.case, sample=self._sample())
+        case = replace(worlds.case, sample=self.sample)
         measure = case.measure
         whole = measure.range[1] - measure.range[0]
         totals = estimate_totals(case)
-        if worlds.study.parts.target == "population" and totals.given:
-            totals = for_population(totals, len(case.pool))
         if not totals.given:
             return whole
+        if worlds.study.parts.target == "population":
+            totals = for_population(totals, len(case.pool))
         if interval is None:
             # Noise of a single interval is averaged over worlds.
             few = max(_REPLICATES, int(_TAIL / (1.0 - worlds.level)))
@@ -155,10 +209,33 @@ class World:
         elif interval.refuses(totals, measure):
             return np.full(measure.m, np.nan)
         # Without labels of its own a world is the study as it is: one interval, not one for each.
-        source = stream(worlds.seed, "interval", self.number if len(self.row) else 0)
+        source = stream(worlds.seed, "interval", self.number if self.rounds else 0)
         low, high = interval(totals, measure, worlds.level, source)
         width = np.asarray(high - low, dtype=np.float64)
         return np.where(np.isnan(width), whole, width)
+
+    def _take(self, quota: Ints) -> None:
+        """Ask so many more items of every unit, and hear their labels."""
+        spare, study = self.worlds.spare, self.worlds.study.sample
+        rows = [spare[u][self.taken[u] : self.taken[u] + quota[u]] for u in np.flatnonzero(quota).tolist()]
+        row = np.concatenate([np.empty(0, dtype=np.int64), *rows])
+        nothing, ones = np.full(len(row), np.nan), np.ones(len(row), dtype=np.int64)
+        more = {
+            "round": ones * len(study.rounds),
+            "row": row,
+            "unit": np.repeat(np.arange(len(quota)), quota),
+            "times": ones,
+            "p": nothing,
+            "pi": nothing,
+            "left": ones,
+            "new": ones.astype(bool),
+            "y": self._labels(row),
+            "status": ones * ANSWERED,
+        }
+        columns = {name: np.concatenate([getattr(self.sample, name), one]) for name, one in more.items()}
+        last = RoundInfo(Quotas(), np.nan, float(self.asked + len(row)))
+        self.sample = Sample(**columns, rounds=(*study.rounds, last))
+        self.taken = self.taken + quota
 
     def _labels(self, rows: Ints) -> Floats:
         """Labels of items, as this world has them."""
@@ -169,48 +246,21 @@ class World:
         self.belief = self.worlds.study.belief.step(self.belief, self._seen())
 
     def _seen(self) -> Seen:
-        told = self.status == ANSWERED
-        return Seen(
-            np.concatenate([self.before.unit[told], self.unit]),
-            np.concatenate([self.before.row[told], self.row]),
-            np.concatenate([self.y[told], self.label]),
-        )
+        told = self.sample.answered
+        return Seen(self.sample.unit[told], self.sample.row[told], self.sample.y[told])
 
     def _problem(self) -> Problem:
         worlds, seen = self.worlds, self._seen()
         return replace(
             worlds.problem,
             state=self.belief,
-            asked_units=np.concatenate([self.before.unit, self.unit]),
+            asked_units=self.sample.unit,
             answered_units=seen.unit,
-            asked_rows=np.concatenate([self.before.row, self.row]),
-            labels=np.concatenate([self.y, self.label]),
+            asked_rows=self.sample.row,
+            labels=self.sample.y,
             seen=seen,
             seed=worlds.seed + self.number,
             round=worlds.problem.round + self.rounds,
-        )
-
-    def _sample(self) -> Sample:
-        """All draws: those of the study, and those of this world in one further round."""
-        before, more = self.before, len(self.row)
-        nothing = np.full(more, np.nan)
-        ones = np.ones(more, dtype=np.int64)
-        added = {
-            "round": ones * len(before.rounds),
-            "row": self.row,
-            "unit": self.unit,
-            "times": ones,
-            "p": nothing,
-            "pi": nothing,
-            "left": ones,
-            "new": ones.astype(bool),
-        }
-        joined = {name: np.concatenate([getattr(before, name), one]) for name, one in added.items()}
-        return Sample(
-            **joined,
-            y=np.concatenate([self.y, self.label]),
-            status=np.concatenate([self.status, ones * ANSWERED]),
-            rounds=(*before.rounds, RoundInfo(Quotas(), np.nan, float(self.asked))),
         )
 
 
@@ -218,17 +268,11 @@ def item_spreads(problem: Problem, measure: Measure, truth: Belief) -> Floats:
     """(m,) mean squared influence of an item on each coordinate, if labels are as ``truth`` says."""
     each = []
     for j in range(measure.m):
-        only = EstimateAll(tuple(float(k == j) for k in range(measure.m)), scaled=False)
-        one = replace(problem, measure=measure, belief=truth, objective=only, memo={})
+        one = replace(problem, measure=measure, belief=truth, objective=only(j, measure.m), memo={})
         each.append(item_spread(one).mean())
     return np.array(each)
 
 
-def _spare(study: Snapshot, most: int) -> list[Ints]:
-    """Of every unit, rows that were not asked yet, as many as may be wanted."""
-    units, asked = study.units, study.asked_rows
-    spare = []
-    for unit in range(units.count):
-        rows = units.members(unit)[: most + len(asked)]
-        spare.append(np.setdiff1d(rows, asked)[:most] if len(asked) else np.asarray(rows[:most]))
-    return spare
+def only(j: int, m: int) -> EstimateAll:
+    """The objective of one coordinate among ``m``."""
+    return EstimateAll(tuple(float(k == j) for k in range(m)), scaled=False)

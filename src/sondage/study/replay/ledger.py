@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from sondage.designs.base import Oracle
 from sondage.errors import DamagedJournal, VersionMismatch
-from sondage.estimators.sample import OPEN, RoundInfo
+from sondage.estimators.sample import ANSWERED, OPEN, REFUSED, RoundInfo
 from sondage.journal import Answer, Lease, Look, Record, Round
 from sondage.journal.base import describe
+from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.sampling import kind_of
-from sondage.study.replay.slot import Slot
-from sondage.types import Array, Bools, Floats, Id, Ints
+from sondage.types import Array, Bools, Id, Ints
 from sondage.version import __version__
+
+ADJUDICATOR = "adjudicator"
+"""The annotator whose answer overrides the majority."""
+Answers = dict[Any, float | None]
+"""Answers to one drawn item: by annotator, the label as a number or None for "cannot tell"."""
 
 
 class Growing:
@@ -41,26 +47,20 @@ class Growing:
         """The values so far."""
         return self._array[: self._size]
 
-    @property
-    def fixed(self) -> Array:
-        """The values so far, to be read only; later ones do not reach it."""
-        view = self._array[: self._size]
-        view.flags.writeable = False
-        return view
-
-    @property
-    def copy(self) -> Array:
-        """The values so far, for columns whose values change."""
-        copied = self._array[: self._size].copy()
-        copied.flags.writeable = False
-        return copied
+    def fixed(self, changing: bool = False) -> Array:
+        """The values so far, to be read only; a copy of those that go on ``changing``."""
+        values = self.view.copy() if changing else self.view
+        values.flags.writeable = False
+        return values
 
 
 class Ledger:
     """Draws, answers and leases of one study, as arrays that grow.
 
     A slot is a drawn item that waits for one label. With a deterministic oracle an item has one slot
-    for ever; with a stochastic one every draw has a slot of its own.
+    for ever; with a stochastic one every draw has a slot of its own. ``draws`` and ``slots`` have their
+    columns; ``answers`` are by slot; ``leases``, by slot, are those not ended by an answer, whether or not
+    their time is over; ``slots_of`` is by row of the pool.
     """
 
     def __init__(self, pool: Pool, units: Units, oracle: Oracle) -> None:
@@ -75,27 +75,14 @@ class Ledger:
         """Corrections before the first look at a stop rule; None if there was none."""
         self.stopped_by: Look | None = None
         """The first look at which a rule that looks at intervals said that it is enough."""
-        self._columns = {
-            name: Growing(kind)
-            for name, kind in {
-                "round": np.int64,
-                "row": np.int64,
-                "unit": np.int64,
-                "times": np.int64,
-                "p": np.float64,
-                "pi": np.float64,
-                "left": np.int64,
-                "new": np.bool_,
-                "slot": np.int64,
-            }.items()
-        }
-        self._slots: list[Slot] = []
-        self._slot_columns = {
-            name: Growing(np.float64 if name == "y" else np.int64)
-            for name in ("row", "unit", "draw", "status", "y", "opinions")
-        }
-        self._leases: dict[int, Lease] = {}
-        self._slots_of: dict[int, list[int]] = {}
+        whole = dict.fromkeys(("round", "row", "unit", "times", "left", "slot"), np.int64)
+        kinds = {**whole, "p": np.float64, "pi": np.float64, "new": np.bool_}
+        self.draws = {name: Growing(kind) for name, kind in kinds.items()}
+        whole = dict.fromkeys(("row", "unit", "draw", "status", "opinions"), np.int64)
+        self.slots = {name: Growing(kind) for name, kind in {**whole, "y": np.float64}.items()}
+        self.answers: list[Answers] = []
+        self.leases: dict[int, Lease] = {}
+        self.slots_of: dict[int, list[int]] = {}
         self._row_of: dict[Id, int] = {}
         self._asked_mask: Bools | None = None
 
@@ -121,52 +108,21 @@ class Ledger:
             ) from error
         self.seq = seq
 
-    @property
-    def asked(self) -> int:
-        """Number of slots: items, or draws where each needs an answer of its own."""
-        return len(self._slots)
-
-    def column(self, name: str) -> Array:
-        """A column of the draws, to be read only."""
-        return self._columns[name].fixed
-
-    def slot_column(self, name: str) -> Array:
-        """A column of the slots, to be read only: ``row unit draw``, or as of now ``status y opinions``."""
-        growing = self._slot_columns[name]
-        return growing.copy if name in ("status", "y", "opinions") else growing.fixed
-
     def asked_mask(self) -> Bools:
         """(N,) whether each item was asked; it goes on changing: for whoever has the turn to write."""
         if self._asked_mask is None:
             self._asked_mask = np.zeros(len(self.pool), dtype=bool)
-            self._asked_mask[self._slot_columns["row"].view] = True
+            self._asked_mask[self.slots["row"].view] = True
         return self._asked_mask
-
-    @property
-    def leases(self) -> dict[int, Lease]:
-        """Leases by slot: not ended by an answer, whether or not their time is over."""
-        return dict(self._leases)
 
     def row_of(self, id: Id) -> int:
         """The row of an id; those asked are at hand."""
         row = self._row_of.get(id) if type(id) in (int, str) else None  # 1.0 and True are no ids
         return self.pool.row_of(id) if row is None else row
 
-    def is_asked(self, row: int) -> bool:
-        """Whether the item was ever asked."""
-        return row in self._slots_of
-
-    def answers(self, row: int) -> list[dict[Any, float | None]]:
-        """Answers to each slot of an item."""
-        return [self._slots[slot].answers for slot in self._slots_of.get(row, ())]
-
-    def answers_of(self, slot: int) -> dict[Any, float | None]:
-        """Answers to one slot, by annotator."""
-        return self._slots[slot].answers
-
     def _apply_round(self, record: Round) -> None:
-        number = len(self.rounds)
-        rows, before = self._checked_rows(record), len(self._slots)
+        number, before = len(self.rounds), len(self.answers)
+        rows = self._checked_rows(record)
         scale = np.nan if record.scale is None else record.scale
         self.rounds.append(RoundInfo(kind_of(record.kind), scale, record.expected))
         self.digests.append(record.table)
@@ -176,20 +132,20 @@ class Ledger:
         for k, (id, row, fresh) in enumerate(zip(record.id, rows.tolist(), record.new, strict=True)):
             if fresh:
                 self._row_of[id] = row
-                self._slots_of.setdefault(row, []).append(len(self._slots))
-                self._slots.append(Slot())
+                self.slots_of.setdefault(row, []).append(len(self.answers))
+                self.answers.append({})
             else:
-                slots[k] = self._slots_of[row][0]
-        count = len(self._slots) - before
+                slots[k] = self.slots_of[row][0]
+        count = len(self.answers) - before
         for name, values in (
             ("row", rows[new]),
             ("unit", np.array(record.unit, dtype=np.int64)[new]),
-            ("draw", len(self._columns["slot"].view) + np.flatnonzero(new)),
+            ("draw", len(self.draws["slot"].view) + np.flatnonzero(new)),
             ("status", np.full(count, OPEN)),
             ("y", np.full(count, np.nan)),
             ("opinions", np.zeros(count, dtype=np.int64)),
         ):
-            self._slot_columns[name].extend(values)
+            self.slots[name].extend(values)
         if self._asked_mask is not None:
             self._asked_mask[rows] = True
         for name, values in (
@@ -197,59 +153,63 @@ class Ledger:
             ("row", rows),
             ("unit", record.unit),
             ("times", record.times),
-            ("p", _floats(record.p)),
-            ("pi", _floats(record.pi)),
+            ("p", np.array(record.p, dtype=np.float64)),  # None becomes nan
+            ("pi", np.array(record.pi, dtype=np.float64)),
             ("left", record.left),
             ("new", record.new),
             ("slot", slots),
         ):
-            self._columns[name].extend(values)
+            self.draws[name].extend(values)
 
     def _checked_rows(self, record: Round) -> Ints:
         """The rows that a round drew, if it can be the next one."""
         if record.number != len(self.rounds):
             raise ValueError(f"it should be round {len(self.rounds)}")
         rows = self.pool.rows_of(record.id)
+        units = self.units.of(rows)
         here: set[int] = set()
         for id, row, new in zip(record.id, rows.tolist(), record.new, strict=True):
-            known = row in here or self.is_asked(row)
+            known = row in here or row in self.slots_of
             if not new and not known:
                 raise ValueError(f"id {id!r} was never asked before")
             if new and known and self.oracle == "deterministic":
                 raise ValueError(f"id {id!r} was asked before")
             here.add(row)
-        if not np.array_equal(self.units.of(rows), record.unit):
+        if not np.array_equal(units, record.unit):
             raise VersionMismatch(
                 f"round {record.number} was drawn from other cells than sondage {__version__} cuts the pool "
                 "into, so its labels cannot be counted: take the version that the study was made with"
             )
         return rows
 
-    def _apply_answer(self, record: Answer) -> None:
-        row = self.row_of(record.id)
-        slots = self._slots_of.get(row)
-        if slots is None:
+    def _asked_slots(self, id: Id) -> tuple[int, list[int]]:
+        row = self.row_of(id)
+        if row not in self.slots_of:
             raise ValueError("the item was never asked")
+        return row, self.slots_of[row]
+
+    def _apply_answer(self, record: Answer) -> None:
+        row, slots = self._asked_slots(record.id)
         code = None if record.refused or record.label is None else self.pool.labels.code(record.label)
-        who: Any = record.annotator
-        number = slots[0] if len(slots) == 1 else self._slot_for(slots, record)
-        slot = self._slots[number]
+        who = record.annotator
+        slot = slots[0] if len(slots) == 1 else self._slot_for(slots, record)
+        answers = self.answers[slot]
         if record.replace:
             if who is None:
-                slot.answers.clear()
+                answers.clear()
             self.corrections += 1
             if record.label is None and not record.refused:  # taken back, nothing in its place
-                self._settle(number)
+                self._settle(slot)
                 return
-        elif who in slot.answers or (who is None and slot.answers):
+        elif who in answers or (who is None and answers):
             return  # the first one stands; written before tell looked and wrote in one
-        if slot.answers and who not in slot.answers:
+        if answers and who not in answers:
             self.extra_answers += 1
             self.extra_cost += self.pool.cost_of(row)
-        slot.answers[who] = code
-        if not self._is_held(number, record.at, who):
-            self._leases.pop(number, None)
-        self._settle(number)
+        answers[who] = code
+        if not self._is_held(slot, record.at, who):
+            self.leases.pop(slot, None)
+        self._settle(slot)
 
     def _slot_for(self, slots: list[int], record: Answer) -> int:
         """The draw of an item that an answer is to, where every draw needs one of its own.
@@ -257,13 +217,13 @@ class Ledger:
         The next unanswered one, first of those leased to who answers, last of those leased to others; a
         correction goes to the last answered one.
         """
-        waiting = [slot for slot in slots if not self._slots[slot].answers]
-        done = [slot for slot in slots if self._slots[slot].answers]
+        waiting = [slot for slot in slots if not self.answers[slot]]
+        done = [slot for slot in slots if self.answers[slot]]
         if done and (record.replace or not waiting):
             return done[-1]
 
         def rank(slot: int) -> int:
-            lease = self._leases.get(slot)
+            lease = self.leases.get(slot)
             mine = lease is not None and lease.annotator == record.annotator
             return 0 if mine else 1 + self._is_held(slot, record.at, record.annotator)
 
@@ -271,35 +231,52 @@ class Ledger:
 
     def _is_held(self, slot: int, at: float, by_other_than: str | None) -> bool:
         """Whether a lease to somebody else is in force; whoever answers without a name answers for them."""
-        lease = self._leases.get(slot)
+        lease = self.leases.get(slot)
         return lease is not None and lease.until > at and by_other_than not in (None, lease.annotator)
 
     def _apply_lease(self, record: Lease) -> None:
-        slots = self._slots_of.get(self.row_of(record.id))
-        if slots is None:
-            raise ValueError("the item was never asked")
+        _, slots = self._asked_slots(record.id)
         if record.until <= record.at:  # given back
-            for number in slots:
-                lease = self._leases.get(number)
+            for slot in slots:
+                lease = self.leases.get(slot)
                 if lease is not None and lease.annotator == record.annotator:
-                    del self._leases[number]
-                    self._settle(number)
+                    del self.leases[slot]
+                    self._settle(slot)
             return
-        status = self._slot_columns["status"].view
+        status = self.slots["status"].view
         free = [one for one in slots if status[one] == OPEN and not self._is_held(one, record.at, "")]
         if not free:
             raise ValueError("somebody else holds the item, or it is answered")
-        self._leases[free[0]] = record
-        if record.annotator in self._slots[free[0]].answers:  # nothing to wait for
-            del self._leases[free[0]]
+        if record.annotator in self.answers[free[0]]:  # nothing to wait for
+            self.leases.pop(free[0], None)
+        else:
+            self.leases[free[0]] = record
         self._settle(free[0])
 
-    def _settle(self, number: int) -> None:
-        slot = self._slots[number]
-        status, y = slot.resolve(self.pool.labels, waits=number in self._leases)
-        for name, value in (("status", status), ("y", y), ("opinions", len(slot.answers))):
-            self._slot_columns[name].view[number] = value
+    def _settle(self, slot: int) -> None:
+        answers = self.answers[slot]
+        status, y = resolved(answers, self.pool.labels, waits=slot in self.leases)
+        for name, value in (("status", status), ("y", y), ("opinions", len(answers))):
+            self.slots[name].view[slot] = value
 
 
-def _floats(values: list[float | None]) -> Floats:
-    return np.array(values, dtype=np.float64)  # None becomes nan
+def resolved(answers: Answers, space: LabelSpace, *, waits: bool = False) -> tuple[int, float]:
+    """Status and label of a slot: the adjudicator's answer, else the majority; a tie is open.
+
+    Of labels that are yes or no to many, the majority on each; open where any is tied. Where it ``waits``
+    for somebody who has leased the item, answers by others are opinions that settle nothing yet.
+    """
+    if ADJUDICATOR not in answers and (not answers or waits):
+        return OPEN, np.nan
+    given = [answers[ADJUDICATOR]] if ADJUDICATOR in answers else list(answers.values())
+    told = [code for code in given if code is not None]
+    if not told:
+        return REFUSED, np.nan
+    if len(set(told)) == 1:
+        return ANSWERED, told[0]
+    if space.components and space.whole:
+        share = space.vectors(np.array(told)).mean(axis=0)
+        tied = bool((share == 0.5).any())
+        return (OPEN, np.nan) if tied else (ANSWERED, space.code(np.rint(share)))
+    (label, votes), (_, next_votes), *_ = Counter(told).most_common()
+    return (OPEN, np.nan) if next_votes == votes else (ANSWERED, label)

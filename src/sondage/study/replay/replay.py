@@ -18,15 +18,17 @@ class Replay:
     """The one thing of a study that changes: its events as far as they are known, live or after a reload.
 
     Its lock is held while events are taken in, and never while the journal is read or an estimate is made.
+    ``pool`` is what estimates see: systems may be added to it later. ``states`` has the belief at the start
+    of every round, ``tables`` those made or read so far.
     """
 
     def __init__(self, name: str, parts: Parts, journal: Journal) -> None:
         self.name, self.parts, self.journal = name, parts, journal
         self.ledger = Ledger(parts.pool, parts.units, parts.oracle)
+        self.pool = parts.pool
+        self.states: list[State] = []
+        self.tables: dict[str, Table] = {}
         self._mutex = Mutex()
-        self.pool = parts.pool  # what estimates see: systems may be added to it later
-        self._states: list[State] = []
-        self._tables: dict[str, Table] = {}
         self._latest: Snapshot | None = None
 
     def change(self, *, name: str | None = None, pool: Pool | None = None) -> None:
@@ -44,16 +46,7 @@ class Replay:
         """The study as far as events have been taken in."""
         with self._mutex:
             if self._latest is None or self._latest.seq != self.ledger.seq:
-                self._latest = Snapshot(
-                    self.name,
-                    self.parts,
-                    self.pool,
-                    self.journal,
-                    self.ledger,
-                    tuple(self._states),
-                    self._tables,
-                    self.latest,
-                )
+                self._latest = Snapshot(self)
             return self._latest
 
     def catch_up(self) -> None:
@@ -91,8 +84,8 @@ class Replay:
 
     def _begin_round(self) -> None:
         """Keep the belief that a round starts with: a fold over rounds goes through the same states again."""
-        before, now = self._states[-1:], self.latest().belief_now()
-        self._states.append(now)
+        before, now = self.states[-1:], self.latest().belief_now()
+        self.states.append(now)
         for state in before:
             if state is not now:
                 state.forget()

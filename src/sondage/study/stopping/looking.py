@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sondage.study.snapshot import Snapshot
     from sondage.study.view import StudyView
 
-SAFE_INTERVALS = ("sequence", "asymptotic-sequence")
+_SEQUENCES = ("sequence", "asymptotic-sequence")
 """Intervals that hold however often one looks, the first that serves a sample being taken."""
 _MANY_CORRECTED = 0.01
 """Share of the labels that may be corrected after a look before it is spoken of."""
@@ -92,7 +92,7 @@ def safe_intervals(study: StudyView) -> tuple[str, ...]:
     kind = study.design.kind
     # Items drawn one by one with chances for all that are left have sequences.
     if kind.one_by_one or kind.is_uniform(study.units):
-        return SAFE_INTERVALS
+        return _SEQUENCES
     return (CALIBRATED,) if study.parts.estimator == "posterior" else ()
 
 
@@ -103,22 +103,17 @@ def sequence_errors(level: float, n: float) -> float:
 
 def warn_if_never(study: StudyView, rule: StopRule, most: float) -> None:
     """Warn of a rule that cannot stop before the labels end, ``most`` of them being asked in all."""
-    why = rule.never(outlook(study, most))
-    if why:
-        warnings.warn(f"this stop rule may never stop labelling early: {why}", stacklevel=4)
-
-
-def outlook(study: StudyView, most: float) -> Outlook:
-    """What can be expected of so many labels, by the belief as it is now."""
     least, greatest = study.measure.range
-    budget = study.parts.budget
-    n = min(most, float(len(study.pool)))
+    budget, n = study.parts.budget, min(most, float(study.parts.size))
     cost = float(study.units.cost @ study.units.size)
     if budget is not None and not isinstance(budget, int):
         cost = min(cost, float(budget.amount))
     elif not study.pool.has("cost"):
         cost = n
-    return Outlook(n, cost, expected_width(study, n), float(np.min(least)), float(np.max(greatest)))
+    outlook = Outlook(n, cost, expected_width(study, n), float(np.min(least)), float(np.max(greatest)))
+    why = rule.never(outlook)
+    if why:
+        warnings.warn(f"this stop rule may never stop labelling early: {why}", stacklevel=4)
 
 
 def expected_width(study: StudyView, n: float) -> float:
@@ -127,21 +122,16 @@ def expected_width(study: StudyView, n: float) -> float:
     The variance of one increment on the scale of the measure is ``sum left v / q``, v being the believed
     variance of an item's influence.
     """
-    problem = study.problem()
-    if (
-        study.measure.m > 1
-        or not study.design.kind.one_by_one
-        or problem.state.nodes is None
-        or n >= len(study.pool)
-    ):
-        return 0.0 if n >= len(study.pool) else np.nan
+    problem, N = study.problem(), study.parts.size
+    if n >= N:
+        return 0.0
+    if study.measure.m > 1 or not study.design.kind.one_by_one or problem.state.nodes is None:
+        return np.nan
     left = problem.units.size - problem.asked
     chance = study.design.table(problem, study.design.batch).next_chance(problem.units.size, problem.asked)
     there = chance > 0
-    spread = unit_spread(problem, 1.0 / len(study.pool))
-    variance = float((left[there] * spread[there] / chance[there]).sum()) / len(study.pool) ** 2
-    share_left = 1.0 - n / len(study.pool)
-    least, greatest = study.measure.range
-    most = float((greatest - least).max())
+    spread = unit_spread(problem, 1.0 / N)
+    variance = float((left[there] * spread[there] / chance[there]).sum()) / N**2
     errors = sequence_errors(study.parts.confidence_level, n)
-    return min(most, float(2.0 * errors * np.sqrt(variance * share_left / n)))
+    least, greatest = study.measure.range
+    return min(float((greatest - least).max()), float(2.0 * errors * np.sqrt(variance * (1.0 - n / N) / n)))

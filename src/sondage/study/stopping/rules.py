@@ -1,4 +1,4 @@
-"""Stop rules: when it is enough, and whether it was safe to look."""
+"""Stop rules: what they are, how two of them combine, and whether it was safe to look."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import GUARANTEES, Alternative, Guarantee
 from sondage.measures import Measure
 from sondage.study.estimates.result import Estimate
-from sondage.types import is_number, is_whole
 
 SAFE: frozenset[Guarantee] = frozenset({"calibrated", "asymptotic-uniform", "uniform"})
 
@@ -53,15 +52,13 @@ class StopRule(ABC):
     * ``check`` looks at the history alone and does not change it;
     * ``peeks`` is False only if the decision does not depend on any value or interval, so that
       stopping by it leaves a fixed-n interval as good as it was;
+    * ``alternative`` says which ends of the interval it looks at: a rule that needs one gets a bound, which
+      is nearer;
     * rules combine with ``|`` and ``&``, and a compound has the weaker guarantee.
     """
 
     peeks: bool = True
-
-    @property
-    def alternative(self) -> Alternative:
-        """Which ends of the interval it looks at: a rule that needs one gets a bound, which is nearer."""
-        return "two-sided"
+    alternative: Alternative = "two-sided"
 
     def explain(self) -> str:
         """In plain words, when it stops."""
@@ -97,81 +94,6 @@ def _checked(other: Any, sign: str) -> StopRule:
 
 
 @dataclass(frozen=True)
-class LabelsSpent(StopRule):
-    """Stop at a number of labels fixed beforehand."""
-
-    labels: int
-    peeks = False
-
-    def __post_init__(self) -> None:
-        if not is_whole(self.labels) or self.labels < 1:
-            raise InvalidInput(f"labels must be a whole number of at least 1, not {self.labels!r}")
-
-    def explain(self) -> str:
-        """In plain words."""
-        return f"at {self.labels:,} labels"
-
-    def never(self, outlook: Outlook) -> str | None:
-        """More labels than there will be."""
-        if outlook.labels >= self.labels:
-            return None
-        return f"there will be no more than {outlook.labels:,.0f} labels, and {self.labels:,} are waited for"
-
-    def room(self, spent: Spent) -> float:
-        """The labels that are left."""
-        return max(self.labels - spent.labels, 0)
-
-    def check(self, history: Sequence[Estimate]) -> Decision:
-        """Enough labels?"""
-        last = history[-1]
-        why = f"{last.n_labels} of {self.labels} labels"
-        return Decision(last.n_labels >= self.labels, why, last.guarantee)
-
-
-@dataclass(frozen=True)
-class Width(StopRule):
-    """Stop when every interval is at most this wide, from end to end."""
-
-    width: float
-
-    def __post_init__(self) -> None:
-        if not is_number(self.width) or not 0 < self.width < np.inf:
-            raise InvalidInput(f"width must be above 0 and finite, not {self.width!r}")
-
-    def explain(self) -> str:
-        """In plain words."""
-        return f"when the interval is at most {self.width:g} wide"
-
-    def refuses(self, measure: Measure) -> str | None:
-        """No interval is wider than the measure's range."""
-        least, most = measure.range
-        whole = float((most - least).max())
-        if self.width < whole:
-            return None
-        return (
-            f"Width({self.width:g}) is met before any label, because {measure.names[0]} goes from "
-            f"{least.min():g} to {most.max():g}: ask for an interval narrower than {whole:g}"
-        )
-
-    def never(self, outlook: Outlook) -> str | None:
-        """Narrower than can be expected of the labels that there will be."""
-        if not outlook.width > self.width:
-            return None
-        return (
-            f"with {outlook.labels:,.0f} labels the interval is expected to be about {outlook.width:.2g} "
-            f"wide, and {self.width:g} is wanted"
-        )
-
-    def check(self, history: Sequence[Estimate]) -> Decision:
-        """Narrow enough?"""
-        last = history[-1]
-        widest = float(np.max(np.asarray(last.ci.high) - np.asarray(last.ci.low)))
-        why = "there is no interval yet" if np.isnan(widest) else f"the interval is {widest:.4f} wide"
-        why += f", {self.width:g} is wanted"
-        return Decision(bool(widest <= self.width), why, last.guarantee)
-
-
-@dataclass(frozen=True)
 class Either(StopRule):
     """Stop when one of two rules says so."""
 
@@ -184,30 +106,25 @@ class Either(StopRule):
         return self.first.peeks or self.second.peeks
 
     @property
-    def alternative(self) -> Alternative:
+    def alternative(self) -> Alternative:  # type: ignore[override]
         """The end that all who look at intervals look at; both if they differ."""
         ends = {rule.alternative for rule in (self.first, self.second) if rule.peeks}
         return ends.pop() if len(ends) == 1 else "two-sided"
 
     def explain(self) -> str:
-        """In plain words."""
         return f"{self.first.explain()}, or {self.second.explain()}, whichever comes first"
 
     def refuses(self, measure: Measure) -> str | None:
-        """What either does."""
         return self.first.refuses(measure) or self.second.refuses(measure)
 
     def never(self, outlook: Outlook) -> str | None:
-        """If neither can stop."""
         why = [rule.never(outlook) for rule in (self.first, self.second)]
         return None if None in why else "; ".join(one for one in why if one)
 
     def room(self, spent: Spent) -> float:
-        """The least of both."""
         return min(self.first.room(spent), self.second.room(spent))
 
     def check(self, history: Sequence[Estimate]) -> Decision:
-        """One or the other."""
         a, b = self.first.check(history), self.second.check(history)
         why = a.why if a.stop and not b.stop else b.why if b.stop and not a.stop else f"{a.why}; {b.why}"
         return Decision(a.stop or b.stop, why, weaker(a.guarantee, b.guarantee))
@@ -218,19 +135,15 @@ class Both(Either):
     """Stop when two rules both say so."""
 
     def explain(self) -> str:
-        """In plain words."""
         return f"{self.first.explain()}, and also {self.second.explain()}"
 
     def never(self, outlook: Outlook) -> str | None:
-        """If one cannot stop."""
         return self.first.never(outlook) or self.second.never(outlook)
 
     def room(self, spent: Spent) -> float:
-        """The most of both."""
         return max(self.first.room(spent), self.second.room(spent))
 
     def check(self, history: Sequence[Estimate]) -> Decision:
-        """One and the other."""
         a, b = self.first.check(history), self.second.check(history)
         return Decision(a.stop and b.stop, f"{a.why}; {b.why}", weaker(a.guarantee, b.guarantee))
 

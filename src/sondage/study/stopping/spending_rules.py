@@ -1,4 +1,4 @@
-"""Stop rules on what labelling takes: cost and time. They look at no value."""
+"""Stop rules on what labelling takes: labels, cost and time. They look at no value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,35 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.study.estimates.result import Estimate
 from sondage.study.stopping.rules import Decision, Outlook, Spent, StopRule
-from sondage.types import is_number
+from sondage.types import is_number, is_whole
+
+
+@dataclass(frozen=True)
+class LabelsSpent(StopRule):
+    """Stop at a number of labels fixed beforehand."""
+
+    labels: int
+    peeks = False
+
+    def __post_init__(self) -> None:
+        if not is_whole(self.labels) or self.labels < 1:
+            raise InvalidInput(f"labels must be a whole number of at least 1, not {self.labels!r}")
+
+    def explain(self) -> str:
+        return f"at {self.labels:,} labels"
+
+    def never(self, outlook: Outlook) -> str | None:
+        if outlook.labels >= self.labels:
+            return None
+        return f"there will be no more than {outlook.labels:,.0f} labels, and {self.labels:,} are waited for"
+
+    def room(self, spent: Spent) -> float:
+        return max(self.labels - spent.labels, 0)
+
+    def check(self, history: Sequence[Estimate]) -> Decision:
+        last = history[-1]
+        why = f"{last.n_labels} of {self.labels} labels"
+        return Decision(last.n_labels >= self.labels, why, last.guarantee)
 
 
 @dataclass(frozen=True)
@@ -30,22 +58,18 @@ class CostSpent(StopRule):
             raise InvalidInput(f"amount must be above 0, not {self.amount!r}")
 
     def explain(self) -> str:
-        """In plain words."""
         return f"once labels have cost {self.amount:g}"
 
     def never(self, outlook: Outlook) -> str | None:
-        """More than all labels cost."""
         if outlook.cost >= self.amount:
             return None
         return f"labels will cost no more than {outlook.cost:g}, and {self.amount:g} is waited for"
 
     def room(self, spent: Spent) -> float:
-        """So many as cannot cost more than is left, but one."""
         left = self.amount - spent.cost
-        return max(left // spent.dearest, 1.0) if left > 0 else 0.0
+        return max(left // spent.dearest, 1.0) if left > 0 else 0.0  # the last one may cost more than is left
 
     def check(self, history: Sequence[Estimate]) -> Decision:
-        """Enough spent?"""
         last = history[-1]
         return Decision(last.cost >= self.amount, f"{last.cost:g} of {self.amount:g} spent", last.guarantee)
 
@@ -66,15 +90,12 @@ class Until(StopRule):
             raise InvalidInput(f"moment must be a datetime, not {self.moment!r}")
 
     def explain(self) -> str:
-        """In plain words."""
         return f"at {self.moment:%Y-%m-%d %H:%M}"
 
     def room(self, spent: Spent) -> float:
-        """None from that moment on."""
         return 0.0 if datetime.now(self.moment.tzinfo) >= self.moment else np.inf
 
     def check(self, history: Sequence[Estimate]) -> Decision:
-        """Is it time?"""
         now = datetime.now(self.moment.tzinfo)
         why = f"it is {now:%Y-%m-%d %H:%M}, the end is {self.explain()}"
         return Decision(now >= self.moment, why, history[-1].guarantee)

@@ -1,0 +1,127 @@
+"""What is said about an estimate: what it assumes, what to beware of, and why a value is undefined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sondage.estimators import Case, Totals
+from sondage.estimators.linear import Linear
+from sondage.estimators.sample import ANSWERED, REFUSED
+from sondage.intervals.base import Interval
+from sondage.study.estimates.result import ConfidenceInterval, some_names
+from sondage.types import Bools
+
+if TYPE_CHECKING:
+    from sondage.study.estimates.assess import Question
+
+_FEW_EFFECTIVE = 10
+_ONE_DRAW = 0.5
+"""Share of the variance that a single draw may make up before it is spoken of."""
+NOTHING_SEEN = (
+    "is 0/0 with the labels so far: nothing that it divides by has been seen, or all of it is the same"
+)
+_NAMED = 20
+
+
+def assumptions(case: Case, interval: Interval, totals: Totals) -> tuple[str, ...]:
+    """What has to hold for the interval to mean what it says, and which groups the value is about."""
+    said = [] if totals.exact else list(interval.assumes(totals))
+    if totals.replicates is not None and interval.guarantee == "fixed-n":
+        said.append("the error rates of the belief are right: interval='posterior' allows for more")
+    if (case.sample.status == REFUSED).any():
+        value = "for the value alone, " if "increments" in interval.needs else ""
+        said.append(f"{value}items that cannot be told are like the others of their unit")
+    if case.oracle == "deterministic":
+        said.append("every item has one true label")
+    attained = getattr(case.measure, "attained", None)
+    if attained is not None and not np.isnan(case.measure.g(totals.R)).any():
+        named = zip(case.measure.names, attained(totals.R), strict=True)
+        said += [f"{name} is about {levels}, by the labels so far" for name, levels in named]
+    return tuple(said)
+
+
+def warnings(
+    case: Case,
+    question: Question,
+    interval: Interval,
+    totals: Totals,
+    linear: Linear,
+    bounds: ConfidenceInterval | None,
+) -> tuple[str, ...]:
+    """What a reader has to know before trusting the number."""
+    said = list(totals.notes)
+    if question.n_open:
+        said.append(f"{question.n_open} asked items are still open; easy items tend to be answered first")
+        if case.oracle == "deterministic" and len(case.sample.distinct()) < question.n_labels:
+            which = "before the first open draw" if question.by_draws else "of closed rounds"
+            said.append(f"only {len(case.sample.distinct()):,} labels count: those {which}")
+    if bounds is not None:
+        ends = zip(np.atleast_1d(bounds.low), np.atleast_1d(bounds.high), strict=True)
+        share = question.n_refused / max(question.n_refused + question.n_labels, 1)
+        ranges = ", ".join(f"[{a:.4f}, {b:.4f}]" for a, b in ends)
+        said.append(f"{share:.1%} cannot be told: at their worst and best the value is in {ranges}")
+    low, high = case.measure.range
+    if ((linear.value < low - 1e-9) | (linear.value > high + 1e-9)).any():
+        said.append("the estimate fell outside the possible range and was cut to it: label more items")
+    if totals.exact or np.isnan(linear.value).all():
+        return tuple(said)
+    if totals.n_eff < _FEW_EFFECTIVE:
+        said.append(
+            f"only about {totals.n_eff:.0f} effective labels bear on this: take the interval as rough"
+        )
+    squares = np.square(linear.parts[: totals.draws])
+    with np.errstate(invalid="ignore"):
+        largest = np.nanmax(squares.max(axis=0, initial=0.0) / squares.sum(axis=0), initial=0.0)
+    if largest > _ONE_DRAW and len(linear.parts) > _FEW_EFFECTIVE:
+        said.append(
+            f"one draw makes up {largest:.0%} of the variance: another of such a weight would move the "
+            "estimate much"
+        )
+    if totals.n_eff < question.design_n_eff / 3:
+        said.append(
+            "the labels were chosen for another measure and tell little about this one "
+            f"({totals.n_eff:.0f} effective labels, {question.design_n_eff:.0f} for the other)"
+        )
+    return (*said, *(interval.remarks(totals, case.measure, question.level) if totals.given else ()))
+
+
+def too_little(case: Case, linear: Linear) -> dict[str, Bools]:
+    """(m,) coordinates that no label bears on, although labels decide them; or one, that may be anything.
+
+    An estimate that leans on predictions has a value for the former all the same: the prediction.
+    """
+    space = case.pool.labels
+    endless = space.kind == "real" and not np.isfinite([space.low, space.high]).all()
+    # At an end of its range a ratio has no slope by what counts below its line: recall at a threshold that
+    # no draw reaches is 0 by the positives seen elsewhere.
+    low, high = case.measure.range
+    at_end = case.measure.tangent & ((linear.value <= low) | (linear.value >= high))
+    return {
+        "no label so far bears on": linear.open & (linear.labels == 0) & ~at_end,
+        "a single label bears so far on": linear.open & (linear.labels == 1) & endless,
+    }
+
+
+def why_undefined(
+    case: Case, question: Question, totals: Totals, lacking: dict[str, Bools], undefined: Bools
+) -> str | None:
+    """Why there is no estimate, or none of some coordinates: the first reason that holds."""
+    if question.n_labels and not (case.sample.status == ANSWERED).any():
+        which = "the first draw is" if question.by_draws else "items of their round, or of one before, are"
+        return f"none of the {question.n_labels:,} labels counts, because {which} still open"
+    if totals.why is not None:
+        return totals.why
+    for said, these in lacking.items():
+        if these.any():
+            named = some_names(np.array(case.measure.names)[these].tolist(), _NAMED)
+            return f"{said} {named}: label more items, or items of its kind"
+    return zero_over_zero(case.measure.names, undefined) if undefined.any() and totals.given else None
+
+
+def zero_over_zero(names: Sequence[str], undefined: Bools) -> str | None:
+    """Why coordinates are undefined of which there are estimates."""
+    these = [name for name, none in zip(names, undefined.tolist(), strict=True) if none]
+    return f"{some_names(these, _NAMED)} {NOTHING_SEEN}" if these else None
