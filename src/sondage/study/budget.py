@@ -28,7 +28,7 @@ _USUAL = 100
 """Labels that a study without a budget is laid out for: it may end any time."""
 
 
-def checked(budget: Any) -> Budget:
+def checked_budget(budget: Any) -> Budget:
     """A budget that makes sense, or an error."""
     if budget is None or isinstance(budget, Cost):
         return budget
@@ -51,13 +51,3 @@ def labels_paid_for(budget: Budget, pool: Pool) -> float:
     if isinstance(budget, Cost):
         return budget.amount / pool.mean("cost")
     return budget
-
-
-def to_config(budget: Budget) -> Any:
-    """As JSON."""
-    return {"cost": budget.amount} if isinstance(budget, Cost) else budget
-
-
-def from_config(config: Any) -> Budget:
-    """The inverse."""
-    return Cost(config["cost"]) if isinstance(config, dict) else config

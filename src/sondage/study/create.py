@@ -31,7 +31,7 @@ from sondage.objective import EstimateAll, Objective
 from sondage.pool.pool import Pool
 from sondage.registry import from_config, what_it_is
 from sondage.streams import seed_from
-from sondage.study import budget as budgets
+from sondage.study.budget import Cost, checked_budget, labels_paid_for
 from sondage.study.estimates.assess import checked_level
 from sondage.study.estimates.blocks import check_losses
 from sondage.study.snapshot import Parts
@@ -47,7 +47,7 @@ def create_study(
     *,
     design: str | Design = "auto",
     objective: Objective | None = None,
-    budget: int | budgets.Cost | None = None,
+    budget: int | Cost | None = None,
     oracle: Oracle = "deterministic",
     target: str = "pool",
     storage: str | Journal | None = None,
@@ -93,7 +93,7 @@ def create_study(
     wanted = resolve(measure)
     bound = wanted.bind(pool)
     check_losses(bound.aim, bound.aim.losses.folded.d)
-    labels = budgets.labels_paid_for(settings["budget"], pool)
+    labels = labels_paid_for(settings["budget"], pool)
     chosen = resolve_design(design, oracle, pool, bound, labels)
     parts = Parts(
         pool=pool,
@@ -108,7 +108,7 @@ def create_study(
         "design": chosen.config(),
         "auto": AUTO_VERSION if design == "auto" else None,
         "objective": parts.objective.config(),
-        "budget": budgets.to_config(parts.budget),
+        "budget": {"cost": parts.budget.amount} if isinstance(parts.budget, Cost) else parts.budget,
         "oracle": oracle,
         "target": target,
         "seed": str(parts.seed),
@@ -183,13 +183,10 @@ def _parts_again(
     name: str, config: dict[str, Any], pool: Pool, measure: Measure | None, design: Design | None
 ) -> Parts:
     """What the study was put together from, out of its configuration and what was passed again."""
+    budget = config["budget"]
     try:
-        settings = _checked_settings(
-            config["oracle"],
-            config["target"],
-            budgets.from_config(config["budget"]),
-            config["confidence_level"],
-        )
+        budget = Cost(budget["cost"]) if isinstance(budget, dict) else budget
+        settings = _checked_settings(config["oracle"], config["target"], budget, config["confidence_level"])
     except InvalidInput as error:  # not the caller's: nobody but create_study wrote it
         raise TypeError(str(error)) from None
     # The pool that the study was made with is the one given, or one that it adds systems to.
@@ -237,7 +234,7 @@ def _checked_settings(oracle: Any, target: Any, budget: Any, level: Any) -> dict
     return {
         "oracle": oracle,
         "target": target,
-        "budget": budgets.checked(budget),
+        "budget": checked_budget(budget),
         "confidence_level": checked_level(level),
     }
 

@@ -36,17 +36,11 @@ class ObjectiveSuite:
         assert weight.sum() > 0
 
     def test_weights(self) -> None:
-        """Without posterior draws the weights keep the contract."""
-        for m in self.sizes:
-            for seed in range(5):
-                value, _ = self.values(m, seed)
-                self.assert_weights(self.make_objective(m).weight(value), m)
-
-    def test_weights_with_replicates(self) -> None:
-        """With posterior draws the weights keep the contract."""
+        """With posterior draws and without, the weights keep the contract."""
         for m in self.sizes:
             for seed in range(5):
                 value, draws = self.values(m, seed)
+                self.assert_weights(self.make_objective(m).weight(value), m)
                 self.assert_weights(self.make_objective(m).weight(value, draws), m)
 
     def test_weights_where_the_value_is_undefined(self) -> None:

@@ -51,7 +51,6 @@ class Always(StopRule):
     guarantee: Guarantee
 
     def check(self, history: Sequence[Estimate]) -> Decision:
-        """The answer."""
         return Decision(self.stop, f"always {self.stop}", self.guarantee)
 
 

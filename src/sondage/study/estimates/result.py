@@ -11,7 +11,6 @@ import numpy as np
 from sondage.frames import frame_of
 from sondage.intervals.base import Alternative, Guarantee
 from sondage.pool.plain_values import plain_dict
-from sondage.types import Floats
 
 INTERVAL_WORDS: dict[Alternative, str] = {
     "two-sided": "interval",
@@ -131,9 +130,8 @@ class Estimate:
     def to_frame(self) -> Any:
         """One row per coordinate."""
         columns = ("name", "value", "low", "high", "n_uniform")
-        data = {
-            name: list(one) for name, one in zip(columns, zip(*self.coordinates(), strict=True), strict=True)
-        }
+        values = map(list, zip(*self.coordinates(), strict=True))
+        data: dict[str, list[Any]] = dict(zip(columns, values, strict=True))
         data["std_error"] = np.atleast_1d(self.std_error).tolist()
         for name in ("confidence_level", "guarantee", "n_labels", "n_eff"):
             data[name] = [getattr(self, name)] * len(self.names)
@@ -153,13 +151,9 @@ class Estimate:
 
     def coordinates(self) -> list[tuple[str, float, float, float, float]]:
         """Name, value, both ends and ``n_uniform`` of each coordinate."""
-        columns: list[Floats] = [
-            np.atleast_1d(one) for one in (self.value, self.ci.low, self.ci.high, self.n_uniform)
-        ]
-        return [
-            (name, *(float(column[j]) for column in columns))  # type: ignore[misc]
-            for j, name in enumerate(self.names)
-        ]
+        ends = self.value, self.ci.low, self.ci.high, self.n_uniform
+        columns = (np.atleast_1d(one).astype(np.float64).tolist() for one in ends)
+        return list(zip(self.names, *columns, strict=True))
 
 
 def rounded(count: float) -> int:

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import numpy as np
-
 from sondage.errors import AlreadyAnswered, InvalidInput, UnknownItem
 from sondage.estimators.sample import OPEN
 from sondage.journal import Answer, Lease
