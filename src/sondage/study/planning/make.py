@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from scipy.special import ndtri
 
 from sondage.designs.base import Design
+from sondage.designs.influence.labels_saved import before_labels, believed_variance
 from sondage.designs.influence.slope import item_expectation
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures import Measure
@@ -19,14 +21,17 @@ from sondage.study.create import create_study
 from sondage.study.estimates.questions import level_of
 from sondage.study.planning.forecast import Forecast, Labels, Sampling, Three, labels_for, three
 from sondage.study.planning.formula import by_formula
-from sondage.study.planning.possible import PILOT
-from sondage.study.planning.result import Plan
-from sondage.study.planning.wishes import by_worlds, checked_budgets, checked_goal, usual_numbers
+from sondage.study.planning.possible import PILOT, has_predicted_classes
+from sondage.study.planning.result import Goal, Plan
 from sondage.study.planning.worlds import simulated
 from sondage.study.snapshot import Snapshot
 from sondage.study.stopping.looking import CALIBRATED, safe_intervals, sequence_errors
-from sondage.types import Floats, is_whole
+from sondage.types import Floats, Ints, is_whole
 
+_USUAL = (25, 50, 100, 250, 500, 1000, 2000)
+"""Numbers of labels that a plan looks at unless it is told others."""
+_MORE = 25
+"""Labels beyond those that there are from which a plan looks further."""
 _FEWEST_DRAWS = 5
 _MUCH, _ALL = 0.5, 0.98
 """Shares of the pool from which a sample saves little, and nothing."""
@@ -94,7 +99,7 @@ def make_plan(
     level = level_of(study, confidence_level)
     words = stream(parts.seed, "simulate", study.seq).words(2)
     seed = int.from_bytes(words.tobytes(), "little")
-    goal = checked_goal(width, difference, power, level)
+    goal = Goal(width, difference, power, level)
     if not is_whole(draws) or draws < _FEWEST_DRAWS:
         raise InvalidInput(f"draws= must be a whole number of at least {_FEWEST_DRAWS}, not {draws!r}")
     sampling = Sampling(N, level, parts.target == "population", measure)
@@ -104,8 +109,8 @@ def make_plan(
             f"and the whole range of {measure.names[0]} is no wider: ask for less"
         )
     _check_plannable(study)
-    labels = usual_numbers(study) if budgets is None else checked_budgets(study, budgets)
-    played = by_worlds(study)
+    labels = _usual_numbers(study) if budgets is None else _checked_budgets(study, budgets)
+    played = _by_worlds(study)
     make = simulated if played else by_formula
     forecast = make(study, sampling, labels, goal if budgets is None else None, int(draws), seed)
 
@@ -168,6 +173,81 @@ def _check_plannable(study: Snapshot) -> None:
                 f"{names} cannot be planned: it is 0/0 whatever the labels are (such as precision where "
                 "nothing is predicted positive)"
             )
+
+
+def _by_worlds(study: Snapshot) -> bool:
+    """Whether studies can be played through: of a classifier, with quotas of cells.
+
+    A uniform sample has no cells, and its formula is exact.
+    """
+    parts, measure = study.parts, study.parts.measure
+    cells = parts.design.kind.by_quota and study.units.count > 1 and parts.oracle == "deterministic"
+    return cells and has_predicted_classes(parts.pool, measure) and not (measure.wide or measure.tangent)
+
+
+def _usual_numbers(study: Snapshot) -> Ints:
+    """Usual numbers of labels, from those that there are on and short of the whole pool."""
+    N, asked = study.parts.size, study.asked
+    numbers = {n for n in _USUAL if asked + _MORE <= n < N} if asked else {n for n in _USUAL if n < N}
+    if asked and len(study.seen.y) > 1:
+        numbers.add(asked)
+    if len(numbers) < 3:
+        numbers |= {asked + int(np.ceil(share * (N - asked))) for share in (0.25, 0.5, 0.75)}
+    return np.array(sorted(numbers), dtype=np.int64)
+
+
+def _checked_budgets(study: Snapshot, budgets: Any) -> Ints:
+    """Numbers of labels, those of costs among them, or an error."""
+    N, asked = study.parts.size, study.asked
+    if is_whole(budgets) or isinstance(budgets, Cost):
+        budgets = [budgets]
+    if isinstance(budgets, str) or not isinstance(budgets, (Sequence, np.ndarray)) or not len(budgets):
+        raise InvalidInput(f"budgets= takes numbers of labels, or Cost(amount), not {budgets!r}")
+    numbers = []
+    for one in budgets:
+        if isinstance(one, Cost):
+            numbers.append(_labels_of_cost(study, one))
+            continue
+        if not is_whole(one) or one < 1:
+            raise InvalidInput(f"budgets= takes whole numbers of labels above 0 or Cost(amount), not {one!r}")
+        if one > N:
+            raise InvalidInput(f"budgets= asks for {one:,} labels of a pool of {N:,} items: ask for fewer")
+        if one < asked:
+            raise InvalidInput(
+                f"budgets= counts the labels that are there already: {one:,} is less than the {asked:,} asked"
+            )
+        numbers.append(int(one))
+    return np.array(sorted(set(numbers)), dtype=np.int64)
+
+
+def _labels_of_cost(study: Snapshot, budget: Cost) -> int:
+    """About how many labels a cost pays for, as the design would ask now; what is spent counts."""
+    problem, design, asked = study.problem(), study.design, study.asked
+    quotas = _by_worlds(study)
+
+    def cost_of(n: int) -> float:
+        """What ``n`` labels cost in all."""
+        if quotas:
+            table = design.table(problem, n - asked)
+            assert table.quota is not None
+            return study.spent + float(table.quota @ study.units.cost)
+        start = before_labels(problem, n)
+        return believed_variance(start, design.table(start, n), n, np.zeros(study.units.count))[1]
+
+    affordable, beyond = asked, study.parts.size + 1
+    while beyond - affordable > 1:
+        middle = (affordable + beyond) // 2
+        if cost_of(middle) <= budget.amount:
+            affordable = middle
+        else:
+            beyond = middle
+    if (affordable <= asked and study.spent < budget.amount) or not affordable:
+        raise InvalidInput(f"budgets= has Cost({budget.amount:g}), which does not pay for another label")
+    if study.spent > budget.amount:
+        raise InvalidInput(
+            f"budgets= counts what is spent already: Cost({budget.amount:g}) is less than {study.spent:g}"
+        )
+    return affordable
 
 
 def _looking(study: Snapshot, forecast: Forecast, level: float) -> tuple[str, Floats]:

@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtri
 
+from sondage.errors import InvalidInput
 from sondage.frames import frame_of
 from sondage.html import html_list, html_table
 from sondage.pool.plain_values import plain_dict
 from sondage.study.estimates.result import rounded, some_names
 from sondage.study.planning.forecast import Labels, Three
-from sondage.types import Floats, Ints
+from sondage.types import Floats, Ints, is_number
 
 _WORDS = Three._fields
 _WIDE = 80
@@ -28,6 +29,21 @@ class Goal:
     difference: float | None
     power: float
     level: float
+
+    def __post_init__(self) -> None:
+        if self.width is not None and self.difference is not None:
+            raise InvalidInput("pass width= or difference=, not both: a plan is for one of them")
+        for name, value in (("width", self.width), ("difference", self.difference)):
+            if value is not None and not (is_number(value) and 0 < value < np.inf):
+                raise InvalidInput(f"{name}= must be a number above 0, not {value!r}")
+        if not (is_number(self.power) and 0 < self.power < 1):
+            raise InvalidInput(f"power= must be between 0 and 1, not {self.power!r}")
+        by_chance = 0.5 * (1 - self.level)
+        if self.power <= by_chance:
+            raise InvalidInput(
+                f"power= must be above {by_chance:g}, which chance alone gives at this confidence level, "
+                f"not {self.power!r}"
+            )
 
     @property
     def found_by(self) -> float:
