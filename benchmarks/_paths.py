@@ -150,7 +150,6 @@ class Paths:
             left=np.inf,
             expected=float(len(asked)),
             asked_units=units.of(asked),
-            answered_units=seen.unit,
             asked_rows=asked,
             labels=np.where(told, self.y[asked], np.nan),
             seen=seen,

@@ -149,7 +149,6 @@ class Tiny:
             self.problem,
             state=self.state(past),
             asked_units=self.unit[at],
-            answered_units=self.unit[at],
             asked_rows=at,
             labels=self.y[at],
             seen=seen,

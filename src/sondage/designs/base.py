@@ -48,7 +48,6 @@ class Problem:
     left: float
     expected: float
     asked_units: Ints
-    answered_units: Ints
     asked_rows: Ints
     labels: Floats
     """Of every item asked, in the order asked; nan where there is none (yet)."""
@@ -66,7 +65,7 @@ class Problem:
     @cached_property
     def answered(self) -> Ints:
         """(U,) items with a label in each unit."""
-        return np.bincount(self.answered_units, minlength=self.units.count)
+        return np.bincount(self.seen.unit, minlength=self.units.count)
 
     @property
     def stream(self) -> Stream:

@@ -182,7 +182,7 @@ def load_study(
 def _parts_again(
     name: str, config: dict[str, Any], pool: Pool, measure: Measure | None, design: Design | None
 ) -> Parts:
-    """What the study was put together from, out of its configuration and what was passed again."""
+    """The parts of a study, from its configuration and what was passed again."""
     budget = config["budget"]
     try:
         budget = Cost(budget["cost"]) if isinstance(budget, dict) else budget
@@ -301,7 +301,7 @@ def _part_again(what: str, name: str, config: dict[str, Any], given: Any, made: 
 
 
 def _difference(pool: Pool, then: dict[str, Any]) -> str:
-    """What is another in a pool than in the one of a study, as far as the journal tells."""
+    """How a pool differs from the one that a study was made with, as far as the journal tells."""
     if len(pool) != then["size"]:
         return f"{len(pool):,} items now, {then['size']:,} then"
     for role, now in json.loads(json.dumps(pool.roles.config())).items():

@@ -18,24 +18,36 @@ _COORDINATES = 64
 """Coordinates up to which a glance at a study is worth an estimate of all."""
 _ROWS = 25
 """Coordinates that the table of an estimate lists."""
-_ASSUMES = "This assumes, and does not check:"
 _LETTERS = 300
 """Of the reason why some are undefined."""
 
 
 def study_table(study: Snapshot) -> str:
     """What is measured and how, what has been spent, and the estimate so far."""
-    return html_table(f"Study {study.name}", _lines(study)) + _estimate(study)
+    table = html_table(f"Study {study.name}", _lines(study))
+    if not study.n_labels:
+        return table + html_list(["no label yet: nothing to estimate from"])
+    if study.measure.m > _COORDINATES:
+        return table + html_list([f"{study.measure.m:,} coordinates: see study.estimate()"])
+    try:
+        return table + study.estimate()._repr_html_()
+    except SondageError as error:  # a notebook must be able to show any study
+        return table + html_list([f"no estimate: {error}"])
 
 
 def _lines(study: Snapshot) -> Iterator[tuple[str, str]]:
-    parts = study.parts
+    parts, budget, asked = study.parts, study.parts.budget, study.asked
     yield "measure", some_names(study.measure.names)
     yield "pool", f"{len(study.pool):,} items, systems {', '.join(study.pool.systems)}"
     allocation = getattr(getattr(study.design, "allocation", None), "alias", "")
     belief = study.belief.alias or type(study.belief).__name__
     yield "design", f"{study.design.alias}{f' ({allocation})' if allocation else ''}, belief {belief}"
-    yield "spent", _spent(study)
+    if isinstance(budget, Cost):
+        yield "spent", f"{study.spent:g} of {budget.amount:g} (cost), {asked:,} asked"
+    elif budget is None:
+        yield "spent", f"{asked:,} asked, no budget"
+    else:
+        yield "spent", f"{budget - study.remaining:,.0f} of {budget:,} labels"
     yield "labels", f"{study.n_labels:,}"
     if study.n_open:
         yield "open", f"{study.n_open:,} asked and not answered"
@@ -47,37 +59,18 @@ def _lines(study: Snapshot) -> Iterator[tuple[str, str]]:
         yield "target", parts.target
 
 
-def _spent(study: Snapshot) -> str:
-    budget, asked = study.parts.budget, study.asked
-    if isinstance(budget, Cost):
-        return f"{study.spent:g} of {budget.amount:g} (cost), {asked:,} asked"
-    if budget is None:
-        return f"{asked:,} asked, no budget"
-    return f"{budget - study.remaining:,.0f} of {budget:,} labels"
-
-
-def _estimate(study: Snapshot) -> str:
-    if not study.n_labels:
-        return html_list(["no label yet: nothing to estimate from"])
-    if study.measure.m > _COORDINATES:
-        return html_list([f"{study.measure.m:,} coordinates: see study.estimate()"])
-    try:
-        return study.estimate()._repr_html_()
-    except SondageError as error:  # a notebook must be able to show any study
-        return html_list([f"no estimate: {error}"])
-
-
 def estimate_table(estimate: Estimate) -> str:
     """A row per coordinate, with the ends that were asked for; then what to know about it."""
     word = INTERVAL_WORDS[estimate.alternative]
-    ends = {"two-sided": ("low", "high"), "greater": (word,), "less": (word,)}[estimate.alternative]
+    two_sided = estimate.alternative == "two-sided"
+    ends = ("low", "high") if two_sided else (word,)
     every = estimate.coordinates()
     rows = []
     for name, value, low, high, uniform in every[:_ROWS]:
         if isnan(value):
             rows.append([name, "undefined", *("" for _ in ends), ""])
             continue
-        limits = {"two-sided": (low, high), "greater": (low,), "less": (high,)}[estimate.alternative]
+        limits = (low, high) if two_sided else (low,) if estimate.alternative == "greater" else (high,)
         needs = f"{rounded(uniform):,} labels" if estimate.saves(uniform) else ""
         rows.append([name, f"{value:.4f}", *(f"{limit:.4f}" for limit in limits), needs])
     head = ["measure", "value", *ends, "a uniform sample would need"]
@@ -86,7 +79,7 @@ def estimate_table(estimate: Estimate) -> str:
     caption = f"{100 * estimate.confidence_level:g}% {word} ({estimate.guarantee}), {estimate.rests_on()}"
     page = html_table(caption, rows, head) + html_list(_notes(estimate, len(every) - len(rows)))
     if estimate.assumptions:
-        page += html_table(_ASSUMES, ()) + html_list(estimate.assumptions)
+        page += html_table("This assumes, and does not check:", ()) + html_list(estimate.assumptions)
     return page
 
 

@@ -115,12 +115,7 @@ class Study(StudyView):
         self.replay.write(lambda: telling.releases(self.replay.latest(), id, holder, self.clock()))
 
     def tell(
-        self,
-        id: Any,
-        label: Any = _NOTHING,
-        *,
-        annotator: str | None = None,
-        replace: bool = False,
+        self, id: Any, label: Any = _NOTHING, *, annotator: str | None = None, replace: bool = False
     ) -> None:
         """Answer an item, or many at once by a mapping of id to label (or a Series with ids as its index).
 
@@ -201,7 +196,7 @@ class Study(StudyView):
 
     @property
     def name(self) -> str:
-        """Under which the journal keeps it."""
+        """The name under which the journal keeps it."""
         return self.replay.name
 
     @property

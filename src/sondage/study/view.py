@@ -149,7 +149,7 @@ class StudyView(ABC):
         return belief_report(self.snapshot(), n=n, bins=bins, confidence_level=confidence_level)
 
     def explain(self, *, n: int | None = None) -> Explanation:
-        """In plain words: what is thought of the pool, where the next labels go, what the estimate rests on.
+        """In plain words: what the model probably gets wrong, where the next labels go, and why.
 
         ``n`` is how many labels to look ahead (default: as many as the design likes to ask for at once).
         """

@@ -109,7 +109,6 @@ def before_labels(problem: Problem, n: int) -> Problem:
         left=float(n),
         expected=0.0,
         asked_units=none,
-        answered_units=none,
         asked_rows=none,
         labels=nothing,
         seen=Seen(none, none, nothing),

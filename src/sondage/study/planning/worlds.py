@@ -107,14 +107,7 @@ class Worlds:
     """
 
     def __init__(
-        self,
-        study: Snapshot,
-        cells: Units,
-        weights: Sequence[Floats],
-        *,
-        most: int,
-        level: float,
-        seed: int,
+        self, study: Snapshot, cells: Units, weights: Sequence[Floats], *, most: int, level: float, seed: int
     ) -> None:
         self.study, self.cells, self.weights = study, cells, weights
         self.level, self.seed, self.interval = level, seed, ""
@@ -255,7 +248,6 @@ class World:
             worlds.problem,
             state=self.belief,
             asked_units=self.sample.unit,
-            answered_units=seen.unit,
             asked_rows=self.sample.row,
             labels=self.sample.y,
             seen=seen,
