@@ -1,10 +1,10 @@
 """The loop: ask, tell, estimate, stop.
 
-``study.py`` has what changes a study (``ask``, ``tell``, ``run``); ``view.py`` has the questions that leave it
-as it is, each answered from one ``snapshot.py``. A new question is a method of the view, answered in a file
-beside those that it is like: ``estimates/`` (what the labels say), ``planning/`` (how many it takes) and
-``stopping/`` (when it is enough). ``labelling/`` hands out items and takes answers, and ``replay/`` adds up the
-events of the journal.
+``study.py`` has what changes a study (``ask``, ``tell``, ``run``); ``view.py`` has the questions that leave
+it as it is, each answered from one ``snapshot.py``. A new question is a method of the view, answered in a
+file beside those that it is like: ``estimates/`` (what the labels say), ``planning/`` (how many it takes) and
+``stopping/`` (when it is enough). ``labelling/`` hands out items and takes answers, and ``replay/`` adds up
+the events of the journal.
 """
 
 from sondage.study.budget import Cost
