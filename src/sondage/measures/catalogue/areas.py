@@ -34,7 +34,7 @@ class BinnedNumber(Binned):
         """(2, bins) derivative by the weight of others and by the weight of positives in every bin."""
 
     def narrowed(self, rows: Rows) -> Measure:
-        """With the distinct scores of these rows as thresholds, where all distinct scores are meant."""
+        """With the distinct scores of these rows as thresholds, unless the user chose thresholds."""
         if self.thresholds is not None or self.scores is None:
             return self
         return replace(self, scores=Scores(self.scores.pool, rows))
@@ -52,7 +52,7 @@ class BinnedNumber(Binned):
         return no_gaps(tables if weight is None else tables * np.sqrt(weight))
 
     def uniform_variance(self, R: Floats) -> Floats:
-        """Over the bins; item weights are taken to be equal."""
+        """Summed over the bins, as if all items had the same weight."""
         positive, other = bins_of(R)
         squares = np.nan_to_num(np.square(self._tables(R)))
         mean = other @ squares[0] + positive @ squares[1]
@@ -179,8 +179,8 @@ class MaxFBeta(BinnedNumber):
 class BreakEven(BinnedNumber):
     """Precision where it equals recall: as many predicted positive as there are positives.
 
-    Between 0 and 1; undefined where there are no positives. Also known as R-precision. Between two thresholds
-    items are taken to be in random order, so that true positives grow in proportion.
+    Between 0 and 1; undefined where there are no positives. Also known as R-precision. Items between two
+    thresholds count as in random order, so that true positives grow in proportion.
 
     Where the line is drawn depends on the number of positives, which is itself estimated; how fast true
     positives are lost there is read off the bin in which it lies. So ``thresholds`` should be few enough for

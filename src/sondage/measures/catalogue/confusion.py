@@ -77,7 +77,7 @@ class ConfusionMatrix(OwnMap):
 
     @cached_property
     def at(self) -> Entries:
-        """Where everything is."""
+        """The entries in use, and what each is a share of."""
         size, code = len(self.classes), {label: k for k, label in enumerate(self.classes)}
         if self.entries is None:
             cells = np.stack(np.divmod(np.arange(size**2), size))
@@ -130,9 +130,10 @@ class ConfusionMatrix(OwnMap):
 
 
 class Entries:
-    """Entries of a table of true and predicted classes, and the classes whose share they are divided by.
+    """Entries of a table of true and predicted classes.
 
-    ``cells`` is (2, m), the true and the predicted class of each entry.
+    ``cells`` is (2, m), the true and the predicted class of each. An entry is a share of its whole: all
+    items, those of its true class, or those predicted as its class; ``below`` are the classes of the wholes.
     """
 
     def __init__(self, cells: Ints, size: int, normalize: Normalize) -> None:
@@ -151,16 +152,16 @@ class Entries:
         return out
 
     def denominator(self, R: Array) -> Array:
-        """What each entry is a share of."""
+        """The average of each entry's whole."""
         return R[..., 1 + self.m + self.place] if len(self.place) else R[..., :1]
 
-    def inside_what(self, label: Any, decision: Any, everything: Any) -> Any:
-        """What says whether an item is among those that an entry is a share of."""
+    def whole(self, label: Any, decision: Any, everything: Any) -> Any:
+        """Whichever of the three tells if an item is in the whole of an entry."""
         return {"true": label, "pred": decision}.get(str(self.normalize), everything)
 
 
 class EntryCounts(Losses):
-    """The weight, the entries, and the classes divided by."""
+    """The weight, the entries, and the classes of the wholes."""
 
     plain: ClassVar[bool] = False
 
@@ -175,11 +176,11 @@ class EntryCounts(Losses):
         return (Input("prediction", pool.system_name(self.system)),)
 
     def signature(self, pool: Pool) -> Array | None:
-        """The decision; None where a table of all influences by decision and label would be too large."""
+        """None where a table of all influences by predicted and true class would be too large."""
         return None if self.at.size**2 * self.at.m > _TABLE else super().signature(pool)
 
     def known(self, pool: Pool) -> Floats:
-        """The weight, entries of classes never decided on, and how often each is decided on."""
+        """The weight, entries of classes never predicted, and how often each is predicted."""
         at, count = self.at, np.zeros(self.at.size)
         for _, rows in pool.chunks():
             count += sums(class_of(rows, self.system), rows.weight, at.size)
@@ -188,13 +189,13 @@ class EntryCounts(Losses):
         return np.concatenate([[count.sum()], entries, below]) / len(pool)
 
     def settled(self, rows: Rows) -> Bools:
-        """Decisions that no entry is about, unless every label counts for what is divided by."""
+        """Predictions that no entry is about, unless every label counts for a whole."""
         if self.at.normalize == "true" or self.at.size < 2:
             return np.full(len(rows), self.at.size < 2)
         return ~np.isin(class_of(rows, self.system), self.at.cells[1])
 
     def seen(self, rows: Rows, y: Floats) -> tuple[Ints, Ints]:
-        """Decided classes (n, 1), labels (n or 1, S)."""
+        """Predicted classes (n, 1), and labels (n or 1, S)."""
         return class_of(rows, self.system)[:, None], class_codes(y, self.at.size)
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
@@ -204,11 +205,10 @@ class EntryCounts(Losses):
         out[..., 0] = 1.0
         out[..., 1 : 1 + at.m] = at.entry[label, predicted][..., None] == np.arange(at.m)
         if len(at.below):
-            out[..., 1 + at.m :] = at.inside_what(label, predicted, None)[..., None] == at.below
+            out[..., 1 + at.m :] = at.whole(label, predicted, None)[..., None] == at.below
         return out * rows.weight[:, None, None]
 
     def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
-        """Counts, every row counting ``factor`` times its weight."""
         return self.counts(rows, y, weights, rows.weight if factor is None else factor * rows.weight)
 
     def counts(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
@@ -232,7 +232,7 @@ class EntryCounts(Losses):
 
 
 class OnEntries(Influence):
-    """What an item adds to its entry, less the entry's share of what it is a share of."""
+    """What an item adds to its entry, less the value of every entry whose whole it is in."""
 
     def __init__(self, losses: EntryCounts, slope: Floats) -> None:
         self.losses, self.slope, self.m = losses, slope, losses.at.m
@@ -242,11 +242,11 @@ class OnEntries(Influence):
         true, decided = self.losses.at.cells[:, which]
         value, scale = self.slope[:, which]
         label, decision = codes[..., None] == true, predicted[..., None] == decided
-        below = self.losses.at.inside_what(label, decision, True)
+        below = self.losses.at.whole(label, decision, True)
         return np.asarray((label & decision) * scale - below * (value * scale)) * rows.weight[:, None, None]
 
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """From the chance of each class: an item is in the entry only if it is in what it is a share of."""
+        """From the chance of each class: an item in an entry is also in its whole."""
         predicted, codes = self.losses.seen(rows, y)
         true, decided = self.losses.at.cells[:, which]
         value, scale = self.slope[:, which]
@@ -254,7 +254,7 @@ class OnEntries(Influence):
         decision = predicted == decided
         total = weights.sum(axis=1)[:, None]
         inside = np.where(decision, mass, 0.0)
-        below = self.losses.at.inside_what(mass, np.where(decision, total, 0.0), total)
+        below = self.losses.at.whole(mass, np.where(decision, total, 0.0), total)
         weight = rows.weight[:, None]
         mean = (inside - value * below) * scale * weight
         square = (inside * (1.0 - 2.0 * value) + np.square(value) * below) * np.square(scale * weight)
@@ -266,7 +266,7 @@ class OnEntries(Influence):
         value, scale = self.slope[:, which]
         either = []
         for label in (True, False)[: min(at.size, 2)]:
-            below = at.inside_what(label, decision, True)
+            below = at.whole(label, decision, True)
             either.append(((decision & label) * scale - below * (value * scale)) * rows.weight[:, None])
         return np.minimum(either[0], either[-1]), np.maximum(either[0], either[-1])
 
@@ -295,12 +295,12 @@ class OnEntries(Influence):
         return mean_power(np.maximum(squared, 0.0), weights, power)
 
     def _below_sum(self, each: Floats, predicted: Ints, codes: Ints) -> Floats:
-        """(n, S) sum of (n or 1, m) numbers over the entries that an item is divided by for."""
+        """(n, S) sum of (n or 1, m) numbers over the entries whose whole an item is in."""
         at = self.losses.at
         if not len(at.below):
             return np.asarray(each.sum(axis=1)[:, None])
         by = at.cells[int(at.normalize == "pred")]
-        # The last group is that of no label, for which nothing is divided by.
+        # The last group is that of no label, which is in no whole.
         grouped = np.stack([each[:, by == k].sum(axis=1) for k in range(at.size + 1)], axis=1)
         row = np.arange(len(grouped))[:, None] if len(grouped) > 1 else 0
-        return np.asarray(grouped[row, at.inside_what(codes, predicted, None)])
+        return np.asarray(grouped[row, at.whole(codes, predicted, None)])

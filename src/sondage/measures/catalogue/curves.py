@@ -108,10 +108,10 @@ class _OverThresholds(Binned):
         return np.concatenate([np.zeros((self.m, 1)), positive, other], axis=1)
 
     def slope(self, R: Floats, weight: Floats | None = None) -> Steps:
-        """The steps. With ``weight``, what a design is to look at: at most ``THIN`` thresholds.
+        """The steps; with ``weight``, as a design sees them, at most ``THIN`` thresholds.
 
-        Where there are more, each of those kept stands for the thresholds between it and the next higher one
-        kept. They crowd at the highest scores, where neighbours differ most.
+        Of more, some are kept, each standing for those up to the next one kept. They crowd at the highest
+        scores, where neighbours differ most.
         """
         steps = self._steps(R)
         if weight is not None:
@@ -122,7 +122,7 @@ class _OverThresholds(Binned):
         return Steps(steps.level, no_gaps(steps.inside), no_gaps(steps.outside))
 
     def uniform_variance(self, R: Floats) -> Floats:
-        """``G (1 - G)`` over the share of items in the denominator; item weights are taken to be equal."""
+        """``G (1 - G)`` over the share of items in the denominator, as if all items had the same weight."""
         positive, other = bins_of(R)
         mass = np.stack([other, positive])
         return np.asarray(self._steps(R).square_sum(mass) * mass.sum())

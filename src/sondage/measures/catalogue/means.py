@@ -17,12 +17,13 @@ from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Floats
 
-_USUAL: tuple[tuple[set[float], float, float | None], ...] = (
-    ({0, 1}, 1, None),
-    ({0, 0.5, 1}, 1, 0.5),
-    ({-1, 1}, 1, None),
-    ({-1, 0, 1}, 1, 0),
-)
+_TIES: dict[frozenset[Any], float | None] = {
+    frozenset({0, 1}): None,
+    frozenset({0, 0.5, 1}): 0.5,
+    frozenset({-1, 1}): None,
+    frozenset({-1, 0, 1}): 0,
+}
+"""The tie among outcomes that are the usual numbers; 1 is a win."""
 _WORDS = {"win": ("win", "won", "wins"), "tie": ("tie", "tied", "draw", "equal")}
 
 
@@ -131,10 +132,9 @@ def _numbers(space: LabelSpace) -> list[float]:
 
 def _usual_outcomes(space: LabelSpace) -> tuple[Any, Any]:
     """The outcomes that are a win and a tie, by their usual numbers or names."""
-    values: tuple[Any, ...] = space.values or ()
-    for outcomes, win, tie in _USUAL:
-        if set(values) == outcomes:
-            return win, tie
+    values = space.values or ()
+    if frozenset(values) in _TIES:
+        return 1, _TIES[frozenset(values)]
     named = _named(space, "win")
     if named is None:
         raise InvalidInput(f"which of {shown(values)} is a win? Name it with win=, and a tie with tie=")

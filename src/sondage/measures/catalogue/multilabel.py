@@ -81,7 +81,7 @@ class LabelRatio(Measure):
 
 
 def _refuse_empty(name: str, within: RatioWithinItem, pool: Pool) -> None:
-    """Refuse an item that may turn out to be 0/0, unless it was said what that is worth."""
+    """Refuse a pool with an item that is 0/0 if no label applies to it."""
     for piece, rows in pool.chunks():
         # If no label applies, what a ratio divides by is a multiple of the number predicted.
         empty = within.terms[1][2] * within.said(rows).sum(axis=1) == 0
