@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -100,31 +99,21 @@ class Influence(ABC):
         return None
 
 
-@dataclass(frozen=True, eq=False)
 class Dense(Influence):
     """Losses written out, times a matrix (m, d)."""
 
-    losses: Losses
-    J: Floats
-
-    @property
-    def m(self) -> int:  # type: ignore[override]
-        return len(self.J)
+    def __init__(self, losses: Losses, J: Floats) -> None:
+        self.losses, self.J, self.m = losses, J, len(J)
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
         return np.asarray(self.losses.loss(rows, y) @ self.J[which].T)
 
 
-@dataclass(frozen=True, eq=False)
 class Chained(Influence):
     """The influence on a function of other coordinates: theirs, times the derivative (m, m of inner)."""
 
-    inner: Influence
-    outer: Floats
-
-    @property
-    def m(self) -> int:  # type: ignore[override]
-        return len(self.outer)
+    def __init__(self, inner: Influence, outer: Floats) -> None:
+        self.inner, self.outer, self.m = inner, outer, len(outer)
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
         return np.asarray(self.inner.of(rows, y) @ self.outer[which].T)
@@ -135,20 +124,18 @@ class Chained(Influence):
         return constant @ outer.T, np.einsum("nmc,km->nkc", factor, outer)
 
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """From the influences; of labels that are not written out, from the affine form."""
         if written_out(y):
             return super().moments(rows, y, weights, which)
         try:
-            return affine_moments(rows, weights, *self.affine(rows, which))
+            mean, variance = affine_moments(rows, weights, *self.affine(rows, which))
         except NotSupported:  # not linear in the label: no more than if all went together
             mean, square = self.inner.moments(rows, y, weights)
             outer, deviation = self.outer[which], np.sqrt(np.maximum(square - np.square(mean), 0.0))
-            mean = mean @ outer.T
-            return mean, np.square(mean) + np.square(deviation @ np.abs(outer).T)
+            mean, variance = mean @ outer.T, np.square(deviation @ np.abs(outer).T)
+        return mean, np.square(mean) + variance
 
 
-@dataclass(frozen=True, eq=False)
-class Chain:
+class Chain(NamedTuple):
     """The slope of a function of a measure's coordinates: the slope inside, and the function's derivative."""
 
     inner: Any
@@ -167,31 +154,29 @@ def mean_power(squared: Floats, weights: Floats, power: Power) -> Floats:
 
 
 def affine_moments(rows: Rows, means: Floats, constant: Floats, factor: Floats) -> tuple[Floats, Floats]:
-    """Mean and mean square of ``constant + factor @ label``, the label's numbers being independent.
+    """(n, m) mean and variance of ``constant + factor @ label``, the label's numbers being independent.
 
     ``E[(a + b.y)^2] = (a + b.E y)^2 + b^2.Var y``: equal to the sum over all labels, without writing them
     out (Yilmaz et al., eq. 95-97).
     """
     mean = constant + np.einsum("nmc,nc->nm", factor, means)
-    variance = rows.labels.component_variance(means)
-    return mean, np.square(mean) + np.einsum("nmc,nc->nm", np.square(factor), variance)
+    return mean, np.einsum("nmc,nc->nm", np.square(factor), rows.labels.component_variance(means))
 
 
 def affine_extremes(space: LabelSpace, constant: Floats, factor: Floats) -> tuple[Floats, Floats]:
     """(n, m) least and greatest ``constant + factor @ label`` over labels of several numbers."""
 
-    def sum_of(ends: tuple[float, float]) -> Floats:
-        """Each component at the end that its factor asks for."""
-        below, above = np.minimum(factor, 0.0), np.maximum(factor, 0.0)
+    def sum_of(up: float, down: float) -> Floats:
+        """Each number at the end that its factor asks for."""
         total = np.zeros(constant.shape)
-        for part, sign, end in ((above, 1.0, ends[0]), (below, -1.0, ends[1])):
+        for part, sign, end in ((np.maximum(factor, 0.0), 1.0, up), (np.minimum(factor, 0.0), -1.0, down)):
             if np.isfinite(end):
                 total = total + end * part.sum(axis=-1)
             else:
                 total = total + np.where(part.any(axis=-1), sign * end, 0.0)
         return total
 
-    return constant + sum_of((space.low, space.high)), constant + sum_of((space.high, space.low))
+    return constant + sum_of(space.low, space.high), constant + sum_of(space.high, space.low)
 
 
 def written_out(y: Floats) -> bool:

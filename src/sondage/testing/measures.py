@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.measures.combine.stack import for_system
+from sondage.measures.influence import ALL
 from sondage.measures.losses.vectors import VectorLosses
 from sondage.pool.pool import Pool
 from sondage.registry import from_config
@@ -49,11 +52,8 @@ class MeasureSuite:
     def pool(self, seed: int, n: int = 60, weights: Weights = "none") -> Pool:
         """A random pool."""
         rng = np.random.default_rng(1000 + seed)
-        weight = {
-            "none": None,
-            "few": rng.choice([0.5, 1.0, 3.0], n),
-            "many": rng.uniform(0.1, 5.0, n),
-        }[weights]
+        few, many = rng.choice([0.5, 1.0, 3.0], n), rng.uniform(0.1, 5.0, n)
+        weight = {"none": None, "few": few, "many": many}[weights]
         return Pool.from_arrays(**self.columns(seed, n), weight=weight)
 
     def cases(self, n: int = 60) -> Iterator[tuple[Pool, Measure, Floats]]:
@@ -62,6 +62,13 @@ class MeasureSuite:
             for weights in ("none", "few", "many"):
                 pool = self.pool(seed, n, weights)
                 yield pool, self.make_measure().bind(pool), self.labels(pool, seed)
+
+    def defined(self) -> Iterator[tuple[Pool, Measure, Floats]]:
+        """Such pools, the measure bound to each, and averages at which it has a value."""
+        for pool, measure, y in self.cases():
+            R = self.means(measure, pool, y)
+            if np.isfinite(measure.g(R)).all():
+                yield pool, measure, R
 
     def labels(self, pool: Pool, seed: int) -> Floats:
         """A random label of every item, as a number."""
@@ -82,7 +89,7 @@ class MeasureSuite:
 
     def means(self, measure: Measure, pool: Pool, y: Floats) -> Floats:
         """(d,) pool averages of the losses under the labels ``y``."""
-        loss = measure.loss(pool.rows(slice(None)), y[:, None])
+        loss = measure.loss(pool.rows(ALL), y[:, None])
         return np.asarray(loss[:, 0, :].mean(axis=0), dtype=np.float64)
 
     # The losses
@@ -91,7 +98,7 @@ class MeasureSuite:
         """``loss`` is (n, S, d); ``names``, ``range`` and ``g`` have m coordinates."""
         for pool, measure, y in self.cases():
             n, options = len(pool), self.choices(pool)
-            loss = measure.loss(pool.rows(slice(None)), options)
+            loss = measure.loss(pool.rows(ALL), options)
             assert loss.shape == (n, len(options), measure.d)
             assert np.isfinite(loss).all()
             assert len(measure.names) == len(set(measure.names)) == measure.m
@@ -101,48 +108,44 @@ class MeasureSuite:
     def test_first_loss_is_the_weight(self) -> None:
         """The item's weight is the first entry of its loss, whatever the label."""
         for pool, measure, _ in self.cases():
-            loss = measure.loss(pool.rows(slice(None)), self.choices(pool))
-            weight = np.ones(len(pool)) if pool.weight is None else pool.weight
-            expected = np.repeat(weight[:, None], loss.shape[1], axis=1)
-            np.testing.assert_array_equal(loss[..., 0], expected)
+            rows = pool.rows(ALL)
+            loss = measure.loss(rows, self.choices(pool))
+            assert_array_equal(loss[..., 0], np.repeat(rows.weight[:, None], loss.shape[1], axis=1))
 
     def test_labels_for_all_or_for_each(self) -> None:
         """``y`` of shape (S,) means the same labels for every row, as equal rows of (n, S) do."""
         for pool, measure, y in self.cases():
-            rows, options = pool.rows(slice(None)), self.choices(pool)
+            rows, options = pool.rows(ALL), self.choices(pool)
             for_all = measure.loss(rows, options)
-            np.testing.assert_array_equal(measure.loss(rows, np.tile(options, (len(pool), 1))), for_all)
+            assert_array_equal(measure.loss(rows, np.tile(options, (len(pool), 1))), for_all)
             own = measure.loss(rows, np.stack([y, y[::-1]], axis=1))
-            np.testing.assert_array_equal(own[:, :1], measure.loss(rows, y[:, None]))
-            np.testing.assert_array_equal(own[:, 1:], measure.loss(rows, y[::-1, None]))
+            assert_array_equal(own[:, :1], measure.loss(rows, y[:, None]))
+            assert_array_equal(own[:, 1:], measure.loss(rows, y[::-1, None]))
 
     def test_loss_of_an_item_is_its_own(self) -> None:
         """The loss of a row does not depend on which rows it is asked together with."""
         for pool, measure, y in self.cases():
             index = np.random.default_rng(0).integers(0, len(pool), 25)
-            together = measure.loss(pool.rows(slice(None)), y[:, None])
-            np.testing.assert_array_equal(measure.loss(pool.rows(index), y[index, None]), together[index])
+            together = measure.loss(pool.rows(ALL), y[:, None])
+            assert_array_equal(measure.loss(pool.rows(index), y[index, None]), together[index])
 
     def test_inputs_are_all_that_the_loss_looks_at(self) -> None:
         """Columns that ``inputs`` does not name can change without changing the loss."""
         for seed in SEEDS:
-            columns, other = self.columns(seed), self.columns(seed + 50)
+            columns, mixed = self.columns(seed), deepcopy(self.columns(seed + 50))
             pool = Pool.from_arrays(**columns)
-            inputs = self.make_measure().bind(pool).losses.inputs(pool)
-            mixed = {**other, "id": columns["id"], "labels": columns["labels"]}
-            mixed["groups"] = dict(other["groups"])
-            mixed["systems"] = {name: dict(parts) for name, parts in other["systems"].items()}
-            for part, name in inputs:
+            for role in ("id", "labels"):
+                mixed[role] = columns[role]
+            for part, name in self.make_measure().bind(pool).losses.inputs(pool):
                 if part == "group":
                     mixed["groups"][name] = columns["groups"][name]
                 else:
                     mixed["systems"][name][part] = columns["systems"][name][part]
-            changed = Pool.from_arrays(**mixed)
-            losses = [
-                self.make_measure().bind(one).loss(one.rows(slice(None)), self.choices(one))
-                for one in (pool, changed)
-            ]
-            np.testing.assert_array_equal(losses[0], losses[1])
+            before, after = (
+                self.make_measure().bind(one).loss(one.rows(ALL), self.choices(one))
+                for one in (pool, Pool.from_arrays(**mixed))
+            )
+            assert_array_equal(before, after)
 
     # The map
 
@@ -154,19 +157,18 @@ class MeasureSuite:
             value = measure.g(R)
             defined |= bool(np.isfinite(value).all())
             for factor in (1e-3, 0.3, 7.0, 1e5):
-                np.testing.assert_allclose(measure.g(factor * R), value, rtol=1e-9, atol=1e-12)
+                assert_allclose(measure.g(factor * R), value, rtol=1e-9, atol=1e-12)
         assert defined, "no case has a value: override columns or labels"
 
     def test_g_takes_many_at_once(self) -> None:
         """``g`` maps (..., d) to (..., m), one by one."""
         for pool, measure, _ in self.cases():
-            R = np.stack([self.means(measure, pool, self.labels(pool, seed)) for seed in range(6)]).reshape(
-                2, 3, measure.d
-            )
+            each = [self.means(measure, pool, self.labels(pool, seed)) for seed in range(6)]
+            R = np.stack(each).reshape(2, 3, measure.d)
             value = measure.g(R)
             assert value.shape == (2, 3, measure.m)
             for i, j in np.ndindex(2, 3):
-                np.testing.assert_allclose(value[i, j], measure.g(R[i, j]), rtol=1e-13)
+                assert_allclose(value[i, j], measure.g(R[i, j]), rtol=1e-13)
 
     def test_g_of_nothing_is_nan(self) -> None:
         """Where no item counts the measure is undefined, and ``g`` is nan."""
@@ -182,42 +184,32 @@ class MeasureSuite:
             trials = [y, *(np.full(len(pool), one) for one in self.choices(pool))]
             for system in pool.systems.values():
                 assert system.prediction is not None
-                if pool.labels.kind == "vector":
-                    trials.append(codes_of(pool.labels, system.prediction))
-                else:
-                    trials.append(np.asarray(system.prediction, dtype=np.float64))
+                several = pool.labels.kind == "vector"
+                said = codes_of(pool.labels, system.prediction) if several else system.prediction
+                trials.append(np.asarray(said, dtype=np.float64))
             for labels in trials:
                 value = measure.g(self.means(measure, pool, labels))
                 assert not np.isinf(value).any()
-                slack = 1e-9
-                inside = (value >= low - slack) & (value <= high + slack)
+                inside = (value >= low - 1e-9) & (value <= high + 1e-9)
                 assert (inside | np.isnan(value)).all()
 
     def test_jac_is_the_derivative(self) -> None:
         """``jac`` is (m, d) and equals central differences of ``g``."""
-        for pool, measure, y in self.cases():
-            R = self.means(measure, pool, y)
-            if not np.isfinite(measure.g(R)).all():
-                continue
+        for _, measure, R in self.defined():
             found = measure.jac(R)
             assert found.shape == (measure.m, measure.d)
             assert found.dtype == np.float64
             step = 1e-5 * np.maximum(np.abs(R), 1e-2)
-            for j in range(measure.d):
-                shift = np.zeros(measure.d)
-                shift[j] = step[j]
+            for j, shift in enumerate(np.diag(step)):
                 expected = (measure.g(R + shift) - measure.g(R - shift)) / (2 * step[j])
                 scale = 1 + np.abs(expected).max()
-                np.testing.assert_allclose(found[:, j], expected, rtol=1e-5, atol=1e-6 * scale)
+                assert_allclose(found[:, j], expected, rtol=1e-5, atol=1e-6 * scale)
 
     def test_jac_sends_the_means_to_zero(self) -> None:
         """``jac(R) @ R = 0``, so that centring an influence changes nothing."""
-        for pool, measure, y in self.cases():
-            R = self.means(measure, pool, y)
-            if np.isfinite(measure.g(R)).all():
-                found = measure.jac(R)
-                size = np.abs(found) @ np.abs(R)
-                assert (np.abs(found @ R) <= 1e-10 * (1 + size)).all()
+        for _, measure, R in self.defined():
+            found = measure.jac(R)
+            assert (np.abs(found @ R) <= 1e-10 * (1 + np.abs(found) @ np.abs(R))).all()
 
     def test_ratio(self) -> None:
         """A ``ratio`` (num, den) gives the value as num·R / den·R, with den·l >= 0."""
@@ -229,10 +221,10 @@ class MeasureSuite:
             assert measure.m == 1
             R = self.means(measure, pool, y)
             if den @ R > 0:
-                np.testing.assert_allclose(measure.g(R)[0], num @ R / (den @ R), rtol=1e-12)
+                assert_allclose(measure.g(R)[0], num @ R / (den @ R), rtol=1e-12)
             else:
                 assert np.isnan(measure.g(R)[0])
-            assert (measure.loss(pool.rows(slice(None)), self.choices(pool)) @ den >= 0).all()
+            assert (measure.loss(pool.rows(ALL), self.choices(pool)) @ den >= 0).all()
 
     # What is known before any label
 
@@ -245,32 +237,30 @@ class MeasureSuite:
             assert signature.shape == (len(pool),)
             assert np.issubdtype(signature.dtype, np.integer)
             assert signature.min() >= 0
-            loss = measure.loss(pool.rows(slice(None)), self.choices(pool))
+            loss = measure.loss(pool.rows(ALL), self.choices(pool))
             _, first, inverse = np.unique(signature, return_index=True, return_inverse=True)
-            np.testing.assert_array_equal(loss, loss[first[inverse]])
+            assert_array_equal(loss, loss[first[inverse]])
 
     def test_known(self) -> None:
         """``known`` is the pool mean of each loss that no label changes; nan only where one may."""
         for pool, measure, y in self.cases():
             known = measure.losses.known(pool)
             assert known.shape == (measure.d,)
-            loss = measure.loss(pool.rows(slice(None)), self.choices(pool))
+            loss = measure.loss(pool.rows(ALL), self.choices(pool))
             fixed = (np.ptp(loss, axis=1) == 0).all(axis=0)
             assert not np.isfinite(known[~fixed]).any()
             assert np.isfinite(known[0])
             if pool.labels.finite and not measure.wide:  # with very many losses it may be left out
                 assert np.isfinite(known[fixed]).all()
             told = np.isfinite(known)
-            np.testing.assert_allclose(
-                known[told], self.means(measure, pool, y)[told], rtol=1e-12, atol=1e-15
-            )
+            assert_allclose(known[told], self.means(measure, pool, y)[told], rtol=1e-12, atol=1e-15)
 
     def test_extremes(self) -> None:
         """``extremes`` are the least and greatest ``alpha @ l``; equal where no label is needed."""
         for pool, measure, y in self.cases():
             rng = np.random.default_rng(4)
             alpha = np.vstack([np.eye(measure.d), rng.normal(size=(3, measure.d))])
-            rows = pool.rows(slice(None))
+            rows = pool.rows(ALL)
             low, high = measure.extremes(rows, alpha)
             assert low.shape == high.shape == (len(pool), len(alpha))
             options = self.choices(pool)
@@ -281,8 +271,8 @@ class MeasureSuite:
                 assert (low <= value + slack).all()
                 assert (value <= high + slack).all()
             if pool.labels.finite:
-                np.testing.assert_allclose(low, values.min(axis=1), rtol=1e-12, atol=slack)
-                np.testing.assert_allclose(high, values.max(axis=1), rtol=1e-12, atol=slack)
+                assert_allclose(low, values.min(axis=1), rtol=1e-12, atol=slack)
+                assert_allclose(high, values.max(axis=1), rtol=1e-12, atol=slack)
 
     def nodes(self, pool: Pool, seed: int = 5) -> tuple[Floats, Floats]:
         """Labels and random weights: a belief about every item."""
@@ -292,38 +282,29 @@ class MeasureSuite:
     def test_total_and_expected(self) -> None:
         """``total`` and ``expected`` are sums of the losses over the nodes."""
         for pool, measure, y in self.cases():
-            rows, (options, weights) = pool.rows(slice(None)), self.nodes(pool)
+            rows, (options, weights) = pool.rows(ALL), self.nodes(pool)
             each = np.einsum("ns,nsd->nd", weights, measure.loss(rows, options))
-            np.testing.assert_allclose(measure.expected(rows, options, weights), each, rtol=1e-9, atol=1e-12)
+            assert_allclose(measure.expected(rows, options, weights), each, rtol=1e-9, atol=1e-12)
             total = measure.total(rows, options, weights)
-            np.testing.assert_allclose(total, each.sum(axis=0), rtol=1e-9, atol=1e-10)
+            assert_allclose(total, each.sum(axis=0), rtol=1e-9, atol=1e-10)
             told = measure.total(rows, y[:, None], np.ones((len(pool), 1))) / len(pool)
-            np.testing.assert_allclose(told, self.means(measure, pool, y), rtol=1e-9, atol=1e-12)
+            assert_allclose(told, self.means(measure, pool, y), rtol=1e-9, atol=1e-12)
 
     def test_influence_is_the_derivative_of_the_value(self) -> None:
-        """``influence`` is ``jac(R) @ l``, whole or in part, with weights by their root."""
-        for pool, measure, y in self.cases():
-            R = self.means(measure, pool, y)
-            if not np.isfinite(measure.g(R)).all():
-                continue
-            rows, options = pool.rows(slice(None)), self.choices(pool)
+        """``influence`` is ``jac(R) @ l``, whole or in part."""
+        for pool, measure, R in self.defined():
+            rows, options, psi = pool.rows(ALL), self.choices(pool), measure.influence(R)
             expected = measure.loss(rows, options) @ measure.jac(R).T
-            slack = 1e-9 * (1 + np.abs(expected).max())
-            psi = measure.influence(R)
-            found = psi.of(rows, options)
-            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=slack)
+            close = {"rtol": 1e-8, "atol": 1e-9 * (1 + np.abs(expected).max())}
+            assert_allclose(psi.of(rows, options), expected, **close)
             last = slice(measure.m - 1, measure.m)
-            part = psi.of(rows, options, last)
-            np.testing.assert_allclose(part, expected[..., last], rtol=1e-8, atol=slack)
+            assert_allclose(psi.of(rows, options, last), expected[..., last], **close)
 
     def test_moments_and_spread(self) -> None:
         """Mean and mean square of the influence, and the mean of its norm, are sums over the nodes."""
-        for pool, measure, y in self.cases():
-            R = self.means(measure, pool, y)
-            if not np.isfinite(measure.g(R)).all():
-                continue
+        for pool, measure, R in self.defined():
             rng = np.random.default_rng(6)
-            rows, (options, weights) = pool.rows(slice(None)), self.nodes(pool)
+            rows, (options, weights) = pool.rows(ALL), self.nodes(pool)
             matter = rng.uniform(0.2, 2.0, measure.m)
             psi = measure.influence(R, matter)
             influence = measure.loss(rows, options) @ (np.sqrt(matter)[:, None] * measure.jac(R)).T
@@ -331,53 +312,46 @@ class MeasureSuite:
             close = {"rtol": 1e-8, "atol": slack}
             mean, square = psi.moments(rows, options, weights)
             middle = np.einsum("ns,nsm->nm", weights, influence)
-            np.testing.assert_allclose(mean, middle, **close)
             squared = np.einsum("ns,nsm->nm", weights, np.square(influence))
-            np.testing.assert_allclose(square, squared, **close)
-            factor = rng.uniform(size=len(pool))
+            assert_allclose(mean, middle, **close)
+            assert_allclose(square, squared, **close)
+            factor = rng.uniform(size=len(rows))
             found = psi.square_sum(rows, options, weights, factor)
-            np.testing.assert_allclose(found, factor @ squared, rtol=1e-8, atol=len(pool) * slack)
+            assert_allclose(found, factor @ squared, rtol=1e-8, atol=len(rows) * slack)
+            powers: tuple[Literal[1, 2], ...] = (2,) if measure.wide else (1, 2)
             for centre in (None, middle):
                 away = influence if centre is None else influence - centre[:, None, :]
                 size = np.linalg.norm(away, axis=-1)
-                powers: tuple[Literal[1, 2], ...] = (2,) if measure.wide else (1, 2)
                 for power in powers:
                     got = psi.spread(rows, options, weights, centre=centre, power=power)
-                    np.testing.assert_allclose(got, (weights * size**power).sum(axis=1), **close)
+                    assert_allclose(got, (weights * size**power).sum(axis=1), **close)
 
     def test_closed_form_is_the_sum_over_all_labels(self) -> None:
         """Of labels that are yes or no to many, a belief in independent ones is summed without a list."""
-        for pool, measure, y in self.cases():
-            if pool.labels.kind != "vector" or not pool.labels.whole:
+        for pool, measure, R in self.defined():
+            rows, space = pool.rows(ALL), pool.labels
+            if space.kind != "vector" or not space.whole:
                 pytest.skip("labels are written out, or have no end")
-            R = self.means(measure, pool, y)
-            if not np.isfinite(measure.g(R)).all():
-                continue
             rng = np.random.default_rng(8)
-            vectors, rows = some_labels(pool.labels), pool.rows(slice(None))
-            means = rng.uniform(0.02, 0.98, (len(pool), vectors.shape[1]))
-            listed = codes_of(pool.labels, vectors), chances_of(vectors, means)
-            short = np.empty((len(pool), 0)), means
+            vectors = some_labels(space)
+            means = rng.uniform(0.02, 0.98, (len(rows), vectors.shape[1]))
+            both = (
+                (np.empty((len(rows), 0)), means),
+                (codes_of(space, vectors), chances_of(vectors, means)),
+            )
             psi = measure.influence(R, rng.uniform(0.2, 2.0, measure.m))
-            factor, centre = rng.uniform(size=len(pool)), rng.normal(size=(len(pool), measure.m))
+            factor, centre = rng.uniform(size=len(rows)), rng.normal(size=(len(rows), measure.m))
             pairs = [
-                *zip(*(psi.moments(rows, *nodes) for nodes in (short, listed)), strict=True),
-                *(
-                    [psi.spread(rows, *nodes, centre=one) for nodes in (short, listed)]
-                    for one in (None, centre)
-                ),
-                [psi.square_sum(rows, *nodes, factor) for nodes in (short, listed)],
-                [measure.total(rows, *nodes, factor) for nodes in (short, listed)],
+                *zip(*(psi.moments(rows, *nodes) for nodes in both), strict=True),
+                *([psi.spread(rows, *nodes, centre=one) for nodes in both] for one in (None, centre)),
+                [psi.square_sum(rows, *nodes, factor) for nodes in both],
+                [measure.total(rows, *nodes, factor) for nodes in both],
             ]
             if isinstance(measure.losses, VectorLosses):
-                pairs += [
-                    [measure.expected(rows, *nodes) for nodes in (short, listed)],
-                    [measure.second_moment(rows, *nodes, factor) for nodes in (short, listed)],
-                ]
+                pairs.append([measure.expected(rows, *nodes) for nodes in both])
+                pairs.append([measure.second_moment(rows, *nodes, factor) for nodes in both])
             for found, expected in pairs:
-                np.testing.assert_allclose(
-                    found, expected, rtol=1e-10, atol=1e-12 * (1 + abs(expected).max())
-                )
+                assert_allclose(found, expected, rtol=1e-10, atol=1e-12 * (1 + abs(expected).max()))
 
     def test_uniform_variance(self) -> None:
         """Where it follows from the averages, it is the mean squared influence of an item."""
@@ -386,9 +360,8 @@ class MeasureSuite:
             found = measure.map.uniform_variance(R)
             if found is None or not np.isfinite(measure.g(R)).all() or pool.weight is not None:
                 continue
-            influence = measure.loss(pool.rows(slice(None)), y[:, None])[:, 0] @ measure.jac(R).T
-            expected = np.square(influence).mean(axis=0)
-            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
+            influence = measure.loss(pool.rows(ALL), y[:, None])[:, 0] @ measure.jac(R).T
+            assert_allclose(found, np.square(influence).mean(axis=0), rtol=1e-8, atol=1e-10)
 
     # Weights, systems, pools
 
@@ -400,19 +373,14 @@ class MeasureSuite:
             weight = np.random.default_rng(seed).integers(1, 5, n)
             copies = taken(columns, np.repeat(np.arange(n), weight))
             copies["id"] = np.arange(len(copies["id"]))
-            weighted = Pool.from_arrays(**columns, weight=weight)
-            repeated = Pool.from_arrays(**copies)
-            in_source = self.labels(weighted, seed)
-            order = np.argsort(columns["id"])
-            values = [
-                measure.g(self.means(measure, pool, y))
-                for pool, y in (
-                    (weighted, in_source[order]),
-                    (repeated, _in(repeated, weighted, np.repeat(in_source, weight))),
-                )
-                for measure in (self.make_measure().bind(pool),)
-            ]
-            np.testing.assert_allclose(values[0], values[1], rtol=1e-11, atol=1e-13)
+            weighted, repeated = Pool.from_arrays(**columns, weight=weight), Pool.from_arrays(**copies)
+            y = self.labels(weighted, seed)
+            labels = y[np.argsort(columns["id"])], _in(repeated, weighted, np.repeat(y, weight))
+            values = []
+            for pool, told in zip((weighted, repeated), labels, strict=True):
+                measure = self.make_measure().bind(pool)
+                values.append(measure.g(self.means(measure, pool, told)))
+            assert_allclose(values[0], values[1], rtol=1e-11, atol=1e-13)
 
     def test_other_system(self) -> None:
         """Of another system, the measure is what it is where that system is the first."""
@@ -428,9 +396,9 @@ class MeasureSuite:
             pool, other = Pool.from_arrays(**columns), Pool.from_arrays(**swapped)
             y = self.labels(pool, seed)
             of_b, of_a = of_b.bind(pool), of_a.bind(other)
-            np.testing.assert_array_equal(
-                of_b.loss(pool.rows(slice(None)), y[:, None]),
-                of_a.loss(other.rows(slice(None)), _in(other, pool, y)[:, None]),
+            assert_array_equal(
+                of_b.loss(pool.rows(ALL), y[:, None]),
+                of_a.loss(other.rows(ALL), _in(other, pool, y)[:, None]),
             )
             assert of_b.systems(pool) == ("b",)
 
@@ -445,19 +413,17 @@ class MeasureSuite:
         measure.bind(second)
         twice = bound.bind(first)
         assert measure.config() == before
-        np.testing.assert_array_equal(twice.g(self.means(twice, first, y)), value)
+        assert_array_equal(twice.g(self.means(twice, first, y)), value)
 
     def test_bind_refuses_a_pool_without_the_inputs(self) -> None:
         """A pool that lacks a column the loss looks at is refused before any label is asked."""
-        columns = self.columns(1)
-        pool = Pool.from_arrays(**columns)
+        pool = self.pool(1)
         for part, name in self.make_measure().bind(pool).losses.inputs(pool):
-            less = {**columns, "groups": dict(columns["groups"])}
-            less["systems"] = {key: dict(parts) for key, parts in columns["systems"].items()}
+            less = deepcopy(self.columns(1))
             if part == "group":
                 del less["groups"][name]
             elif part == "prediction":  # a probability would be cut at 1/2 to give one
-                less["systems"][name] = {"score": columns["systems"][name]["score"]}
+                less["systems"][name] = {"score": less["systems"][name]["score"]}
             else:
                 del less["systems"][name][part]
             with pytest.raises(InvalidInput, match=part):
@@ -484,14 +450,11 @@ class MeasureSuite:
         assert type(again) is type(measure)
         assert again.config() == measure.config()
         pool = self.pool(1)
-        y = self.labels(pool, 1)[:, None]
+        rows, y = pool.rows(ALL), self.labels(pool, 1)
         one, two = measure.bind(pool), again.bind(pool)
         assert one.names == two.names
-        rows = pool.rows(slice(None))
-        np.testing.assert_array_equal(one.loss(rows, y), two.loss(rows, y))
-        np.testing.assert_array_equal(
-            one.g(self.means(one, pool, y[:, 0])), two.g(self.means(two, pool, y[:, 0]))
-        )
+        assert_array_equal(one.loss(rows, y[:, None]), two.loss(rows, y[:, None]))
+        assert_array_equal(one.g(self.means(one, pool, y)), two.g(self.means(two, pool, y)))
         bound = from_config(json.loads(json.dumps(one.config()))).bind(pool)
         assert bound.names == one.names
 

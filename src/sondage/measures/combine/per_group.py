@@ -64,7 +64,6 @@ class PerGroup(Measure):
         object.__setattr__(self, "by", crossing(self.by))
 
     def bind(self, pool: Pool) -> PerGroup:
-        """Bind the measure and learn the levels."""
         measure, levels = self.measure.bind(pool), pool.levels(self.by)
         bound = replace(self, measure=measure, levels=levels, start=0, narrow=(), whole=None)
         if not measure.wide:
@@ -161,5 +160,4 @@ class Blocks(Map):
         return tuple(one.slope(block, mine) for one, block, mine in zip(maps, blocks, weights, strict=True))
 
     def _split(self, R: Array) -> list[Array]:
-        """The averages of each level."""
         return np.split(R, self.starts[:-1], axis=-1)[1:]

@@ -102,7 +102,6 @@ class Difference(TwoSystems):
 
     @cached_property
     def losses(self) -> Losses:
-        """Those of both sides, or the items' differences."""
         return Paired([one.losses for one in self.sides], self.sides[0]) if self.paired else self.inner.losses
 
     @property

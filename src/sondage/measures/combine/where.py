@@ -68,7 +68,6 @@ class Where(Measure):
         return np.asarray(self.measure.settled(rows) | ~inside.on_rows(rows))
 
     def bind(self, pool: Pool) -> Where:
-        """Bind the measure, and check the event."""
         measure = self.measure.bind(pool)
         events.check(self.event, pool, measure.systems(pool))
         codes, said_by = events.level_codes(self.event, pool), measure.systems(pool)[0]
@@ -92,7 +91,6 @@ class Beyond(Map):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``recall where region=north``."""
         return tuple(name + self.where for name in self.inner.names)
 
     @property
@@ -186,13 +184,11 @@ class Inside(Losses):
         return np.where(same, plain / len(pool), np.nan)
 
     def settled(self, rows: Rows) -> Bools:
-        """Where the measure is, and outside of the event."""
         if not self.wide or self.by_label:
             return super().settled(rows)
         return np.asarray(self.inner.settled(rows) | ~self.on_rows(rows))
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
-        """The item's weight, then its losses in the event and zeros outside."""
         inner = self.inner.loss(rows, y)
         return np.concatenate([inner[..., :1], inner * self.inside(rows, y)[..., None]], axis=-1)
 

@@ -43,15 +43,16 @@ class Losses(ABC):
     """Whether losses or labels are too many to be written out for many items at once."""
     plain: ClassVar[bool] = True
     """Whether ``loss`` is all there is: nothing else has a shorter way."""
+    system: str | None = None
 
     @property
     @abstractmethod
     def d(self) -> int:
         """Number of losses."""
 
-    @abstractmethod
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The columns that the loss looks at."""
+        """The columns that the loss looks at: the predictions of its system, unless it says otherwise."""
+        return (Input("prediction", pool.system_name(self.system)),)
 
     @abstractmethod
     def loss(self, rows: Rows, y: Floats) -> Floats:
@@ -75,9 +76,8 @@ class Losses(ABC):
 
     def signature(self, pool: Pool) -> Array | None:
         """(N,) small numbers: equal means equal loss for every label. None: nothing pools."""
-        if any(part not in ("group", "prediction") for part, _ in self.inputs(pool)):
-            return None
-        if not pool.labels.finite and any(part == "prediction" for part, _ in self.inputs(pool)):
+        pooled = ("group", "prediction") if pool.labels.finite else ("group",)
+        if any(part not in pooled for part, _ in self.inputs(pool)):
             return None
         return with_weights(self.pattern(pool), pool)
 
@@ -92,9 +92,7 @@ class Losses(ABC):
                 codes.append(pool.rows(ALL).group(name or ""))
             elif part == "prediction" and pool.labels.finite:
                 codes.append(column(pool, lambda rows, name=name: class_of(rows, name)))  # type: ignore[misc]
-        if not codes:
-            return np.zeros(len(pool), dtype=np.int8)
-        return compressed(crossed(codes))
+        return compressed(crossed(codes)) if codes else np.zeros(len(pool), dtype=np.int8)
 
     def known(self, pool: Pool) -> Floats:
         """(d,) pool means that need no label; nan where they do."""
@@ -148,7 +146,8 @@ class Losses(ABC):
 
     def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
         """(d,) sum over rows and labels of ``weights * l``, each row ``factor`` times."""
-        return np.asarray(np.einsum("ns,nsd->d", multiplied(weights, factor), self.loss(rows, y)))
+        weights = weights if factor is None else weights * factor[:, None]
+        return np.asarray(np.einsum("ns,nsd->d", weights, self.loss(rows, y)))
 
     def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
         """(n, d) the belief's mean of the losses of each row."""
@@ -185,7 +184,6 @@ class Parts(Losses):
 
     @property
     def d(self) -> int:
-        """The weight and the parts."""
         return self.of.d
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
@@ -197,18 +195,12 @@ class Parts(Losses):
         return (pool.system_name(self.of.system),)
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
-        """The weight, and the weighted parts."""
         y = np.atleast_2d(np.asarray(y, dtype=np.float64))
         parts = self.of.parts(rows, y)
         out = np.empty((len(rows), y.shape[1], self.d))
         out[..., 0] = 1.0
         out[..., 1:] = parts
         return out * rows.weight[:, None, None]
-
-
-def multiplied(weights: Floats, factor: Floats | None) -> Floats:
-    """(n, S) weights, each row ``factor`` times."""
-    return weights if factor is None else weights * factor[:, None]
 
 
 def column(pool: Pool, read: Callable[[Rows], Array]) -> Array:

@@ -56,7 +56,6 @@ class Bins(Losses):
 
     @property
     def wide(self) -> bool:  # type: ignore[override]
-        """Whether there are more than a few thresholds."""
         return self.scores is None or len(self.cuts) > FEW
 
     @property

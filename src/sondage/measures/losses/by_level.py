@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sondage.measures.influence import ALL, Influence, Power, weighted_moments, written_out
+from sondage.measures.influence import ALL, Influence, Power, written_out
 from sondage.measures.losses.base import Input, Losses
 from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import Pool
@@ -24,12 +24,7 @@ class ByLevel(Losses):
     plain: ClassVar[bool] = False
 
     def __init__(
-        self,
-        inner: Losses,
-        by: str | Sequence[str],
-        start: int,
-        count: int,
-        own: tuple[Losses, ...] = (),
+        self, inner: Losses, by: str | Sequence[str], start: int, count: int, own: tuple[Losses, ...] = ()
     ) -> None:
         self.inner, self.by, self.start, self.count, self.own = inner, by, start, count, own
         self.wide = inner.wide
@@ -57,8 +52,7 @@ class ByLevel(Losses):
         code = rows.group(self.by).astype(np.int64) - self.start
         return np.where((code >= 0) & (code < self.count), code, self.count)
 
-    def fold(self, rows: Rows) -> Ints:
-        return self.level(rows)
+    fold = level
 
     def touches(self, rows: Rows) -> Bools:
         return self.level(rows) < self.count
@@ -71,15 +65,14 @@ class ByLevel(Losses):
         """The losses of one level."""
         return self.own[k] if self.own else self.inner
 
-    def members(self, rows: Rows, which: tuple[int, int] | None = None) -> Iterator[tuple[int, Ints, Rows]]:
-        """Each level that has any of the rows (or of some levels), their places, and the rows themselves."""
+    def members(self, rows: Rows) -> Iterator[tuple[int, Ints, Rows]]:
+        """Each level that has any of the rows, their places, and the rows themselves."""
         level = self.level(rows)
         order = np.argsort(level, kind="stable")
-        low, high = (0, self.count) if which is None else which
-        begin = np.searchsorted(level[order], np.arange(low, high + 1))
+        begin = np.searchsorted(level[order], np.arange(self.count + 1))
         for k in np.flatnonzero(np.diff(begin)):
             place = order[begin[k] : begin[k + 1]]
-            yield low + int(k), place, rows.take(place)
+            yield int(k), place, rows.take(place)
 
     def together(self, rows: Rows) -> bool:
         """Whether the losses inside are few and all there is: then levels need not be gone through."""
@@ -93,21 +86,18 @@ class ByLevel(Losses):
     # ---- losses and sums of them -------------------------------------------------------------------
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
-        """The item's weight, then its losses in its own level and zeros in the others."""
         shape = len(rows), np.shape(y)[-1]
         out = np.zeros((*shape, self.d))
         out[..., 0] = rows.weight[:, None]
         if not self.own:
             level, inner = self.level(rows), self.inner.loss(rows, y)
-            blocks = out[..., 1:].reshape(*shape, self.count, self.inner.d)
             mine = np.flatnonzero(level < self.count)
+            blocks = out[..., 1:].reshape(*shape, self.count, self.inner.d)  # a view: one axis is split
             blocks[mine, :, level[mine]] = inner[mine]
-            out[..., 1:] = blocks.reshape(*shape, self.d - 1)
             return out
         for k, place, some in self.members(rows):
-            out[place, :, self.starts[k] : self.starts[k + 1]] = self.own[k].loss(
-                some, of_rows(y, place, rows)
-            )
+            loss = self.own[k].loss(some, of_rows(y, place, rows))
+            out[place, :, self.starts[k] : self.starts[k + 1]] = loss
         return out
 
     def settled(self, rows: Rows) -> Bools:
@@ -115,20 +105,16 @@ class ByLevel(Losses):
         return np.asarray(self.inner.settled(rows) | (self.level(rows) == self.count))
 
     def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
-        """The weight, and the expected losses in the item's own level."""
         if not self.together(rows):
             return super().expected(rows, y, weights)
-        own = self.inner.expected(rows, y, weights)
+        own, level = self.inner.expected(rows, y, weights), self.level(rows)
+        mine = np.flatnonzero(level < self.count)
         out = np.zeros((len(rows), self.d))
         out[:, 0] = own[:, 0]
-        mine = np.flatnonzero(self.touches(rows))
-        first = 1 + self.level(rows)[mine] * self.inner.d
-        for j in range(self.inner.d):
-            out[mine, first + j] = own[mine, j]
+        out[:, 1:].reshape(len(rows), self.count, -1)[mine, level[mine]] = own[mine]
         return out
 
     def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
-        """Of the losses of every level, and of the weight with them: losses of two levels never meet."""
         if not self.together(rows):
             return super().second_moment(rows, y, weights, factor)
         loss, level, d = self.inner.loss(rows, y), self.level(rows), self.inner.d
@@ -136,10 +122,8 @@ class ByLevel(Losses):
         each = np.einsum("ns,nsd,nse->nde", share, loss, loss).reshape(len(rows), -1)
         squares = self.sum_by_level(level, each).reshape(-1, d, d)
         out = np.zeros((self.d, self.d))
-        blocks = out[1:, 1:].reshape(self.count, d, self.count, d)
         own = np.arange(self.count)
-        blocks[own, :, own] = squares
-        out[1:, 1:] = blocks.reshape(self.d - 1, self.d - 1)
+        out[1:, 1:].reshape(self.count, d, self.count, d)[own, :, own] = squares
         out[0, 1:] = out[1:, 0] = squares[:, 0].ravel()  # the first loss of a level is the weight
         out[0, 0] = share.sum(axis=1) @ np.square(rows.weight)
         return out
@@ -194,52 +178,42 @@ class Own(Influence):
         self.m = slope.shape[1] if self.each is None else self.each[0].m
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        return self.on_levels(rows, y, None)[..., which]
-
-    def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        mean, square = self.moments_on_levels(rows, y, weights, None)
-        return mean[:, which], square[:, which]
-
-    def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        low, high = self.ends_on_levels(rows, None)
-        return low[:, which], high[:, which]
-
-    def ends_on_levels(self, rows: Rows, levels: tuple[int, int] | None) -> tuple[Floats, Floats]:
-        """The ends on the item's own level; zero if that is none (of some)."""
-        low, high = np.zeros((2, len(rows), self.m))
-        if self.each is None:
-            influence = self.of(rows, np.arange(rows.labels.size, dtype=np.float64))
-            return influence.min(axis=1), influence.max(axis=1)
-        for k, place, some in self.losses.members(rows, levels):
-            low[place], high[place] = self.each[k].ends(some)
-        return low, high
-
-    def on_levels(self, rows: Rows, y: Floats, levels: tuple[int, int] | None) -> Floats:
-        """The influence on the item's own level; zero if that is none (of some)."""
         groups = self.losses
         out = np.zeros((len(rows), np.shape(y)[-1], self.m))
         if self.each is None:
             level = groups.level(rows)
-            low, high = (0, groups.count) if levels is None else levels
-            mine = np.flatnonzero((level >= low) & (level < high))
+            mine = np.flatnonzero(level < groups.count)
             loss = groups.inner.loss(rows.take(mine), of_rows(y, mine, rows))
             out[mine] = np.einsum("nsd,nmd->nsm", loss, self.slope[level[mine]], optimize=True)
-            return out
-        for k, place, some in groups.members(rows, levels):
+            return out[..., which]
+        for k, place, some in groups.members(rows):
             out[place] = self.each[k].of(some, of_rows(y, place, rows))
-        return out
+        return out[..., which]
 
-    def moments_on_levels(
-        self, rows: Rows, y: Floats, weights: Floats, levels: tuple[int, int] | None
-    ) -> tuple[Floats, Floats]:
-        """Moments on the item's own level; zero if that is none (of some)."""
+    def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
         if self.each is None:
-            return weighted_moments(self.on_levels(rows, y, levels), weights)
+            return super().moments(rows, y, weights, which)
         mean, square = np.zeros((2, len(rows), self.m))
-        for k, place, some in self.losses.members(rows, levels):
+        for k, place, some in self.losses.members(rows):
             found = self.each[k].moments(some, of_rows(y, place, rows), weights[place])
             mean[place], square[place] = found
-        return mean, square
+        return mean[:, which], square[:, which]
+
+    def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
+        if self.each is None:
+            return super().ends(rows, which)
+        low, high = np.zeros((2, len(rows), self.m))
+        for k, place, some in self.losses.members(rows):
+            low[place], high[place] = self.each[k].ends(some)
+        return low[:, which], high[:, which]
+
+    def affine(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
+        assert self.each is not None
+        constant = np.zeros((len(rows), self.m))
+        factor = np.zeros((len(rows), self.m, len(rows.labels.components)))
+        for k, place, some in self.losses.members(rows):
+            constant[place], factor[place] = self.each[k].affine(some)
+        return constant[:, which], factor[:, which]
 
     def fold(self, rows: Rows) -> Ints:
         return self.losses.level(rows)
@@ -259,39 +233,50 @@ class OnOwnLevel(Influence):
     def fold(self, rows: Rows) -> Ints:
         return self.losses.level(rows)
 
-    def _touched(self, which: slice) -> tuple[int, int]:
-        """The levels that have any of some coordinates."""
+    def _members(self, rows: Rows, which: slice) -> Ints:
+        """Places of the rows whose level has any of some coordinates."""
         start, stop, _ = which.indices(self.m)
-        return start // self.own.m, -(-stop // self.own.m)
+        level = self.losses.level(rows)
+        return np.flatnonzero((level >= start // self.own.m) & (level < -(-stop // self.own.m)))
 
-    def _spread_out(self, rows: Rows, own: Floats, which: slice) -> Floats:
-        """(n, ..., coordinates) from (n, ..., m of one level) numbers of the own level: zero elsewhere."""
+    def _spread_out(self, rows: Rows, place: Ints, own: Floats, which: slice) -> Floats:
+        """(n, coordinates, ...) from (rows at ``place``, m of one level, ...) numbers: zero elsewhere."""
         start, stop, _ = which.indices(self.m)
-        m, level = self.own.m, self.losses.level(rows)
-        out = np.zeros((*own.shape[:-1], stop - start))
-        for j in range(m):
-            column = level * m + j - start
-            mine = np.flatnonzero((column >= 0) & (column < stop - start) & (level < self.losses.count))
-            out[mine, ..., column[mine]] = own[mine, ..., j]
+        level = self.losses.level(rows)[place]
+        out = np.zeros((len(rows), stop - start, *own.shape[2:]))
+        for j in range(self.own.m):
+            column = level * self.own.m + j - start
+            mine = np.flatnonzero((column >= 0) & (column < stop - start))
+            out[place[mine], column[mine]] = own[mine, j]
         return out
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        return self._spread_out(rows, self.own.on_levels(rows, y, self._touched(which)), which)
+        place = self._members(rows, which)
+        own = self.own.of(rows.take(place), of_rows(y, place, rows))
+        return np.swapaxes(self._spread_out(rows, place, np.swapaxes(own, 1, 2), which), 1, 2)
 
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        own = self.own.moments_on_levels(rows, y, weights, self._touched(which))
-        mean, square = (self._spread_out(rows, one, which) for one in own)
-        return mean, square
+        place = self._members(rows, which)
+        mean, square = self.own.moments(rows.take(place), of_rows(y, place, rows), weights[place])
+        return self._spread_out(rows, place, mean, which), self._spread_out(rows, place, square, which)
 
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        low, high = self.own.ends_on_levels(rows, self._touched(which))
-        return self._spread_out(rows, low, which), self._spread_out(rows, high, which)
+        place = self._members(rows, which)
+        low, high = self.own.ends(rows.take(place))
+        return self._spread_out(rows, place, low, which), self._spread_out(rows, place, high, which)
+
+    def affine(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
+        place = self._members(rows, which)
+        constant, factor = self.own.affine(rows.take(place))
+        return self._spread_out(rows, place, constant, which), self._spread_out(rows, place, factor, which)
 
     def square_sum(
         self, rows: Rows, y: Floats, weights: Floats, factor: Floats, which: slice = ALL
     ) -> Floats:
-        _, square = self.own.moments_on_levels(rows, y, weights, self._touched(which))
-        return self.losses.sum_by_level(self.losses.level(rows), square * factor[:, None]).ravel()[which]
+        place = self._members(rows, which)
+        _, square = self.own.moments(rows.take(place), of_rows(y, place, rows), weights[place])
+        level = self.losses.level(rows)[place]
+        return self.losses.sum_by_level(level, square * factor[place, None]).ravel()[which]
 
     def spread(
         self, rows: Rows, y: Floats, weights: Floats, *, centre: Floats | None = None, power: Power = 2
@@ -300,16 +285,6 @@ class OnOwnLevel(Influence):
         if centre is None:
             return self.own.spread(rows, y, weights, power=power)
         return super().spread(rows, y, weights, centre=centre, power=power)
-
-    def affine(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        m, components = self.own.m, len(rows.labels.components)
-        constant, factor = np.zeros((len(rows), m)), np.zeros((len(rows), components, m))
-        assert self.own.each is not None
-        for k, place, some in self.losses.members(rows, self._touched(which)):
-            constant[place], each = self.own.each[k].affine(some)
-            factor[place] = np.swapaxes(each, 1, 2)
-        wide = self._spread_out(rows, factor, which)
-        return self._spread_out(rows, constant, which), np.swapaxes(wide, 1, 2)
 
 
 def of_rows(y: Floats, place: Ints, rows: Rows) -> Floats:

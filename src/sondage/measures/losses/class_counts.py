@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sondage.measures.influence import ALL, Influence, Power, mean_power
-from sondage.measures.losses.base import Input, Losses, class_of
+from sondage.measures.losses.base import Losses, class_of
 from sondage.measures.maps.counts import Counts, OwnSlope, split_counts
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -49,23 +49,13 @@ class ClassCounts(Losses):
 
     @property
     def d(self) -> int:
-        """The weight, the pair, and two for every class."""
         return 1 + self.pairs + 2 * self.classes
-
-    def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The decisions."""
-        return (Input("prediction", pool.system_name(self.system)),)
 
     def signature(self, pool: Pool) -> Array | None:
         """The decision; None where a table of all influences by decision and label would be too large."""
         return None if self.size**2 * self.coordinates > _TABLE else super().signature(pool)
 
-    def split(self, R: Array) -> Counts:
-        """Averages by what they are about."""
-        return split_counts(R, self.pairs, self.classes)
-
     def known(self, pool: Pool) -> Floats:
-        """The weight and the decisions."""
         count = np.zeros(self.classes + 1)
         for _, rows in pool.chunks():
             count += sums(self.places[class_of(rows, self.system)], rows.weight, self.classes + 1)
@@ -80,7 +70,7 @@ class ClassCounts(Losses):
         """Written out: for few classes, and to check the rest against."""
         predicted, label = self.seen(rows, y)
         out = np.zeros((len(rows), label.shape[1], self.d))
-        parts = self.split(out)
+        parts = split_counts(out, self.pairs, self.classes)
         parts.weight[...] = 1.0
         parts.pair[...] = self.of_pair(predicted, label)
         one_hot = np.eye(self.classes + 1)[:, :-1]
@@ -93,7 +83,6 @@ class ClassCounts(Losses):
         return np.full(len(rows), self.size < 2)
 
     def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
-        """Counts, every row counting ``factor`` times its weight."""
         predicted, label = self.seen(rows, y)
         factor = rows.weight if factor is None else factor * rows.weight
         each = factor * weights.sum(axis=1)
@@ -110,16 +99,14 @@ class ClassCounts(Losses):
 
     def pair_total(self, predicted: Ints, y: Ints, weights: Floats, factor: Floats) -> Floats:
         """(pairs,) totals of the losses of the pair."""
-        return np.asarray(
-            np.einsum("n,ns,nsq->q", factor, weights, self.of_pair(predicted, y), optimize=True)
-        )
+        pair = self.of_pair(predicted, y)
+        return np.asarray(np.einsum("n,ns,nsq->q", factor, weights, pair, optimize=True))
 
     def pair_influence(self, predicted: Ints, y: Ints, pair: Floats) -> Floats:
         """(n, S, a) influence of the losses of the pair; ``pair`` is (pairs + 1, a)."""
         return np.asarray(self.of_pair(predicted, y) @ pair[:-1])
 
     def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
-        """Over all classes."""
         values = LookedUp(self, alpha).of(rows, np.arange(self.size, dtype=np.float64))
         return values.min(axis=1), values.max(axis=1)
 
@@ -146,7 +133,6 @@ class LookedUp(Influence):
         self.losses, self.J, self.m = losses, J, len(J)
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
-        """Of the label, of the decision, and of the pair."""
         losses, slope = self.losses, self.split(which)
         predicted, label = losses.seen(rows, y)
         alone = slope.weight + slope.predicted[losses.places[predicted[:, 0]]]
@@ -156,7 +142,7 @@ class LookedUp(Influence):
 
     def split(self, which: slice) -> Counts:
         """(entries + 1, m) derivatives by what they are about: a row of zeros in the end, for no class."""
-        parts = self.losses.split(self.J[which])
+        parts = split_counts(self.J[which], self.losses.pairs, self.losses.classes)
         return Counts(*(one if one.ndim == 1 else np.pad(one.T, ((0, 1), (0, 0))) for one in parts))
 
 
@@ -178,9 +164,8 @@ class RightByClass(ClassCounts):
 
     def pair_total(self, predicted: Ints, y: Ints, weights: Floats, factor: Floats) -> Floats:
         row, column = np.nonzero(predicted == y)
-        place = self.places[predicted[row, 0]]
         share = weights[row, column] * factor[row]
-        return sums(place, share, self.classes + 1)[:-1]
+        return sums(self.places[predicted[row, 0]], share, self.classes + 1)[:-1]
 
     def pair_influence(self, predicted: Ints, y: Ints, pair: Floats) -> Floats:
         """That of the decided class, where the label agrees."""
@@ -235,7 +220,9 @@ class OwnClasses(Influence):
 
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
         predicted, codes = self.losses.seen(rows, y)
-        mass = self._mass(codes, weights)[:, which]
+        place = self.losses.places[codes]
+        every = len(codes) == 1 and np.array_equal(place[0], np.arange(self.m))  # each class, in order
+        mass = (weights if every else chances_of_classes(place, weights, self.m))[:, which]
         total = weights.sum(axis=1)[:, None]
         decision = self.losses.places[predicted] == np.arange(self.m)[which]
         both, alone, chosen = (one[which] for one in self.slope)
@@ -289,12 +276,6 @@ class OwnClasses(Influence):
             squared = squared - 2.0 * weight * along + np.square(centre).sum(axis=1)[:, None]
             squared = np.maximum(squared, 0.0)
         return mean_power(squared, weights, power)
-
-    def _mass(self, codes: Ints, weights: Floats) -> Floats:
-        """(n, classes) chance of each class."""
-        if len(codes) == 1 and np.array_equal(self.losses.places[codes[0]], np.arange(self.m)):
-            return weights
-        return chances_of_classes(self.losses.places[codes], weights, self.m)
 
 
 class PairTable(ClassCounts):

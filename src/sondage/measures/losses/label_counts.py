@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from sondage.measures.influence import ALL, Influence, written_out
-from sondage.measures.losses.base import Input
 from sondage.measures.losses.vectors import LinearLosses, VectorInfluence, chosen, told
 from sondage.measures.maps.counts import OwnSlope
 from sondage.pool.pool import Pool
@@ -32,9 +31,6 @@ class LabelCounts(LinearLosses):
     @property
     def d(self) -> int:
         return 1 + 3 * len(self.places)
-
-    def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        return (Input("prediction", pool.system_name(self.system)),)
 
     def known(self, pool: Pool) -> Floats:
         total = np.zeros(self.d)
@@ -85,14 +81,12 @@ class OfLabels(VectorInfluence):
         return self._summed(constant[:, None, :] + factor[:, None, :] * chosen(told(rows, y), mine))
 
     def believed(self, rows: Rows, means: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """The sum, or the terms, of means and of variances."""
         constant, factor, mine = self._terms(rows, which)
         means = chosen(means, mine)
         variance = np.square(factor) * rows.labels.component_variance(means)
         return self._summed(constant + factor * means), self._summed(variance)
 
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Each label as it makes the influence least, and greatest."""
         constant, factor, _ = self._terms(rows, which)
         low, high = np.minimum(factor, 0.0), np.maximum(factor, 0.0)
         return self._summed(constant + low), self._summed(constant + high)

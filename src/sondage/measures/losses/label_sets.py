@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sondage.measures.influence import ALL, Influence, written_out
-from sondage.measures.losses.base import Input
 from sondage.measures.losses.vectors import VectorInfluence, VectorLosses, chosen, told
 from sondage.measures.maps.counts import Terms, ZeroDivision
 from sondage.pool.pool import Pool
@@ -51,22 +50,14 @@ class SetLosses(VectorLosses):
     a shorter list of what may happen.
     """
 
-    number: int = 1
-    """Losses beside the weight."""
+    d = 2
 
     def __init__(self, system: str | None, places: tuple[int, ...] | None = None) -> None:
         self.system, self.places = system, places
 
-    @property
-    def d(self) -> int:
-        return 1 + self.number
-
     @abstractmethod
     def parts(self, hits: Floats, missed: Floats, predicted: Floats | float) -> Floats:
         """(..., d - 1) losses of an item of weight 1."""
-
-    def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        return (Input("prediction", pool.system_name(self.system)),)
 
     def of_labels(self, rows: Rows, label: Floats) -> Floats:
         said, label = self.said(rows), chosen(label, self.places)
@@ -82,7 +73,6 @@ class SetLosses(VectorLosses):
         return Outcomes(hits, missed, self._grid(len(hits), len(missed), said[0].sum()))
 
     def _grid(self, hits: int, missed: int, predicted: float) -> Floats:
-        """(hits, missed, d - 1) losses of all numbers below these."""
         h, m = np.meshgrid(np.arange(float(hits)), np.arange(float(missed)), indexing="ij")
         return self.parts(h, m, predicted)
 
@@ -147,7 +137,7 @@ class OfSets(VectorInfluence):
         return np.asarray(self.losses.of_labels(rows, told(rows, y)) @ self.J[which].T)
 
     def believed(self, rows: Rows, means: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        mean, variance = np.empty((len(rows), 1)), np.empty((len(rows), 1))
+        mean, variance = np.empty((2, len(rows), 1))
         for block, outcomes in self.losses.blocks(rows, means):
             influence = self.J[0, 0] + outcomes.parts @ self.J[0, 1:]
             mean[block, 0] = outcomes.mean(influence)
@@ -177,7 +167,7 @@ class ExactMatch(SetLosses):
 class RatioWithinItem(SetLosses):
     """A ratio of the counts of an item's own labels, and whether the item counts (0/0 may be left out)."""
 
-    number = 2
+    d = 3
 
     def __init__(
         self, system: str | None, places: tuple[int, ...], terms: Terms, zero_division: ZeroDivision

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.influence import ALL, Influence, Power, affine_extremes, written_out
+from sondage.measures.influence import ALL, Influence, Power, affine_extremes, affine_moments, written_out
 from sondage.measures.losses.base import Losses
 from sondage.pool.labels import shown
 from sondage.pool.pool import Pool
@@ -50,7 +50,6 @@ class VectorInfluence(Influence):
         """(n, m) twice: mean and variance of the influence, where each number has the mean (n, C)."""
 
     def moments(self, rows: Rows, y: Floats, weights: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """In closed form; sums over the labels where they are written out."""
         if written_out(y):
             return super().moments(rows, y, weights, which)
         mean, variance = self.believed(rows, weights, which)
@@ -93,7 +92,6 @@ class LinearLosses(VectorLosses):
         return np.asarray(between + np.einsum("ndc,nc,nec->de", slope, variance, slope, optimize=True))
 
     def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
-        """Each number at the end that its factor asks for."""
         return affine_extremes(rows.labels, *LinearLosses.affine(self, rows, alpha))
 
     def _as_affine(self, rows: Rows) -> tuple[Floats, Floats]:
@@ -123,13 +121,9 @@ class Linear(VectorInfluence):
         return np.asarray(constant[:, None, :] + np.einsum("nmc,nsc->nsm", factor, label))
 
     def believed(self, rows: Rows, means: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
-        """The mean and the variance of ``constant + factor @ label``."""
-        constant, factor = self.affine(rows, which)
-        mean = constant + np.einsum("nmc,nc->nm", factor, means)
-        return mean, np.einsum("nmc,nc->nm", np.square(factor), rows.labels.component_variance(means))
+        return affine_moments(rows, means, *self.affine(rows, which))
 
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
-        """Each number at the end that its factor asks for."""
         return affine_extremes(rows.labels, *self.affine(rows, which))
 
 

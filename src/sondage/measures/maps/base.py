@@ -105,20 +105,16 @@ class RatioMap(Map):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name."""
         return (self.name,)
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """As given."""
         return np.array([self.ends[0]]), np.array([self.ends[1]])
 
     @property
     def ratio(self) -> tuple[Floats, Floats]:
-        """The ratio."""
         return self.terms
 
     def g(self, R: Array) -> Array:
-        """One over the other."""
         num, den = self.terms
         return divide(R @ num, R @ den)[..., None]

@@ -59,7 +59,6 @@ class CountsMap(Map):
     classes: int
 
     def split(self, R: Array) -> Counts:
-        """Averages by what they are about."""
         return split_counts(R, self.pairs, self.classes)
 
     @abstractmethod
@@ -68,11 +67,9 @@ class CountsMap(Map):
 
     @property
     def apart(self) -> bool:
-        """Where it has several coordinates."""
         return self.m > 1
 
     def jac(self, R: Floats) -> Floats:
-        """The derivative, as a matrix."""
         with np.errstate(all="ignore"):
             weight, pair, actual, predicted = self.derivative(R)
         return np.concatenate([weight[:, None], pair, actual, predicted], axis=1)
@@ -211,7 +208,6 @@ class Averaged(ClassRatios):
         return np.where(below == 0, 0.0, (1.0 + b2) * precision * recall / np.where(below == 0, 1.0, below))
 
     def _derivative_of_harmonic(self, R: Floats) -> Counts:
-        """Of F of the means of precision and recall."""
         b2 = self.beta**2
         means, slopes = [], []
         for terms in _BOTH:
@@ -267,10 +263,8 @@ def mean_of_classes(value: Array, skip: bool, weight: Array | None = None) -> Ar
 
 
 def _counted(value: Array, weight: Array, skip: bool) -> Array:
-    """Which classes enter a mean."""
     return np.asarray((weight != 0) & ~np.isnan(value) if skip else weight != 0)
 
 
 def _times(counts: Counts, factor: Floats) -> Array:
-    """The multiple of (right, actual, predicted)."""
     return np.asarray(factor[0] * counts.pair + factor[1] * counts.actual + factor[2] * counts.predicted)

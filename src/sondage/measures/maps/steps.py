@@ -25,11 +25,9 @@ class Steps(NamedTuple):
     outside: Floats
 
     def at(self, which: slice) -> Steps:
-        """Some coordinates."""
         return Steps(self.level[which], self.inside[:, which], self.outside[:, which])
 
     def scaled(self, factor: Array) -> Steps:
-        """Every coordinate times a number."""
         return Steps(self.level, self.inside * factor, self.outside * factor)
 
     def table(self, place: Array, label: int) -> Floats:
