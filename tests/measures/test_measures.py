@@ -21,8 +21,8 @@ from sondage.measures import (
     Recall,
     Stack,
 )
+from sondage.measures.base import Derived
 from sondage.measures.catalogue.curves import Binned
-from sondage.measures.combine.derived import Derived
 from sondage.pool.rows import Rows
 from sondage.testing.measures import MeasureSuite
 from sondage.types import Array, Floats

@@ -13,30 +13,29 @@ from typing import Any
 Spelled = tuple[str, dict[str, Any]]
 """An alias, and the options that its name implies."""
 
-_SYNONYMS: dict[str, Spelled] = {
-    "acc": ("accuracy", {}),
-    "auc": ("roc_auc", {}),
-    "auroc": ("roc_auc", {}),
-    "bacc": ("balanced_accuracy", {}),
-    "balancedacc": ("balanced_accuracy", {}),
-    "crossentropy": ("log_loss", {}),
-    "dice": ("f1", {}),
-    "exactmatch": ("subset_accuracy", {}),
-    "fmeasure": ("f1", {}),
-    "fscore": ("f1", {}),
-    "fnr": ("false_negative_rate", {}),
-    "fpr": ("false_positive_rate", {}),
-    "iou": ("jaccard", {}),
-    "matthews": ("matthews_corrcoef", {}),
-    "matthewscorrelation": ("matthews_corrcoef", {}),
-    "matthewscorrelationcoefficient": ("matthews_corrcoef", {}),
-    "pearsonr": ("pearson_correlation", {}),
-    "ppv": ("precision", {}),
-    "qwk": ("cohen_kappa", {"weights": "quadratic"}),
-    "rsquared": ("r2", {}),
-    "sensitivity": ("recall", {}),
-    "tnr": ("specificity", {}),
-    "tpr": ("true_positive_rate", {}),
+_SYNONYMS: dict[str, str] = {
+    "acc": "accuracy",
+    "auc": "roc_auc",
+    "auroc": "roc_auc",
+    "bacc": "balanced_accuracy",
+    "balancedacc": "balanced_accuracy",
+    "crossentropy": "log_loss",
+    "dice": "f1",
+    "exactmatch": "subset_accuracy",
+    "fmeasure": "f1",
+    "fscore": "f1",
+    "fnr": "false_negative_rate",
+    "fpr": "false_positive_rate",
+    "iou": "jaccard",
+    "matthews": "matthews_corrcoef",
+    "matthewscorrelation": "matthews_corrcoef",
+    "matthewscorrelationcoefficient": "matthews_corrcoef",
+    "pearsonr": "pearson_correlation",
+    "ppv": "precision",
+    "rsquared": "r2",
+    "sensitivity": "recall",
+    "tnr": "specificity",
+    "tpr": "true_positive_rate",
 }
 
 _ADVICE: dict[str, str] = {
@@ -51,6 +50,7 @@ _ADVICE |= dict.fromkeys(("auprc", "prauc"), _ADVICE["aucpr"])
 _ADVICE |= dict.fromkeys(("errorrate", "zerooneloss"), _ADVICE["error"])
 _ADVICE["negativepredictivevalue"] = _ADVICE["npv"]
 
+_KAPPA = r"qwk|(linear|quadratic)(?:weighted)?(?:cohen)?kappa|(?:cohen)?kappa(linear|quadratic)"
 _AVERAGE = r"(macro|micro|weighted|samples|binary)(?:averaged?|avg)?"
 
 
@@ -66,7 +66,7 @@ def other_spelling(word: str, known: Mapping[str, str]) -> Spelled | None:
     if word in known:
         return known[word], {}
     if word in _SYNONYMS:
-        return _SYNONYMS[word]
+        return _SYNONYMS[word], {}
     if word in _ADVICE:
         return None
     if word.endswith("score"):  # scikit-learn's functions, where its scorers and our measures do not
@@ -77,10 +77,8 @@ def other_spelling(word: str, known: Mapping[str, str]) -> Spelled | None:
         return f"{at[1]}_at_k", {"k": int(at[2])}
     if top := re.fullmatch(r"top(?:at)?(\d+)(?:accuracy|acc)?", word):
         return "top_k_accuracy", {"k": int(top[1])}
-    if kappa := re.fullmatch(
-        r"(linear|quadratic)(?:weighted)?(?:cohen)?kappa|(?:cohen)?kappa(linear|quadratic)", word
-    ):
-        return "cohen_kappa", {"weights": kappa[1] or kappa[2]}
+    if kappa := re.fullmatch(_KAPPA, word):
+        return "cohen_kappa", {"weights": kappa[1] or kappa[2] or "quadratic"}
     return _averaged(word, known)
 
 
@@ -90,9 +88,7 @@ def all_spellings(known: Mapping[str, str]) -> dict[str, str]:
     >>> all_spellings({"f1": "f1"})["f1score"]
     'f1'
     """
-    scores = {f"{word}score": alias for word, alias in known.items()}
-    synonyms = {word: alias for word, (alias, options) in _SYNONYMS.items() if not options}
-    return scores | synonyms | dict(known)
+    return {f"{word}score": alias for word, alias in known.items()} | _SYNONYMS | dict(known)
 
 
 def _averaged(word: str, known: Mapping[str, str]) -> Spelled | None:

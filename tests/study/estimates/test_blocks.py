@@ -15,8 +15,7 @@ import sondage as sd
 from sondage import limits
 from sondage.designs.influence.of_units import seen_error, seen_variance, unit_spread, unit_variance
 from sondage.errors import InvalidInput, NotSupported
-from sondage.measures import Accuracy, FBeta, PerGroup, WorstGroup
-from sondage.measures.combine.stack import made
+from sondage.measures import Accuracy, FBeta, PerGroup, WorstGroup, resolve
 from sondage.measures.influence import Influence
 from sondage.measures.losses.base import Losses
 from sondage.measures.losses.by_level import ByLevel, OnOwnLevel
@@ -108,7 +107,7 @@ def test_designs_look_at_the_own_group_and_see_what_all_show(inner: str) -> None
     for design in ("stratified", "sequential"):
         problems = []
         for kind in (PerGroup, Unfolded):
-            study = answered(pool, labels, kind(made(inner), "g"), design, budget=80)
+            study = answered(pool, labels, kind(resolve(inner), "g"), design, budget=80)
             problems.append(replace(study.problem(), centre="unit"))
         np.testing.assert_array_equal(problems[0].asked_rows, problems[1].asked_rows)
         looks: list[Callable[..., Any]] = [unit_spread, seen_variance, lambda p: seen_error(p)[0]]
@@ -117,7 +116,7 @@ def test_designs_look_at_the_own_group_and_see_what_all_show(inner: str) -> None
             np.testing.assert_allclose(look(problems[0]), look(problems[1]), rtol=1e-9, atol=1e-15)
     tables = []
     for kind in (PerGroup, Unfolded):
-        study = sd.create_study(pool, kind(made(inner), "g"), design="importance", rng=1)
+        study = sd.create_study(pool, kind(resolve(inner), "g"), design="importance", rng=1)
         chance = study.design.table(study.problem(), 5).chance
         assert chance is not None
         tables.append(chance)
@@ -127,7 +126,7 @@ def test_designs_look_at_the_own_group_and_see_what_all_show(inner: str) -> None
 @pytest.mark.parametrize("inner", ["average_precision", "roc_auc", "max_f1", ["roc_auc", "accuracy"]])
 def test_thresholds_of_a_group_are_its_own(inner: Any) -> None:
     pool, labels = problem()
-    narrow = PerGroup(made(inner), "g").bind(pool)
+    narrow = PerGroup(resolve(inner), "g").bind(pool)
     full = replace(narrow, narrow=())
     assert narrow.d < full.d / 3
     rows, y = pool.rows(slice(None)), np.array(list(labels.values()), dtype=float)[:, None]
@@ -198,7 +197,7 @@ def test_many_groups_take_little_memory(design: str) -> None:
 def test_average_precision_of_many_groups_takes_little_memory() -> None:
     """With the thresholds of the pool in each of 100 groups, losses would be 16 MB for one item alone."""
     pool, labels = problem(10_000, 100)
-    measure = PerGroup(made("average_precision"), "g")
+    measure = PerGroup(resolve("average_precision"), "g")
     assert peak_of(lambda: answered(pool, labels, measure, "auto", 200).estimate()) < 120
 
 

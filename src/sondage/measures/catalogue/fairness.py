@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.base import Measure
+from sondage.measures.base import Derived, Measure
 from sondage.measures.catalogue.binary import FalsePositiveRate, SelectionRate, TruePositiveRate
 from sondage.measures.catalogue.one_class import OneClass
-from sondage.measures.combine.derived import Derived
 from sondage.measures.combine.over_groups import Compared, Gap, GroupRatio, Method, Undefined, check_choice
 from sondage.measures.combine.per_group import By, crossing
 from sondage.measures.combine.stack import Stack

@@ -19,9 +19,8 @@ from sondage.measures.catalogue.one_class import (
     refuse_never_predicted,
 )
 from sondage.measures.losses.base import Input, Losses
-from sondage.measures.losses.label_counts import LabelCounts
 from sondage.measures.losses.label_sets import ExactMatch, RatioWithinItem
-from sondage.measures.losses.vectors import LinearLosses, check_yes_or_no, places_of
+from sondage.measures.losses.vectors import LabelCounts, LinearLosses, check_yes_or_no, places_of
 from sondage.measures.maps.base import Map, RatioMap
 from sondage.measures.maps.counts import Averaged, MicroRatio, ZeroDivision
 from sondage.pool.pool import Pool

@@ -41,14 +41,12 @@ def normal(event: Any) -> Event:
         raise InvalidInput(
             f"an event is a mapping such as {{'region': 'north'}}, or a function of (rows, y), not {event!r}"
         )
-    return tuple((str(name), _listed(values)) for name, values in pairs)
 
+    def listed(values: Any) -> tuple[Any, ...]:
+        values = plain(sorted(values, key=str) if isinstance(values, (set, frozenset)) else values)
+        return tuple(values) if isinstance(values, list) else (values,)
 
-def _listed(values: Any) -> tuple[Any, ...]:
-    if isinstance(values, (set, frozenset)):
-        values = sorted(values, key=str)
-    listed = plain(values)
-    return tuple(listed) if isinstance(listed, list) else (listed,)
+    return tuple((str(name), listed(values)) for name, values in pairs)
 
 
 def text(event: Event) -> str:
@@ -112,7 +110,8 @@ def _check_condition(condition: Condition, pool: Pool, systems: tuple[str, ...])
         if space.kind == "vector":
             raise InvalidInput(f"where: labels are several numbers, so {name!r} cannot be compared")
         if space.finite:
-            _classes(space, values)
+            for value in values:
+                space.code(value)
         elif len(values) != 1:
             _ends(name, values)
     elif name in OF_SYSTEM:
@@ -136,9 +135,10 @@ def level_codes(event: Event, pool: Pool) -> Codes:
     """For every group that an event names, the positions of the levels that are in it."""
     if callable(event):
         return ()
-    groups = [(name, values) for name, values in event if name not in ROLES]
     return tuple(
-        (name, tuple(pool.levels(name).index(str(value)) for value in values)) for name, values in groups
+        (name, tuple(pool.levels(name).index(str(value)) for value in values))
+        for name, values in event
+        if name not in ROLES
     )
 
 
@@ -172,12 +172,8 @@ def on_labels(event: Event, codes: Codes, rows: Rows, y: Floats, system: str | N
 def _of_label(space: LabelSpace, values: tuple[Any, ...], y: Floats) -> Bools:
     """Whether class positions are among some classes, or numbers between two ends."""
     if space.finite:
-        return np.isin(y, _classes(space, values))
+        return np.isin(y, [space.code(value) for value in values])
     return np.asarray(y == values[0]) if len(values) == 1 else _between(y, _ends(LABEL, values))
-
-
-def _classes(space: LabelSpace, values: tuple[Any, ...]) -> list[float]:
-    return [space.code(value) for value in values]
 
 
 def _ends(name: str, values: tuple[Any, ...]) -> tuple[float, float]:

@@ -10,10 +10,9 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.base import Measure
-from sondage.measures.combine.derived import Derived
+from sondage.measures.base import Derived, Measure
 from sondage.measures.combine.per_group import By, PerGroup, by_words, crossing
-from sondage.measures.combine.stack import Stack, made
+from sondage.measures.combine.stack import Stack, resolve
 from sondage.measures.maps.base import divide
 from sondage.pool.pool import Pool
 from sondage.types import Array, Floats, Ints
@@ -53,7 +52,7 @@ class OverGroups(Derived):
         return tuple(f"{name}: {self.what} over {by_words(self.by)}" for name in self.measure.names)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "measure", made(self.measure))
+        object.__setattr__(self, "measure", resolve(self.measure))
         object.__setattr__(self, "by", crossing(self.by))
         check_choice("zero_division", self.zero_division, ("undefined", "skip"))
 

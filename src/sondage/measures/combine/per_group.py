@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sondage.measures.base import FILLED_IN, Measure
-from sondage.measures.combine.stack import made
+from sondage.measures.combine.stack import resolve
 from sondage.measures.losses.by_level import ByLevel
 from sondage.measures.maps.base import Map, no_gaps
 from sondage.pool.pool import Pool
@@ -60,7 +60,7 @@ class PerGroup(Measure):
     whole: PerGroup | None = field(default=None, kw_only=True, repr=False, compare=False, metadata=FILLED_IN)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "measure", made(self.measure))
+        object.__setattr__(self, "measure", resolve(self.measure))
         object.__setattr__(self, "by", crossing(self.by))
 
     def bind(self, pool: Pool) -> PerGroup:

@@ -16,6 +16,7 @@ from sondage.measures.losses.base import Input, Losses
 from sondage.measures.maps.base import Map
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
+from sondage.registry import what_it_is
 from sondage.types import Array, Bools, Floats
 
 
@@ -174,7 +175,7 @@ class Stack(Measure):
     def __post_init__(self) -> None:
         if not self.measures:
             raise InvalidInput("a list of measures must name at least one")
-        object.__setattr__(self, "measures", tuple(made(one) for one in self.measures))
+        object.__setattr__(self, "measures", tuple(resolve(one) for one in self.measures))
 
     def settled(self, rows: Rows) -> Bools:
         return np.asarray(np.all([one.settled(rows) for one in self.measures], axis=0))
@@ -197,11 +198,15 @@ class Stack(Measure):
         return self if same else Stack(each)
 
 
-def made(measure: Measure | str) -> Measure:
-    """A measure from its name or itself; several from a list."""
-    if isinstance(measure, (list, tuple)):
-        return Stack(tuple(measure))
-    return Measure.from_alias(measure) if isinstance(measure, str) else measure
+def resolve(measure: str | Measure | Sequence[str | Measure]) -> Measure:
+    """A measure from its name, itself, or a list of either."""
+    if isinstance(measure, Measure):
+        return measure
+    if isinstance(measure, str):
+        return Measure.from_alias(measure)
+    if isinstance(measure, Sequence):
+        return Stack(tuple(resolve(one) for one in measure))
+    raise InvalidInput(f"measure= takes a name, a measure or a list of them, not {what_it_is(measure)}")
 
 
 def parts_of(measure: Measure) -> tuple[Measure, ...]:

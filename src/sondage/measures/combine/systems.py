@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.measures.base import FILLED_IN, Measure
-from sondage.measures.combine.derived import Derived
-from sondage.measures.combine.stack import Several, Stack, for_system, made
+from sondage.measures.base import FILLED_IN, Derived, Measure
+from sondage.measures.combine.stack import Several, Stack, for_system, resolve
 from sondage.measures.losses.base import Losses
 from sondage.measures.maps.base import Map, divide
 from sondage.pool.pool import Pool
@@ -33,7 +32,7 @@ class TwoSystems(Derived):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "measure", made(self.measure))
+        object.__setattr__(self, "measure", resolve(self.measure))
 
     def bind(self, pool: Pool) -> Self:
         """Bind both sides, if they can be compared."""

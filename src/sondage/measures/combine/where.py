@@ -10,18 +10,14 @@ import numpy as np
 
 from sondage.measures.base import FILLED_IN, Measure
 from sondage.measures.combine import events
-from sondage.measures.combine.stack import made
-from sondage.measures.influence import ALL, Influence, Power
+from sondage.measures.combine.stack import resolve
+from sondage.measures.influence import ALL, Influence, Power, written_out
 from sondage.measures.losses.base import Input, Losses, column
 from sondage.measures.maps.base import Map
 from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Bools, Floats
-
-_FEW_LABELS = 16
-_GOLDEN = 0.6180339887498949
-_SAME = 1e-10
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ class Where(Measure):
     said_by: str | None = field(default=None, kw_only=True, repr=False, compare=False, metadata=FILLED_IN)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "measure", made(self.measure))
+        object.__setattr__(self, "measure", resolve(self.measure))
         object.__setattr__(self, "event", events.normal(self.event))
 
     def settled(self, rows: Rows) -> Bools:
@@ -154,35 +150,6 @@ class Inside(Losses):
             return None
         return compressed(crossed([inside, column(pool, lambda rows: self.on_rows(rows).astype(np.int8))]))
 
-    def known(self, pool: Pool) -> Floats:
-        """What no label changes; of very many losses, by trying each label on all items at once."""
-        if not self.wide:
-            return super().known(pool)
-        if pool.labels.finite and pool.labels.size <= _FEW_LABELS:
-            return self._known_by_trial(pool)
-        out, total = np.full(self.d, np.nan), np.zeros(2)
-        for _, rows in pool.chunks():
-            member = 0.0 if self.by_label else self.on_rows(rows)
-            total += rows.weight.sum(), (rows.weight * member).sum()
-        out[: 1 if self.by_label else 2] = total[: 1 if self.by_label else 2] / len(pool)
-        return out
-
-    def _known_by_trial(self, pool: Pool) -> Floats:
-        """Totals that are the same whichever label all items have.
-
-        Items count differently in the trial, by numbers that have nothing to do with each other, so that what
-        labels add to one item and take from another does not cancel.
-        """
-        plain, tried = np.zeros(self.d), np.zeros((pool.labels.size, self.d))
-        for piece, rows in pool.chunks():
-            share = 0.5 + (np.arange(piece.start, piece.stop) + 1) * _GOLDEN % 1.0
-            label = np.zeros((len(rows), 1))
-            plain += self.total(rows, label, np.ones((len(rows), 1)))
-            for code in range(pool.labels.size):
-                tried[code] += self.total(rows, label + code, share[:, None])
-        same = np.ptp(tried, axis=0) <= _SAME * np.abs(tried).max(axis=0)
-        return np.where(same, plain / len(pool), np.nan)
-
     def settled(self, rows: Rows) -> Bools:
         if not self.wide or self.by_label:
             return super().settled(rows)
@@ -198,10 +165,7 @@ class Inside(Losses):
             weight = float((weights * rows.weight[:, None]).sum())
             return np.concatenate([[weight], self.inner.total(rows, y, weights * self.inside(rows, y))])
         each = np.ones(len(rows)) if factor is None else factor
-        if np.shape(y)[-1]:
-            weight = float((weights.sum(axis=1) * each) @ rows.weight)
-        else:
-            weight = float(each @ rows.weight)
+        weight = float((weights.sum(axis=1) * each if written_out(y) else each) @ rows.weight)
         return np.concatenate([[weight], self.inner.total(rows, y, weights, each * self.on_rows(rows))])
 
     def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:

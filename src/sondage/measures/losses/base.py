@@ -111,8 +111,22 @@ class Losses(ABC):
         return np.where(fixed, total / len(pool), np.nan)
 
     def _tried(self, rows: Rows) -> Floats:
+        """(n, S, d) losses under all classes; or under real labels, near and far, and the predictions.
+
+        A loss may be flat nearly everywhere ("off by more than 5"), but hardly both at the prediction
+        and far from it.
+        """
+        space = rows.labels
+        if space.finite:
+            labels = np.arange(space.size, dtype=np.float64)
+        else:
+            ended = np.isfinite([space.low, space.high]).all()
+            spread = np.linspace(space.low, space.high, _GRID) if ended else _ANYWHERE
+            said = [rows.prediction(one)[:, None] for one in rows.systems if rows.has("prediction", one)]
+            every = np.concatenate([np.broadcast_to(spread, (len(rows), len(spread))), *said], axis=1)
+            labels = np.clip(every, space.low, space.high)
         with np.errstate(all="ignore"):  # a loss may overflow at labels that nobody would give
-            return self.loss(rows, trial_labels(rows))
+            return self.loss(rows, labels)
 
     def settled(self, rows: Rows) -> Bools:
         """(n,) whether every class brings a row the same losses, as far as they can be written out."""
@@ -231,23 +245,3 @@ def distinct_rows(losses: Any, pool: Pool) -> list[tuple[Rows, Floats]]:
         return [(rows, np.ones(len(rows))) for _, rows in pool.chunks()]
     _, first, count = np.unique(signature, return_index=True, return_counts=True)
     return [(pool.rows(first), count.astype(np.float64))]
-
-
-def trial_labels(rows: Rows) -> Floats:
-    """(S,) or (n, S) labels to try a loss at: all classes; or real ones, near and far, and the predictions.
-
-    A loss may be flat nearly everywhere ("off by more than 5"), but hardly both at the prediction
-    and far from it.
-    """
-    space = rows.labels
-    if space.finite:
-        return np.arange(space.size, dtype=np.float64)
-    if np.isfinite([space.low, space.high]).all():
-        spread = np.linspace(space.low, space.high, _GRID)
-    else:
-        spread = _ANYWHERE
-    columns = [np.broadcast_to(spread, (len(rows), len(spread)))]
-    for system in rows.systems:
-        if rows.has("prediction", system):
-            columns.append(rows.prediction(system)[:, None])
-    return np.clip(np.concatenate(columns, axis=1), space.low, space.high)

@@ -17,7 +17,6 @@ import numpy as np
 from sondage.measures.influence import ALL, Influence, written_out
 from sondage.measures.losses.vectors import VectorInfluence, VectorLosses, chosen, told
 from sondage.measures.maps.counts import Terms, ZeroDivision
-from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Floats, Ints
 
@@ -174,12 +173,6 @@ class RatioWithinItem(SetLosses):
     ) -> None:
         super().__init__(system, places)
         self.terms, self.zero_division = terms, zero_division
-
-    def known(self, pool: Pool) -> Floats:
-        """The weight; unless items may be left out, also that of the items that count."""
-        known = super().known(pool)
-        known[2] = np.nan if self.zero_division == "skip" else known[0]
-        return known
 
     def parts(self, hits: Floats, missed: Floats, predicted: Floats | float) -> Floats:
         """The ratio, and whether it counts."""

@@ -98,15 +98,12 @@ class ClassRatios(CountsMap):
         num, den = (_times(self.split(R), factor) for factor in terms)
         return divide(num, den)
 
-    def values_derivative(self, R: Floats, terms: Terms) -> tuple[Floats, Floats, Floats]:
-        """(classes,) derivatives of each ratio by its own counts; 0 where a value stands in for 0/0."""
-        den = _times(self.split(R), terms[1])
-        value = self.values(R, terms)
+    def values_derivative(self, R: Floats, terms: Terms) -> Floats:
+        """(3, classes) derivatives of each ratio by its own counts; 0 where a value stands in for 0/0."""
+        den, value = _times(self.split(R), terms[1]), self.values(R, terms)
         undefined = np.nan if self.zero_division == "undefined" else 0.0
-        right, actual, predicted = (
-            np.where(den == 0, undefined, (up - value * down) / den) for up, down in zip(*terms, strict=True)
-        )
-        return right, actual, predicted
+        up, down = (one[:, None] for one in terms)
+        return np.where(den == 0, undefined, (up - value * down) / den)
 
 
 class EachClass(ClassRatios):
@@ -128,16 +125,14 @@ class EachClass(ClassRatios):
         """Of each by its own counts; no number where the value is made up for 0/0."""
         return Counts(np.zeros(self.classes), *(np.diag(one) for one in self._own(R)))
 
-    def _own(self, R: Floats) -> tuple[Floats, Floats, Floats]:
-        """(classes,) derivatives by right, actual and predicted."""
+    def _own(self, R: Floats) -> Floats:
+        """(3, classes) derivatives by right, actual and predicted."""
         undefined = np.isnan(self.undefined_as_nan(R, self.terms))
-        each = self.values_derivative(R, self.terms)
-        right, actual, predicted = (np.where(undefined, np.nan, one) for one in each)
-        return right, actual, predicted
+        return np.where(undefined, np.nan, self.values_derivative(R, self.terms))
 
     def slope(self, R: Floats, weight: Floats | None = None) -> OwnSlope:
         with np.errstate(all="ignore"):
-            right, actual, predicted = (no_gaps(one) for one in self._own(R))
+            right, actual, predicted = no_gaps(self._own(R))
         scale = 1.0 if weight is None else np.sqrt(weight)
         return OwnSlope((right + actual + predicted) * scale, actual * scale, predicted * scale)
 
@@ -150,6 +145,8 @@ class EachClass(ClassRatios):
 class Averaged(ClassRatios):
     """One number for several classes: ``average`` is micro, macro, weighted or macro_of_means."""
 
+    m = 1
+
     def __init__(self, average: str, *ratio: Any) -> None:
         super().__init__(*ratio)
         self.average, self._skip = average, bool(self.zero_division == "skip")
@@ -158,10 +155,6 @@ class Averaged(ClassRatios):
     def names(self) -> tuple[str, ...]:
         """``f1_macro``, as scikit-learn names its scorers."""
         return (f"{self.name}_{self.average}",)
-
-    @property
-    def m(self) -> int:
-        return 1
 
     def g(self, R: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -183,23 +176,18 @@ class Averaged(ClassRatios):
             return self._derivative_of_harmonic(R)
         if self.average == "micro":
             num, den = (_times(counts, factor).sum() for factor in terms)
-            value = divide(num, den)
-            parts = (
-                np.full((1, self.classes), (up - value * down) / den) for up, down in zip(*terms, strict=True)
-            )
-            return Counts(np.zeros(1), *parts)
+            each = (terms[0] - divide(num, den) * terms[1]) / den
+            return Counts(np.zeros(1), *np.broadcast_to(each[:, None, None], (3, 1, self.classes)))
         weight = np.ones(self.classes) if self.average == "macro" else counts.actual
         value = self.values(R, terms)
         counted = _counted(value, weight, self._skip)
         share = np.where(counted, weight, 0.0) / weight[counted].sum()
-        right, actual, predicted = (
-            np.where(counted, share * one, 0.0) for one in self.values_derivative(R, terms)
-        )
-        if self.average == "weighted":
+        each = np.where(counted, share * self.values_derivative(R, terms), 0.0)
+        if self.average == "weighted":  # by actual: the weights move as well
             away = value - mean_of_classes(value, self._skip, weight)
-            actual = actual + np.where(counted, away, 0.0) / weight[counted].sum()
+            each[1] += np.where(counted, away, 0.0) / weight[counted].sum()
         made_up = np.nan if bool((_times(counts, terms[1]) == 0).all()) else 0.0
-        return Counts(np.zeros(1), *((one + made_up)[None] for one in (right, actual, predicted)))
+        return Counts(np.zeros(1), *(each + made_up)[:, None])
 
     def _harmonic(self, precision: Array, recall: Array) -> Array:
         """F of two means; 0 where both are."""
@@ -214,16 +202,12 @@ class Averaged(ClassRatios):
             value = self.values(R, terms)
             counted = _counted(value, np.ones(self.classes), self._skip)
             means.append(mean_of_classes(value, self._skip))
-            each = self.values_derivative(R, terms)
-            slopes.append([np.where(counted, one, 0.0) / counted.sum() for one in each])
+            slopes.append(np.where(counted, self.values_derivative(R, terms), 0.0) / counted.sum())
         precision, recall = means
         below = np.square(b2 * precision + recall)
-        by_precision, by_recall = (
-            (1.0 + b2) * np.square(recall) / below,
-            (1.0 + b2) * b2 * np.square(precision) / below,
-        )
-        parts = ((by_precision * one + by_recall * two)[None] for one, two in zip(*slopes, strict=True))
-        return Counts(np.zeros(1), *parts)
+        by_precision = (1.0 + b2) * np.square(recall) / below
+        by_recall = (1.0 + b2) * b2 * np.square(precision) / below
+        return Counts(np.zeros(1), *(by_precision * slopes[0] + by_recall * slopes[1])[:, None])
 
 
 class MicroRatio(Averaged):

@@ -11,8 +11,8 @@ from sondage.beliefs import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample
 from sondage.estimators.poisson import PoissonEstimator
-from sondage.measures import Measure, check_lengths, label_roles, resolve
-from sondage.measures.labelled import listed
+from sondage.measures import Measure, resolve
+from sondage.measures.labelled import check_lengths, label_roles, listed
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits
 from sondage.sampling import PoissonSample
