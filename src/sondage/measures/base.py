@@ -312,7 +312,7 @@ class RatioOfTwo(Averages):
     ratio: tuple[Floats, Floats] = (np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]))
 
 
-class Derived(Map, Measure):
+class Derived(OwnMap):
     """A function of another measure's coordinates: a difference, a ratio, the least, the gap, ...
 
     Write ``inner``, ``names``, ``range`` and ``outer``; and ``outer_jac`` where ``outer`` is not analytic.
@@ -336,10 +336,6 @@ class Derived(Map, Measure):
     @property
     def losses(self) -> Losses:
         return self.inner.losses
-
-    @property
-    def map(self) -> Map:
-        return self
 
     @property
     def apart(self) -> bool:
