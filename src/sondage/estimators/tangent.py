@@ -44,12 +44,7 @@ class Influences(Losses):
     plain: ClassVar[bool] = False
 
     def __init__(self, inner: Losses, psi: Any, which: slice, number: int) -> None:
-        self.inner, self.psi, self.which, self.number = inner, psi, which, number
-
-    @property
-    def d(self) -> int:
-        """The weight, and an influence for each coordinate."""
-        return 1 + self.number
+        self.inner, self.psi, self.which, self.d = inner, psi, which, 1 + number
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         """The measure's."""

@@ -11,7 +11,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import OwnMap
 from sondage.measures.influence import ALL, Influence, Power, mean_power
-from sondage.measures.losses.base import Input, Losses, class_of
+from sondage.measures.losses.base import Losses, class_of
 from sondage.measures.losses.class_counts import FEW, chances_of_classes, class_codes, sums
 from sondage.measures.maps.base import divide, no_gaps
 from sondage.pool.pool import Pool
@@ -166,14 +166,7 @@ class EntryCounts(Losses):
     plain: ClassVar[bool] = False
 
     def __init__(self, system: str | None, at: Entries) -> None:
-        self.system, self.at, self.wide = system, at, at.d > FEW
-
-    @property
-    def d(self) -> int:
-        return self.at.d
-
-    def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        return (Input("prediction", pool.system_name(self.system)),)
+        self.system, self.at, self.d, self.wide = system, at, at.d, at.d > FEW
 
     def signature(self, pool: Pool) -> Array | None:
         """None where a table of all influences by predicted and true class would be too large."""

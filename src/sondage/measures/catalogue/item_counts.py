@@ -91,11 +91,7 @@ class ItemCounts(LinearLosses):
     """The weight, and each count: all is in the label."""
 
     def __init__(self, counts: int) -> None:
-        self.counts = counts
-
-    @property
-    def d(self) -> int:
-        return 1 + self.counts
+        self.d = 1 + counts
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         return ()

@@ -18,7 +18,7 @@ from sondage.measures.catalogue.one_class import (
     ratio_map,
     refuse_never_predicted,
 )
-from sondage.measures.losses.base import Input, Losses
+from sondage.measures.losses.base import Losses
 from sondage.measures.losses.label_sets import ExactMatch, RatioWithinItem
 from sondage.measures.losses.vectors import LabelCounts, LinearLosses, check_yes_or_no, places_of
 from sondage.measures.maps.base import Map, RatioMap
@@ -209,9 +209,6 @@ class WrongLabels(LinearLosses):
 
     def __init__(self, system: str | None) -> None:
         self.system = system
-
-    def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        return (Input("prediction", pool.system_name(self.system)),)
 
     def of_labels(self, rows: Rows, label: Floats) -> Floats:
         said = rows.prediction(self.system)

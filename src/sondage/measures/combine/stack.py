@@ -42,9 +42,9 @@ class SideBySide(Several):
 
     plain: ClassVar[bool] = False
 
-    @property
-    def d(self) -> int:
-        return sum(one.d for one in self.each)
+    def __init__(self, each: Sequence[Losses]) -> None:
+        super().__init__(each)
+        self.d = sum(one.d for one in self.each)
 
     def known(self, pool: Pool) -> Floats:
         return np.concatenate([one.known(pool) for one in self.each])

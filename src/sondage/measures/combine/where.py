@@ -130,11 +130,7 @@ class Inside(Losses):
 
     def __init__(self, inner: Losses, event: events.Event, codes: events.Codes, said_by: str | None) -> None:
         self.inner, self.event, self.codes, self.said_by = inner, event, codes, said_by
-        self.wide, self.by_label = inner.wide, events.looks_at_label(event)
-
-    @property
-    def d(self) -> int:
-        return 1 + self.inner.d
+        self.d, self.wide, self.by_label = 1 + inner.d, inner.wide, events.looks_at_label(event)
 
     def systems(self, pool: Pool) -> tuple[str, ...]:
         return self.inner.systems(pool)

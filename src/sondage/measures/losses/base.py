@@ -39,16 +39,13 @@ class Losses(ABC):
     label. Beliefs ``(y, weights)`` are as in ``Influence``.
     """
 
+    d: int
+    """Number of losses."""
     wide: bool = False
     """Whether losses or labels are too many to be written out for many items at once."""
     plain: ClassVar[bool] = True
     """Whether ``loss`` is all there is: nothing else has a shorter way."""
     system: str | None = None
-
-    @property
-    @abstractmethod
-    def d(self) -> int:
-        """Number of losses."""
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         """The columns that the loss looks at: the predictions of its system, unless it says otherwise."""
@@ -194,11 +191,7 @@ class Parts(Losses):
     """The losses of a measure written as ``Averages``: its weight, and the weighted parts."""
 
     def __init__(self, of: Averages) -> None:
-        self.of = of
-
-    @property
-    def d(self) -> int:
-        return self.of.d
+        self.of, self.d = of, of.d
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         """The parts named in ``reads``, of the measure's system."""

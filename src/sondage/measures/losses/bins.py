@@ -59,7 +59,7 @@ class Bins(Losses):
         return self.scores is None or len(self.cuts) > FEW
 
     @property
-    def d(self) -> int:
+    def d(self) -> int:  # type: ignore[override]
         return 1 + 2 * self.bins
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:

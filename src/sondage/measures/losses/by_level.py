@@ -29,10 +29,7 @@ class ByLevel(Losses):
         self.inner, self.by, self.start, self.count, self.own = inner, by, start, count, own
         self.wide = inner.wide
         self.starts = np.cumsum([1, *([one.d for one in own] or [inner.d] * count)])
-
-    @property
-    def d(self) -> int:
-        return int(self.starts[-1])
+        self.d = int(self.starts[-1])
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         groups = (self.by,) if isinstance(self.by, str) else self.by
@@ -154,11 +151,7 @@ class InAnyLevel(Losses):
     plain: ClassVar[bool] = False
 
     def __init__(self, groups: ByLevel) -> None:
-        self.groups, self.wide = groups, groups.wide
-
-    @property
-    def d(self) -> int:
-        return 1 + self.groups.inner.d
+        self.groups, self.wide, self.d = groups, groups.wide, 1 + groups.inner.d
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         return self.groups.inputs(pool)

@@ -41,15 +41,12 @@ class ClassCounts(Losses):
     ) -> None:
         self.system, self.size, self.codes, self.pairs = system, size, codes, pairs
         self.classes, self.coordinates = len(codes) or size, coordinates
+        self.d = 1 + pairs + 2 * self.classes
         self.wide = self.d > FEW
 
     @abstractmethod
     def of_pair(self, predicted: Ints, y: Ints) -> Floats:
         """(n, S, pairs) losses of the pair, from classes (n, 1) and (n or 1, S); ``size`` is no label."""
-
-    @property
-    def d(self) -> int:
-        return 1 + self.pairs + 2 * self.classes
 
     def signature(self, pool: Pool) -> Array | None:
         """The decision; None where a table of all influences by decision and label would be too large."""

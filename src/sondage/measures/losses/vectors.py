@@ -136,11 +136,7 @@ class LabelCounts(LinearLosses):
     """
 
     def __init__(self, system: str | None, places: tuple[int, ...]) -> None:
-        self.system, self.places = system, places
-
-    @property
-    def d(self) -> int:
-        return 1 + 3 * len(self.places)
+        self.system, self.places, self.d = system, places, 1 + 3 * len(places)
 
     def known(self, pool: Pool) -> Floats:
         total = np.zeros(self.d)
