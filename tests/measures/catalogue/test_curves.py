@@ -168,7 +168,7 @@ def test_thinning_hardly_changes_the_design(monkeypatch: pytest.MonkeyPatch) -> 
     chances = []
     for thin in (256, 10**9):
         monkeypatch.setattr(module, "THIN", thin)
-        monkeypatch.setattr("sondage.measures.maps.steps.THIN", thin)
+        monkeypatch.setattr("sondage.measures.losses.bins.THIN", thin)
         study = sd.create_study(pool, "precision_recall_curve", design=Importance(risk_floor=0.0), rng=1)
         chance = study.design.table(study.problem(), 1).chance
         assert chance is not None

@@ -11,10 +11,9 @@ import numpy as np
 from sondage.measures.base import Measure
 from sondage.measures.catalogue.binary import FBeta
 from sondage.measures.catalogue.curves import Binned
-from sondage.measures.losses.bins import bins_of
+from sondage.measures.losses.bins import bins_of, reached
 from sondage.measures.losses.thresholds import Scores, Thresholds
 from sondage.measures.maps.base import divide, no_gaps
-from sondage.measures.maps.steps import reached
 from sondage.pool.rows import Rows
 from sondage.types import Array, Floats
 

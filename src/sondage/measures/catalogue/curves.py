@@ -12,10 +12,9 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import FILLED_IN, OwnMap
 from sondage.measures.catalogue.one_class import AboutOneClass
-from sondage.measures.losses.bins import Bins, bins_of
+from sondage.measures.losses.bins import THIN, Bins, Steps, bins_of, reached, thinned
 from sondage.measures.losses.thresholds import Scores, Thresholds, checked, written
 from sondage.measures.maps.base import divide, no_gaps
-from sondage.measures.maps.steps import THIN, Steps, reached, thinned
 from sondage.pool.pool import Pool
 from sondage.types import Array, Floats
 

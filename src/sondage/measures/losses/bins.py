@@ -8,21 +8,22 @@ thresholds is a running sum over bins, and no array is ever as large as items ti
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.measures.influence import ALL, Influence, Power, mean_power
 from sondage.measures.losses.base import Input, Losses
-from sondage.measures.losses.thresholds import Scores, Thresholds
-from sondage.measures.maps.steps import Steps
+from sondage.measures.losses.thresholds import Scores, Thresholds, log_ranks
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Bools, Floats, Ints
 
 FEW = 16
 """Thresholds up to which the losses are written out."""
+THIN = 1024
+"""Thresholds that a design looks at; with more, neighbours stand for each other."""
 _CELLS = 1 << 22
 """Entries of an array worked on at once."""
 
@@ -129,9 +130,8 @@ class Bins(Losses):
     def by_bin(self, rows: Rows, counts: Floats) -> Floats:
         """(2, bins) sums of (2, n) numbers by bin."""
         place = self.bin_of(rows)
-        return np.stack([np.bincount(place, weights=one, minlength=self.bins) for one in counts]).astype(
-            np.float64, copy=False
-        )
+        each = [np.bincount(place, weights=one, minlength=self.bins) for one in counts]
+        return np.asarray(each, dtype=np.float64)
 
     def known(self, pool: Pool) -> Floats:
         """The mean weight; and that bins without items hold nothing."""
@@ -164,6 +164,50 @@ class FromTables(Influence):
         other, positive = self.tables[:, self.losses.bin_of(rows), None] * rows.weight[:, None]
         value = np.where(self.losses.is_positive(rows, y), positive, other)
         return np.asarray(value[..., None][..., which])
+
+
+class Steps(NamedTuple):
+    """Influence on every coordinate: one number if the score reaches its threshold, another if not.
+
+    ``level`` is (m,) the number of the threshold, from 1; ``inside`` and ``outside`` are (2, m), first for
+    labels that are not the positive class, then for the positive class.
+    """
+
+    level: Array
+    inside: Floats
+    outside: Floats
+
+    def at(self, which: slice) -> Steps:
+        return Steps(self.level[which], self.inside[:, which], self.outside[:, which])
+
+    def scaled(self, factor: Array) -> Steps:
+        return Steps(self.level, self.inside * factor, self.outside * factor)
+
+    def table(self, place: Array, label: int) -> Floats:
+        """(n, m) influence of items in the bins ``place``, one label."""
+        inside = place[:, None] >= self.level
+        return np.asarray(np.where(inside, self.inside[label], self.outside[label]))
+
+    def norms(self, bins: int) -> Floats:
+        """(2, bins) squared influence summed over the coordinates, by prefix sums (Marchant 2021)."""
+        out = np.empty((2, bins))
+        for label in (0, 1):
+            within, beyond = (
+                np.bincount(self.level, weights=np.square(one[label]), minlength=bins)
+                for one in (self.inside, self.outside)
+            )
+            out[label] = np.cumsum(within)
+            out[label, :-1] += reached(beyond)[1:]
+        return out
+
+    def square_sum(self, mass: Floats) -> Floats:
+        """(m,) squared influence summed over items, ``mass`` being (2, bins) how much each bin counts."""
+        within, beyond = reached(mass), np.cumsum(mass, axis=1)
+        each = (
+            np.square(self.inside) * within[:, self.level]
+            + np.square(self.outside) * beyond[:, self.level - 1]
+        )
+        return np.asarray(each.sum(axis=0))
 
 
 class InSteps(Influence):
@@ -216,3 +260,20 @@ def bins_of(R: Array) -> tuple[Array, Array]:
     """(..., bins) twice: weight of the positives and of the others in every bin."""
     positive, other = np.split(R[..., 1:], 2, axis=-1)
     return positive, other
+
+
+def thinned(weight: Floats) -> tuple[Array, Floats]:
+    """Coordinates to keep of (2, L) weighted rates, and what each counts for: itself and its neighbours."""
+    size = weight.shape[1]
+    kept = size - log_ranks(THIN, size)[::-1]
+    summed = np.add.reduceat(weight, kept, axis=1)
+    return np.concatenate([kept, size + kept]), summed.ravel()
+
+
+def reached(counts: Array) -> Array:
+    """(..., bins) running sums from the highest bin down: entry ``l`` is what reaches threshold ``l``.
+
+    >>> reached(np.array([5.0, 2.0, 1.0])).tolist()
+    [8.0, 3.0, 1.0]
+    """
+    return np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
