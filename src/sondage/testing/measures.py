@@ -349,7 +349,6 @@ class MeasureSuite:
             ]
             if isinstance(measure.losses, VectorLosses):
                 pairs.append([measure.expected(rows, *nodes) for nodes in both])
-                pairs.append([measure.second_moment(rows, *nodes, factor) for nodes in both])
             for found, expected in pairs:
                 assert_allclose(found, expected, rtol=1e-10, atol=1e-12 * (1 + abs(expected).max()))
 

@@ -165,7 +165,7 @@ class Losses(ABC):
         return np.asarray(np.einsum("ns,nsd->nd", weights, self.loss(rows, y)))
 
     def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
-        """(d, d) sum over rows of ``factor`` times the belief's mean of ``l l'``."""
+        """(d, d) sum over rows of ``factor`` times the belief's mean of ``l l'``, where labels are listed."""
         loss = self.loss(rows, y)
         flat = loss.reshape(-1, self.d)
         share = np.broadcast_to(weights, loss.shape[:2]) * factor[:, None]

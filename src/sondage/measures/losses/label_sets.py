@@ -84,16 +84,6 @@ class SetLosses(VectorLosses):
                 out[block, k] = outcomes.mean(outcomes.parts[..., k - 1])
         return out * rows.weight[:, None]
 
-    def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
-        if written_out(y):
-            return super().second_moment(rows, y, weights, factor)
-        total, share = np.zeros((self.d, self.d)), factor * np.square(rows.weight)
-        for block, outcomes in self.blocks(rows, weights):
-            loss = np.concatenate([np.ones((*outcomes.parts.shape[:2], 1)), outcomes.parts], axis=-1)
-            for j, k in np.ndindex(self.d, self.d):
-                total[j, k] += share[block] @ outcomes.mean(loss[..., j] * loss[..., k])
-        return total
-
     def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
         said = self.said(rows)
         count, labels = said.sum(axis=1).astype(np.int64), said.shape[1]

@@ -24,7 +24,7 @@ from sondage.types import Floats
 
 
 class VectorLosses(Losses):
-    """Losses of labels of several numbers: write ``of_labels``, ``expected`` and ``second_moment``."""
+    """Losses of labels of several numbers: write ``of_labels`` and ``expected``."""
 
     wide = True
     plain: ClassVar[bool] = False
@@ -83,14 +83,6 @@ class LinearLosses(VectorLosses):
         if written_out(y):
             return super().expected(rows, y, weights)
         return self.of_labels(rows, weights[:, None, :])[:, 0]
-
-    def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
-        if written_out(y):
-            return super().second_moment(rows, y, weights, factor)
-        mean, (_, slope) = self.expected(rows, y, weights), self._as_affine(rows)
-        variance = rows.labels.component_variance(weights) * factor[:, None]
-        between = (mean * factor[:, None]).T @ mean
-        return np.asarray(between + np.einsum("ndc,nc,nec->de", slope, variance, slope, optimize=True))
 
     def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
         return affine_extremes(rows.labels, *LinearLosses.affine(self, rows, alpha))
