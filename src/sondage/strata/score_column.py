@@ -24,46 +24,45 @@ def score_column(pool: Pool, systems: tuple[str, ...]) -> Array | None:
     [0.8, 0.7]
     """
     system = pool.system(systems[0] if systems else None)
-    return _score(lambda part: getattr(system, part), pool.labels)
+    return _named_score(lambda part: getattr(system, part), pool.labels)[1]
 
 
 def score_at(rows: Rows, systems: tuple[str, ...]) -> Floats | None:
     """The same column at some rows."""
-    system = systems[0] if systems else None
-    found = _score(lambda part: rows.column(part, system) if rows.has(part, system) else None, rows.labels)
+    found = _score_of_rows(rows, systems)[1]
     return None if found is None else np.asarray(found, dtype=np.float64)
-
-
-def _score(column: Callable[[str], Array | None], labels: LabelSpace) -> Array | None:
-    for part in ("score",) if labels.finite else ("std", "score"):
-        if (found := column(part)) is not None:
-            return found
-    probability = column("probability")
-    table = column("prediction") if probability is None else probability
-    if table is None or table.ndim == 1:
-        return table
-    if labels.finite:
-        return np.asarray(table.max(axis=1))
-    if probability is None:
-        return np.asarray(table.sum(axis=1, dtype=np.float64))
-    spread = np.empty(len(table))  # root of the variance of the numbers of a label together
-    for piece in pieces(len(table)):
-        spread[piece] = np.sqrt(labels.component_variance(table[piece]).sum(axis=1))
-    return spread
 
 
 def score_name(pool: Pool, systems: tuple[str, ...]) -> str:
     """What to call the column that ``score_column`` gives."""
-    one, system = pool.rows(slice(0, 1)), systems[0] if systems else None
-    if not pool.labels.finite and one.has("std", system):
-        return "predicted standard deviation"
-    if one.has("score", system):
-        return "score"
-    if not one.has("probability", system):
-        return "prediction"
-    if one.column("probability", system).ndim == 1:
-        return "probability"
-    return "greatest probability" if pool.labels.finite else "spread of the label"
+    return _score_of_rows(pool.rows(slice(0, 1)), systems)[0]
+
+
+def _score_of_rows(rows: Rows, systems: tuple[str, ...]) -> tuple[str, Array | None]:
+    system = systems[0] if systems else None
+    return _named_score(
+        lambda part: rows.column(part, system) if rows.has(part, system) else None, rows.labels
+    )
+
+
+def _named_score(column: Callable[[str], Array | None], labels: LabelSpace) -> tuple[str, Array | None]:
+    if not labels.finite and (std := column("std")) is not None:
+        return "predicted standard deviation", std
+    if (score := column("score")) is not None:
+        return "score", score
+    if (table := column("probability")) is None:
+        said = column("prediction")
+        if said is not None and said.ndim == 2:
+            said = said.sum(axis=1, dtype=np.float64)
+        return "prediction", said
+    if table.ndim == 1:
+        return "probability", table
+    if labels.finite:
+        return "greatest probability", np.asarray(table.max(axis=1))
+    spread = np.empty(len(table))  # root of the variance of the numbers of a label together
+    for piece in pieces(len(table)):
+        spread[piece] = np.sqrt(labels.component_variance(table[piece]).sum(axis=1))
+    return "spread of the label", spread
 
 
 def score_ranges(score: Array, codes: Array, count: int) -> tuple[str, ...]:
