@@ -95,3 +95,9 @@ def test_names_are_no_markup(evil: str) -> None:
     page = pool._repr_html_()
     assert evil not in page
     assert any(evil in row[0] for row in Cells(page).rows)
+
+
+def test_thresholds_of_several_labels_are_listed() -> None:
+    probability = np.array([[0.1, 0.9], [0.4, 0.2]])
+    pool = sd.Pool.from_arrays(probability=probability, multilabel=True, threshold=[0.3, 0.5])
+    assert "prediction (cut at 0.3, 0.5) yes to 1 of 2" in shown(pool)["system model"]

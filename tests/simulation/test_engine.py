@@ -172,7 +172,11 @@ def test_a_design_object_may_be_simulated(made: tuple[Pool, dict[int, int]]) -> 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "repeats": ({"repeats": 0}, r"repeats= must be at least 1, not 0"),
+    "repeats 2.5": ({"repeats": 2.5}, r"repeats= must be a whole number, not 2.5"),
     "batch": ({"batch": 0}, r"batch= must be at least 1, not 0"),
+    "workers 1.5": ({"workers": 1.5}, r"workers= must be a whole number, not 1.5"),
+    "budget nan": ({"budgets": [float("nan")]}, r"budgets= must be whole numbers above 0"),
+    "budget in words": ({"budgets": ["ten"]}, r"budgets= must be whole numbers above 0"),
     "no budget": ({"budgets": []}, r"budgets= must be whole numbers above 0"),
     "budget 0": ({"budgets": [0, 10]}, r"budgets= must be whole numbers above 0"),
     "budget 2.5": ({"budgets": [2.5]}, r"budgets= must be whole numbers above 0"),

@@ -57,7 +57,11 @@ def _parts(pool: Pool, name: str) -> Iterator[str]:
         of = "" if one.ndim == 1 else f" of {one.shape[1]:,} each"
         yield f"probability{of} {_extent(pool, 'probability', name)}"
     if pool.has("prediction", name):
-        cut = f" (cut at {said['threshold']:g})" if said.get("threshold") is not None else ""
+        cut = ""
+        if said.get("threshold") is not None:
+            at = np.atleast_1d(said["threshold"])  # with several labels there may be one for each
+            more = ", ..." if len(at) > _LISTED else ""
+            cut = f" (cut at {', '.join(f'{one:g}' for one in at[:_LISTED])}{more})"
         yield f"prediction{cut} {_predicted(pool, name)}"
     if pool.has("std", name):
         yield f"standard deviation {_extent(pool, 'std', name)}"

@@ -22,7 +22,7 @@ from sondage.pool.pool import Pool
 from sondage.progress import Progress
 from sondage.streams import seed_from, stream
 from sondage.study.create import create_study, resolve_design
-from sondage.types import Floats, Id
+from sondage.types import Floats, Id, is_number, is_whole
 
 
 class Setting(NamedTuple):
@@ -67,15 +67,15 @@ def simulate(
     >>> len(simulate(pool, labels, "accuracy", budgets=[20, 40], repeats=3, workers=1))
     6
     """
-    if repeats < 1:
-        raise InvalidInput(f"repeats= must be at least 1, not {repeats}")
-    if batch < 1:
-        raise InvalidInput(f"batch= must be at least 1, not {batch}")
+    workers = (os.cpu_count() or 1) if workers is None else workers
+    for name, number in (("repeats", repeats), ("batch", batch), ("workers", workers)):
+        if not is_whole(number):
+            raise InvalidInput(f"{name}= must be a whole number, not {number!r}")
+        if number < 1:
+            raise InvalidInput(f"{name}= must be at least 1, not {number}")
     numbers = () if isinstance(budgets, (int, float, str)) else budgets
-    if not len(numbers) or any(budget != int(budget) or budget < 1 for budget in numbers):
+    if not len(numbers) or not all(is_number(n) and n >= 1 and float(n).is_integer() for n in numbers):
         raise InvalidInput(f"budgets= must be whole numbers above 0, such as [250, 500], not {budgets!r}")
-    if workers is not None and workers < 1:
-        raise InvalidInput(f"workers= must be at least 1, not {workers}")
     wanted = tuple(sorted({int(budget) for budget in budgets}))
     chosen, y = resolve(measure), encoded_labels(pool, labels)
     setting = Setting(
@@ -91,7 +91,7 @@ def simulate(
         pool_value(chosen.bind(pool), pool, y),
     )
     rows: list[dict[str, Any]] = []
-    workers = min(workers or os.cpu_count() or 1, repeats)
+    workers = min(workers, repeats)
     with Progress("studies", total=repeats) as progress, ExitStack() as stack:
         results: Iterable[list[dict[str, Any]]] = (one_repeat(setting, number) for number in range(repeats))
         if workers > 1:
