@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.ingest.calibrate import calibrated
 from sondage.ingest.columns import Columns
-from sondage.ingest.roles import SEVERAL, Roles, read_group, read_positive, read_systems
+from sondage.ingest.roles import SEVERAL, SYSTEM_PARTS, Roles, read_group, read_positive, read_systems
 from sondage.ingest.scikit_learn import estimator_arrays
-from sondage.ingest.tables import flattened, mapping_of, sorted_ids
-from sondage.pool.arrays import Arrays
+from sondage.ingest.tables import NO_COLUMNS, columns_of, flattened, mapping_of, names_of, sorted_ids
+from sondage.pool.arrays import PARTS, Arrays, System
+from sondage.pool.labels import shown
 from sondage.pool.pool import Pool
+from sondage.pool.text import is_text
+from sondage.types import Array, Ints
 
 _NO_ARRAYS = ("labels", "multilabel", "systems")
 
@@ -42,6 +46,29 @@ def pool_from_estimator(model: Any, X: Any, roles: Mapping[str, Any], options: M
     columns, named = _columns_and_roles(estimator_arrays(model, X, roles, **options))
     columns.told_by_index_of(X)
     return _pool(columns, named)
+
+
+def pool_with_system(pool: Pool, name: str, source: Any, id: str | None, parts: Mapping[str, Any]) -> Pool:
+    """What ``Pool.with_system`` makes of its arguments."""
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"a system's name must be text, not {name!r}")
+    if name in pool.systems:
+        raise InvalidInput(f"system {name!r} is in the pool already: choose another name")
+    try:
+        if isinstance(source, Pool):
+            its = _only_system(pool, source, id, parts)
+            mark = source.calibration_marks.get(its)
+            its_parts, system = source.roles.systems[its], source.systems[its]
+            marks = {} if mark is None else {name: mark}
+        else:
+            its_parts, system, marks = _read_system(pool, name, source, id, parts)
+    except InvalidInput as error:
+        said = str(error).removeprefix(f"system {name!r}: ")
+        raise InvalidInput(f"system {name!r}: {said}") from None
+    roles = replace(pool.roles, systems={**pool.roles.systems, name: its_parts})
+    arrays = replace(pool.arrays, systems={**pool.systems, name: system})
+    # No file holds both.
+    return Pool(arrays, pool.labels, roles, marks={**pool.calibration_marks, **marks}, base=pool)
 
 
 def _columns_and_roles(given: Mapping[str, Any]) -> tuple[Columns, Roles]:
@@ -84,3 +111,94 @@ def _pool(columns: Columns, roles: Roles, origin: Mapping[str, Any] | None = Non
         came_from=columns.order,
     )
     return Pool(arrays, labels, roles, origin=origin, marks=marks)
+
+
+# ---- one more system: a new model on the same items, and so on the labels that are there --------------
+
+
+def _read_system(
+    pool: Pool, name: str, source: Any, id: str | None, parts: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], System, dict[str, bytes]]:
+    """The parts of the system, its arrays in the order of the pool, and what identifies calibrated ones."""
+    key = pool.roles.id if id is None else id
+    source, parts = _named(pool, source, parts)
+    # The labels of the pool, as ``labels=`` takes them.
+    labels: Any = list(pool.labels.components) or "real"
+    if pool.labels.values is not None:
+        labels = list(pool.labels.values)
+    elif pool.roles.labels is not None:
+        labels = pool.roles.labels
+    roles = Roles.named(id=key, systems={name: parts}, labels=labels, multilabel=pool.roles.multilabel)
+    columns = columns_of(source, list(dict.fromkeys(roles.columns())) or names_of(source)[:1])
+    columns.order = _places(pool, columns, key)
+    systems, _ = read_systems(columns, roles)
+    fitted, systems, marks = calibrated(roles, pool.ids, systems, pool.labels)
+    return fitted.systems[name], systems[name], marks
+
+
+def _only_system(pool: Pool, source: Pool, id: str | None, parts: Mapping[str, Any]) -> str:
+    """The name of the only system of another pool about the same items."""
+    given = [part for part, value in {"id": id, **parts}.items() if value is not None]
+    if given:
+        raise InvalidInput(f"a pool brings its columns with it: leave out {given[0]}=")
+    if len(source.systems) != 1:
+        raise InvalidInput(f"the pool given has {len(source.systems)} systems: make one with one")
+    if source.labels != pool.labels:
+        raise InvalidInput(
+            f"its labels are {source.labels.words()} where the pool's are {pool.labels.words()}: make it "
+            "with the same labels=, in the same order"
+        )
+    _check_same(pool, source.ids, "the pool given")
+    return source.system_name()
+
+
+def _named(pool: Pool, source: Any, parts: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The table, and which of its columns is what: as named, else as in the pool's first system."""
+    own: dict[str, Any] = {}
+    if isinstance(source, Mapping):
+        flat = {column: values for column, values in source.items() if column not in SYSTEM_PARTS}
+        own = flattened({part: source[part] for part in SYSTEM_PARTS if part in source}, "", flat)
+        source = flat
+    if any(parts.get(part) is not None for part in PARTS):
+        return source, {part: own[part] for part in NO_COLUMNS if part in own} | dict(parts)
+    first, have = next(iter(pool.roles.systems.values())), names_of(source)
+    for part in PARTS:
+        for names in (own.get(part), first.get(part), part):
+            if names is not None and set([names] if isinstance(names, str) else names) <= set(have):
+                own[part] = names
+                break
+    if not any(part in own for part in PARTS):
+        raise InvalidInput(f"name its columns among {have}: score=, probability=, prediction= or std=")
+    if "prediction" not in own:
+        own.setdefault("threshold", first.get("threshold"))
+    return source, {**own, **parts}
+
+
+def _places(pool: Pool, columns: Columns, key: str | None) -> Ints | None:
+    """Where each item of the pool is in the table."""
+    if key is None and columns.index() is None:
+        if columns.length == len(pool):
+            return pool.row_in_source
+        raise InvalidInput(
+            f"the table has {columns.length:,} rows for the {len(pool):,} items of the pool: give one each, "
+            "in the order of the pool's own table, or name the column of their ids with id="
+        )
+    theirs, order = sorted_ids(columns, key)
+    _check_same(pool, theirs, "the index" if key is None else f"column {key!r}")
+    return order
+
+
+def _check_same(pool: Pool, theirs: Array, where: str) -> None:
+    """Refuse ids, in order and each once, that are not those of the pool."""
+    if np.array_equal(theirs, pool.ids):
+        return
+    if is_text(theirs) != is_text(pool.ids):
+        kinds = ("text", "numbers") if is_text(pool.ids) else ("numbers", "text")
+        raise InvalidInput(f"{where}: the pool's ids are {kinds[0]}, these are {kinds[1]}")
+    for fault, ids in (
+        ("lacks {} of the pool's ids, {}: every item needs what the system says of it", (pool.ids, theirs)),
+        ("has {} ids that are not in the pool, {}: leave them out", (theirs, pool.ids)),
+    ):
+        odd = np.setdiff1d(*ids, assume_unique=True)
+        if len(odd):
+            raise InvalidInput(f"{where} {fault.format(f'{len(odd):,}', shown(odd.tolist(), 3))}")

@@ -173,7 +173,7 @@ class Pool:
         >>> newer.system("newer").prediction.tolist(), list(pool.systems)
         ([0, 0], ['model'])
         """
-        from sondage.ingest.further_system import pool_with_system
+        from sondage.ingest.pools import pool_with_system
 
         return pool_with_system(self, name, source, id, parts)
 

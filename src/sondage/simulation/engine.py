@@ -1,4 +1,4 @@
-"""Simulation: many studies on a pool whose labels are known, to see how well one would have done."""
+"""Simulation: many studies on a pool whose labels are known, and a summary of how well they did."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from multiprocessing import get_all_start_methods, get_context
 from typing import Any, NamedTuple, cast
 
+import narwhals as nw
 import numpy as np
 
 from sondage.designs.base import Design
@@ -158,6 +159,52 @@ def one_repeat(setting: Setting, number: int) -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+def summarise(frame: Any) -> Any:
+    """Bias, mean squared error, coverage and width of every design, measure and budget.
+
+    Undefined estimates are left out of all but ``undefined``, which is their share; an undefined
+    estimate counts as not covered.
+    """
+    if isinstance(frame, Mapping):
+        columns = {name: np.asarray(values) for name, values in frame.items()}
+    else:
+        data = nw.from_native(frame, eager_only=True)
+        columns = {name: data[name].to_numpy() for name in data.columns}
+    rows = []
+    keys = list(zip(columns["design"], columns["measure"], columns["budget"], strict=True))
+    for key in dict.fromkeys(keys):
+        mine = np.array([one == key for one in keys])
+        value, truth = columns["value"][mine], columns["truth"][mine]
+        low, high = columns["low"][mine], columns["high"][mine]
+        defined = np.isfinite(value)
+        error = (value - truth)[defined]
+        slack = 1e-12 * np.maximum(1.0, np.abs(truth))
+        covered = defined & (low <= truth + slack) & (truth - slack <= high)
+        rows.append(
+            {
+                "design": key[0],
+                "measure": key[1],
+                "budget": int(key[2]),
+                "repeats": int(mine.sum()),
+                "n_labels": float(columns["n_labels"][mine].mean()),
+                "undefined": float(1 - defined.mean()),
+                "bias": _mean(error),
+                "mse": _mean(np.square(error)),
+                "mse_error": _mean(np.square(error), error=True),
+                "coverage": float(covered.mean()),
+                "width": _mean((high - low)[defined]),
+            }
+        )
+    return frame_of_rows(rows)
+
+
+def _mean(values: Floats, error: bool = False) -> float:
+    """The mean, or its standard error; nan where there is nothing to average."""
+    if not len(values):
+        return float("nan")
+    return float(values.std() / np.sqrt(len(values)) if error else values.mean())
 
 
 def encoded_labels(pool: Pool, labels: Mapping[Id, Any] | Sequence[Any]) -> Floats:
