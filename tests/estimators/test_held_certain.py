@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,24 +43,55 @@ def test_scores_that_are_certain_and_often_wrong(design: str) -> None:
     assert held >= 17
 
 
-def doubt(probability: np.ndarray, asked: int) -> np.ndarray:
-    """Least variances of the accuracy, with labels of the first items."""
-    pool = sd.Pool.from_arrays(probability=probability)
+def doubt(probability: np.ndarray, asked: int, wrong: int = 0) -> np.ndarray:
+    """Least variances of the accuracy, with labels of the first items, of which the last ones are wrong."""
+    pool = sd.Pool.from_arrays(probability=probability, prediction=np.zeros(len(probability), dtype=int))
     measure = Accuracy().bind(pool)
-    sample = sd.create_study(pool, "accuracy", design="uniform", budget=10, rng=1).sample
+    study = sd.create_study(pool, "accuracy", design="uniform", budget=len(probability), rng=1)
+    study.run(dict.fromkeys(range(len(probability)), 0))
+    sample = study.sample.where(study.sample.row < asked)
+    sample = replace(sample, y=np.where(sample.row < asked - wrong, 0.0, 1.0))
     belief = ScoreBelief().bind(pool, measure.systems(pool))
     case = Case(pool, ItemUnits(pool, 0), measure, sample, belief)
-    return if_wrong(case, np.arange(asked), measure.jac(np.ones(measure.d)))[:, 0]
+    return if_wrong(case, sample, measure.jac(np.ones(measure.d)))[:, 0]
 
 
 def test_doubt_ends_where_scores_and_labels_say() -> None:
-    half = np.repeat([0.0, 0.4], 50)
-    below, above = doubt(half, 0)
+    half = np.repeat([0.4, 0.0], 50)
+    below, above = doubt(half, 50)
     assert below == pytest.approx(0.4**2 / 3 * 0.5**2)  # of half the pool up to .4 may be wrong
     assert above == 0  # and no more than all right
-    assert doubt(half, 20)[0] == pytest.approx(2 / (22 * 23) * 0.3**2)
-    assert doubt(half, 50)[0] == 0
-    assert doubt(np.repeat([0.001, 0.4], 50), 0)[0] == 0  # no item is held certain
-    assert doubt(np.repeat([0.0, 0.01], 50), 0)[0] < 1e-5  # rounded scores
-    some = np.r_[half[:-1], 0.001]
-    assert doubt(some, 0)[0] == pytest.approx(0.4**2 / 3 * 0.5**2)  # a single one says little
+    assert doubt(half, 70)[0] == pytest.approx(2 / (22 * 23) * 0.3**2)
+    assert doubt(half, 100)[0] == 0
+    assert doubt(np.repeat([0.4, 0.001], 50), 50)[0] < 1e-3  # no item is held certain
+    assert doubt(np.repeat([0.01, 0.0], 50), 50)[0] < 1e-3  # rounded scores
+    some = np.r_[0.001, half[1:]]
+    assert doubt(some, 50)[0] == pytest.approx(0.4**2 / 3 * 0.5**2)  # a single one says little
+
+
+def test_scores_wrong_where_they_were_looked_at_are_doubted_elsewhere() -> None:
+    """Of 50 items with a doubt of .001, ten were wrong: those with less, never asked, are no surer."""
+    scores = np.repeat([0.001, 1e-5], [50, 150])
+    assert doubt(scores, 50)[0] < 1e-3  # none was wrong: the belief is right
+    below, above = doubt(scores, 50, wrong=10)
+    assert 0.1**2 * 0.75**2 < below <= 0.75**2 / 3
+    assert above == 0
+    assert doubt(scores, 70, wrong=30)[0] < 0.1 * below  # twenty of those themselves: they speak
+
+
+@pytest.mark.parametrize("design", ["ais", "oasis", "importance", "poisson"])
+def test_overconfident_scores(design: str) -> None:
+    """Log odds ten times too large: F1 .6, of which most misses lie where scores are surest."""
+    rng = np.random.default_rng(31)
+    logit = rng.normal(-1.5, 2.0, 1000)
+    truth = rng.random(1000) < 1 / (1 + np.exp(-logit))
+    said = logit + rng.normal(0, 1.0, 1000)
+    pool = sd.Pool.from_arrays(probability=1 / (1 + np.exp(-10 * said)))
+    exact = 2 * (truth & (said >= 0)).sum() / (truth.sum() + (said >= 0).sum())
+    answers, held = dict(enumerate(truth.astype(int).tolist())), 0
+    for seed in range(20):
+        study = sd.create_study(pool, "f1", design=design, budget=100, rng=seed)
+        study.run(answers)
+        low, high = study.estimate().ci
+        held += low <= exact <= high
+    assert held >= 17

@@ -1,6 +1,6 @@
-"""Held certain: what items could do of which the belief rules out every label but one, and few are labelled.
+"""Held certain: what items could do that the belief is surer of than of nearly all those with a label.
 
-Designs that go by the belief hardly ever draw such items, and errors seen among others say nothing of them.
+Designs that go by the belief hardly ever draw such items, and errors seen among others say little of them.
 """
 
 from __future__ import annotations
@@ -8,75 +8,167 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from sondage.beliefs.base import POSSIBLE
+from sondage.beliefs.recalibration import PRIOR, level_and_slope
 from sondage.estimators.base import Case
 from sondage.estimators.few_labels import APART, AT_ONCE, LEAST, ends_of
 from sondage.estimators.linear import through
-from sondage.estimators.post_strata import signatures
-from sondage.types import Floats, Ints
+from sondage.estimators.post_strata import kinds_of, signatures
+from sondage.estimators.sample import Sample
+from sondage.pool.division import REPRESENTATIVES, Division
+from sondage.types import Bools, Floats, Ints
 
 _NEXT = 4
 """Items held certain to each of the next surest that say how sure is meant."""
+_HARDLY_LOOKED_AT = 10
+"""Labels among the surest items of a class up to which these are taken to be hardly looked at."""
+_OWN = 20
+"""Labels of a class from which on its scores may be wrong in a way of their own."""
+_STEP = 0.5
+"""Log odds of the doubt in items that are taken to be alike."""
+_LOWEST = float(logit(POSSIBLE))
+_Z, _SHARE = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0]), np.array([1.0, 4.0, 1.0]) / 6.0
+"""Nodes and weights of Gauss and Hermite."""
 
 
-class _Certain(NamedTuple):
-    """The rows that are held certain, the label of each, and (S,) the doubt in the next surest."""
+class _Sureness(NamedTuple):
+    """Kinds of items: what the measure tells apart, by the label held likeliest and the doubt in it.
 
-    row: Ints
+    (G,) each: their ``label``, and ``odds``, the log odds of any other, the lowest where all others are ruled
+    out. ``doubt`` is (S,) that in the next surest of a class.
+    """
+
+    kinds: Division
     label: Ints
+    odds: Floats
     doubt: Floats
 
 
-def if_wrong(case: Case, asked: Ints, J: Floats) -> Floats:
+def if_wrong(case: Case, seen: Sample, J: Floats) -> Floats:
     """(2, m) least variance below and above for what items held certain could do to each coordinate.
 
-    ``asked`` are the rows that were labelled. Scores say of such items only that they are surer than the next
-    surest: the share of them that is wrong is uniform up to the doubt in those, d, so that its mean square
-    is ``d^2 / 3``; and uniform on [0, 1] it is ``2 / ((k + 2) (k + 3))`` after k labels that were right. The
-    lesser of the two counts: rounded scores leave little doubt, and many labels leave little of any.
+    Of items that are quite certain, scores say only that they are surer than the next surest: the share of
+    them that is wrong is uniform up to the doubt in those, d, so that its mean square is ``d^2 / 3``. Of the
+    surest items of a class, with hardly any label among them, the share is as the labels correct the scores,
+    if they do: if these were too sure of themselves where they were looked at, they are elsewhere.
+    Neither is more than the labels there allow: uniform on [0, 1] before any, the mean square of a share is
+    ``(e + 1) (e + 2) / ((k + 2) (k + 3))`` after k labels of which e were wrong.
     """
     out = np.zeros((2, len(J)))
     if not case.pool.labels.finite or case.measure.tangent or len(J) > APART:
         return out
-    certain = case.once_for_all("held certain", _held_certain)
-    if not len(certain.row):
-        return out
-    J = np.nan_to_num(J)
-    row, label, size, known = _alike(case, certain, asked)
-    kinds, of = np.unique(label, return_inverse=True)
-    far, k = np.zeros((2, len(kinds), len(J))), np.zeros((len(kinds), len(J)))
+    found = case.once_for_all("sureness", _sureness)
+    told = seen.distinct()
+    told = told.where(np.isfinite(told.y))
+    of, kinds = found.kinds.of(told.row), found.kinds.count
+    known, wrong = (
+        np.bincount(one, minlength=kinds).astype(np.float64) for one in (of, of[found.label[of] != told.y])
+    )
+    far, bears = _far(case, found, np.nan_to_num(J))
+    far = far * (found.kinds.size - known)[:, None] / len(case.pool)
+    rates, likely = _rates(found, wrong, known)
+    for c in np.unique(found.label):
+        mine = np.flatnonzero(found.label == c)
+        k, e = known[mine, None] * bears[mine], wrong[mine, None] * bears[mine]
+        surest = _hardly_looked_at(found.odds[mine], k)
+        certain = found.odds[mine, None] <= _LOWEST
+        for side, most in zip(out, far[:, mine], strict=True):
+            by_scores = likely @ np.square(rates[mine].T @ (surest * most))
+            by_next = np.square((certain * most).sum(axis=0) * found.doubt[c]) / 3.0
+            side += np.maximum(
+                np.minimum(by_scores, _allowed(surest, most, k, e)),
+                np.minimum(by_next, _allowed(certain, most, k, 0.0 * e)),
+            )
+    return out
+
+
+def _allowed(which: Bools, most: Floats, k: Floats, e: Floats) -> Floats:
+    """(m,) the mean square that labels leave possible if each of some items goes as far as it can."""
+    k, e, far = ((which * one).sum(axis=0) for one in (k, e, most))
+    return np.asarray((e + 1.0) * (e + 2.0) / ((k + 2.0) * (k + 3.0)) * np.square(far))
+
+
+def _hardly_looked_at(odds: Floats, k: Floats) -> Bools:
+    """(n, m) the surest kinds of a class, as far as few labels lie among them."""
+    order = np.argsort(odds, kind="stable")
+    upto = np.cumsum(k[order], axis=0)[np.searchsorted(odds[order], odds, side="right") - 1]
+    return np.asarray(upto <= _HARDLY_LOOKED_AT)
+
+
+def _rates(found: _Sureness, wrong: Floats, known: Floats) -> tuple[Floats, Floats]:
+    """(G, 6) shares of each kind that may be wrong, and (6,) how likely each is; else it is as believed.
+
+    By one correction for all classes, or by one for each that has labels enough, on top of that: nobody
+    knows which, and each counts half. Before any label the belief is as likely to be right as not.
+    """
+    alike, evidence = _corrected(found.odds, wrong, known)
+    own = alike.copy()
+    for c in np.unique(found.label):
+        mine = found.label == c
+        if known[mine].sum() >= _OWN:
+            own[mine], more = _corrected(logit(alike[mine, 1]), wrong[mine], known[mine])
+            evidence += max(more, 0.0)
+    return np.concatenate([alike, own], axis=1), 0.5 * float(expit(evidence)) * np.tile(_SHARE, 2)
+
+
+def _corrected(odds: Floats, wrong: Floats, known: Floats) -> tuple[Floats, float]:
+    """(n, 3) shares that are wrong, and the log of how much likelier they make the labels than ``odds`` do.
+
+    By a level and a slope of the log odds, at three nodes of their normal posterior (Laplace). Items that are
+    surer than those with labels are on average are wrong no more often.
+    """
+    centre = float(known @ odds / max(known.sum(), 1))
+    basis, prior = np.stack([np.ones_like(odds), odds - centre]), np.array(PRIOR)
+    level, slope = level_and_slope(basis[1], centre, wrong, known)
+    middle = centre + level + slope * basis[1]
+    curve = np.diag(prior) + (basis * known * expit(middle) * expit(-middle)) @ basis.T
+    error = np.sqrt((basis * np.linalg.solve(curve, basis)).sum(axis=0))
+    before, after = (float(wrong @ eta - known @ np.logaddexp(0.0, eta)) for eta in (odds, middle))
+    after -= 0.5 * float(
+        prior @ np.square([level, slope - 1.0]) + np.log(np.linalg.det(curve) / prior.prod())
+    )
+    found = middle[:, None] + error[:, None] * _Z
+    surer = np.where(odds < centre, centre + level, np.inf)[:, None] + np.linalg.inv(curve)[0, 0] ** 0.5 * _Z
+    return expit(np.minimum(found, surer)), after - before
+
+
+def _far(case: Case, found: _Sureness, J: Floats) -> tuple[Floats, Bools]:
+    """(2, G, m) how far a wrong label of an item may take each coordinate, and (G, m) whether one can."""
+    row, kind = found.kinds.some(1 if signatures(case) is not None else REPRESENTATIVES)
+    far, bears = np.zeros((2, len(found.label), len(J))), np.zeros((len(found.label), len(J)), dtype=bool)
+    stands = 1.0 / np.bincount(kind)[kind, None]
     least = LEAST * np.abs(J).max(axis=1)
     step = max(1, AT_ONCE // (len(J) * case.measure.d))
     for start in range(0, len(row), step):
         piece = slice(start, start + step)
-        rows = case.pool.rows(row[piece])
+        rows, label = case.pool.rows(row[piece]), found.label[kind[piece], None].astype(np.float64)
         low, high = ends_of(case.measure, rows, J)
-        middle = through(
-            J, case.measure.loss(rows, label[piece, None].astype(np.float64))[:, 0], case.measure
-        )
-        bears = high - low > least
-        np.add.at(k, of[piece], known[piece, None] * bears)
-        left = (size - known)[piece, None] * bears
+        middle = through(J, case.measure.loss(rows, label)[:, 0], case.measure)
+        np.logical_or.at(bears, kind[piece], high - low > least)
         for side, most in zip(far, (middle - low, high - middle), strict=True):
-            np.add.at(side, of[piece], left * np.maximum(most, 0.0))
-    share = np.minimum(np.square(certain.doubt[kinds])[:, None] / 3.0, 2.0 / ((k + 2.0) * (k + 3.0)))
-    return np.asarray(np.nan_to_num((share * np.square(far / len(case.pool))).sum(axis=1)))
+            np.add.at(side, kind[piece], stands[piece] * np.maximum(most, 0.0))
+    return far * bears, bears
 
 
-def _held_certain(case: Case) -> _Certain:
-    rows, labels, doubts = [], [], []
-    for piece, some in case.pool.chunks():
+def _sureness(case: Case) -> _Sureness:
+    pool, kinds = case.pool, kinds_of(case)
+    labels, doubts, codes = [], [], []
+    for piece, some in pool.chunks():
         weights = case.belief.items(some).weights
-        label, left = weights.argmax(axis=1), 1.0 - weights.max(axis=1)
-        rows.append(np.arange(piece.start, piece.start + len(label)))
-        labels.append(label)
+        left = 1.0 - weights.max(axis=1)
+        labels.append(weights.argmax(axis=1))
         doubts.append(np.where(left <= 2.0 * POSSIBLE * weights.shape[1], 0.0, left))
-    row, label, left = np.concatenate(rows), np.concatenate(labels), np.concatenate(doubts)
-    sure = left == 0.0
-    if not sure.any():
-        return _Certain(row[:0], label[:0], np.ones(0))
-    return _Certain(row[sure], label[sure], _next_surest(label, left, case.pool.labels.size))
+        codes.append(kinds.of(piece))
+    label, doubt = np.concatenate(labels), np.concatenate(doubts)
+    # Zero is quite certain; the others are the more doubted the higher.
+    step = np.ceil((logit(np.maximum(doubt, POSSIBLE)) - _LOWEST) / _STEP).astype(np.int64)
+    code = (np.concatenate(codes) * pool.labels.size + label) * (step.max() + 1) + step
+    alike = Division(code)
+    first = alike.first
+    odds = _LOWEST + _STEP * step[first]
+    return _Sureness(alike, label[first], odds, _next_surest(label, doubt, pool.labels.size))
 
 
 def _next_surest(label: Ints, left: Floats, labels: int) -> Floats:
@@ -94,15 +186,3 @@ def _next_surest(label: Ints, left: Floats, labels: int) -> Floats:
     place = np.cumsum(size) - size + certain + many // 2
     found = left[order[np.minimum(place, len(order) - 1)]]
     return np.where(many > 0, found, 1.0)
-
-
-def _alike(case: Case, certain: _Certain, asked: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """A row of each kind that the measure tells apart, its label, how many there are, how many were asked."""
-    known = np.isin(certain.row, asked).astype(np.int64)
-    found = signatures(case)
-    if found is None:
-        return certain.row, certain.label, np.ones_like(known), known
-    code = found.kinds.of(certain.row) * case.pool.labels.size + certain.label
-    _, first, of = np.unique(code, return_index=True, return_inverse=True)
-    number = np.bincount(of, weights=known).astype(np.int64)
-    return certain.row[first], certain.label[first], np.bincount(of), number

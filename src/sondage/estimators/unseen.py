@@ -123,7 +123,7 @@ def unseen_draw(
         dark = _hardly_labelled(case, seen, J)
         known = seen.row if case.oracle == "deterministic" else seen.row[:0]
         hidden, open_ = left_open(case, np.unique(known), J, labels, square)
-        hidden = np.maximum(hidden, if_wrong(case, seen.row, J))
+        hidden = np.maximum(hidden, if_wrong(case, seen, J))
         below, above = np.stack([below + dark[0], above + dark[1]]) * open_
         found[:] = [(J, Unseen(below, above, sums[0, 7] > 0, sums[1, 7] > 0, labels, open_, hidden))]
         return found[0][1]
