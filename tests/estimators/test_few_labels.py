@@ -111,8 +111,8 @@ def test_numbers_without_bounds_need_two_labels(design: str) -> None:
 def test_few_labels_have_their_own_degrees_of_freedom() -> None:
     study, count = next(one for one in studies("two", "uniform", 12) if one[1] == 2)
     linear = linearise(estimate_totals(study.case(study.measure)), study.measure)
-    assert linear.labels.tolist() == [count, 40 - count]
-    assert linear.open.all()
+    assert linear.unseen.labels.tolist() == [count, 40 - count]
+    assert linear.unseen.open.all()
     assert 40 - count >= FEW
     quantiles = linear.own_quantile(float(t.ppf(0.975, 39)), 39.0)
     np.testing.assert_allclose(quantiles, [t.ppf(0.975, count - 1), t.ppf(0.975, 39)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from sondage.types import Bools, Floats
 
 if TYPE_CHECKING:
     from sondage.estimators.increments import Increments
-    from sondage.estimators.unseen import Unseen
 
 T = TypeVar("T")
 
@@ -70,6 +69,23 @@ class Case:
         """(T, d) losses of answered draws; zero for one that is not in the target."""
         loss = self.measure.loss(self.pool.rows(sample.row), sample.y[:, None])[:, 0, :]
         return np.where(np.isnan(sample.y)[:, None], 0.0, loss) if self.tellable else loss
+
+
+class Unseen(NamedTuple):
+    """What labels not seen could do to each coordinate, (m,) each.
+
+    ``below`` and ``above`` are variances to add for it on either side of the value; ``fallen`` and ``risen``
+    say whether some label seen has pulled it that way. ``labels`` is how many bear on it, and ``open``
+    whether others could; where few do, ``hidden`` (2, m) is the least variance on either side.
+    """
+
+    below: Floats
+    above: Floats
+    fallen: Bools
+    risen: Bools
+    labels: Floats
+    open: Bools
+    hidden: Floats
 
 
 @dataclass(frozen=True)

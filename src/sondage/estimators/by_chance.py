@@ -241,12 +241,12 @@ def use_known(
     if found is None:
         return R, parts
     kind = found.kinds.of(seen.row)
-    usable = np.flatnonzero(np.bincount(kind[by_chance], minlength=len(found.size)) >= _ENOUGH)
+    usable = np.flatnonzero(np.bincount(kind[by_chance], minlength=found.kinds.count) >= _ENOUGH)
     if not len(usable):
         return R, parts
     estimated, own = estimate((kind[:, None] == usable).astype(np.float64))
     # The sizes need no label: a second phase, of labels that are missing, adds nothing to their variance.
     known_parts = np.concatenate([own, np.zeros((len(parts) - len(own), len(usable)))])
     slope = np.linalg.lstsq(known_parts, parts, rcond=1e-10)[0].T
-    known = found.size[usable] / len(case.pool)
+    known = found.kinds.size[usable] / len(case.pool)
     return R + slope @ (known - estimated), parts - known_parts @ slope.T

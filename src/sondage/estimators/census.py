@@ -115,7 +115,7 @@ def _settled(case: Case, rows: Rows) -> Bools:
 def _known_of_the_rest(case: Case, items: Sample, found: Signatures | None) -> tuple[Floats, Floats] | None:
     """Sums of ``l`` and ``l l'`` over all other items, if no label can change their losses; else None."""
     measure, d = case.measure, case.measure.d
-    if found is not None and len(items) < int(found.size[~found.determined].sum()):
+    if found is not None and len(items) < int(found.kinds.size[~found.determined].sum()):
         return None
     total, square = np.zeros(d), np.zeros((d, d))
     for rows, count in without_label(case, items.row, found, first=_FIRST_LOOK):

@@ -65,7 +65,6 @@ class Groups:
 
     @property
     def count(self) -> int:
-        """How many there are."""
         return len(self.size)
 
     def that_matter(self, matters: Bools) -> Groups:
@@ -223,7 +222,7 @@ def _few_signatures(strata: PostStrata, labels: int) -> Ints | None:
     few = int(block.max()) > 0 and _PER_SIGNATURE * (int(block.max()) + 1) <= labels
     if not few or strata.alike is None:
         return None
-    written_out = len(strata.alike.size) * strata.pool.labels.size * strata.alike.measure.d
+    written_out = strata.alike.kinds.count * strata.pool.labels.size * strata.alike.measure.d
     return block if written_out <= _WRITTEN_OUT else None
 
 
@@ -263,7 +262,6 @@ def _odds_of_none(size: Floats | Ints, n: float) -> Floats:
     """
 
     def chance(among: Floats | Ints) -> Floats:
-        """That all n are of so many."""
         log = [gammaln(one + 1) - gammaln(np.maximum(one - n, 0) + 1) for one in (among, size.sum())]
         return np.where(among >= n, np.exp(log[0] - log[1]), 0.0)
 
@@ -287,7 +285,7 @@ def _depends_on(strata: PostStrata, dark: Bools, d: int) -> Bools:
         return np.full(d, bool(dark.any()))
     kinds = np.unique(strata.signature[dark])
     alike = strata.alike
-    rows = alike.pool.rows(alike.row[kinds[alike.touched[kinds]]])
+    rows = alike.pool.rows(alike.kinds.first[kinds[alike.touched[kinds]]])
     low, high = alike.measure.extremes(rows, np.eye(d))
     return np.asarray((high > low).any(axis=0))
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sondage.beliefs import Nodes, Recalibration, at_least
+from sondage.beliefs import Recalibration, at_least
 from sondage.estimators.base import Case, root
 from sondage.estimators.post_strata import PostStrata, by_group, kinds_of, signatures, touched
 from sondage.estimators.sample import Sample
-from sondage.pool.division import Division, compressed, crossed
+from sondage.pool.division import compressed, crossed
 from sondage.pool.rows import Rows
 from sondage.types import Floats, Ints
 
@@ -22,57 +22,50 @@ SAME = 1e-12
 """Losses that differ by less agree."""
 
 
-def recalibration(case: Case, kinds: Division) -> Recalibration:
-    """What the labels seen say about the belief, for each kind of item; those not seen stay as believed."""
+def recalibrated(case: Case) -> Callable[[Rows, Floats], Floats]:
+    """Corrects believed label weights of some rows by the labels seen; those of numbers stay as they are.
+
+    The level is corrected in each signature or pattern of predictions.
+    """
+    if not case.pool.labels.finite:
+        return lambda rows, believed: believed
+    kinds = kinds_of(case)
     seen = case.sample.distinct()
     seen = seen.where(np.isfinite(seen.y) & case.measure.losses.touches(case.pool.rows(seen.row)))
     counts = np.zeros((len(seen), case.pool.labels.size))
     counts[np.arange(len(seen)), seen.y.astype(np.int64)] = 1.0
     share = case.belief.items(case.pool.rows(seen.row)).weights
-    return Recalibration.fit(share, counts, kinds.of(seen.row), groups=kinds.count)
-
-
-def recalibrated(case: Case) -> Callable[[Rows], Nodes]:
-    """Makes the label distribution of some rows, corrected by the labels seen; of numbers as believed.
-
-    The level is corrected in each signature or pattern of predictions.
-    """
-    if not case.pool.labels.finite:
-        return case.belief.items
-    kinds = kinds_of(case)
-    fitted = recalibration(case, kinds)
-
-    def nodes(rows: Rows) -> Nodes:
-        labels, believed = case.belief.items(rows)
-        # At least one dissenting label is always thought to hide somewhere in the pool.
-        return Nodes(labels, at_least(fitted.apply(believed, kinds.of(rows.index)), 1.0 / len(case.pool)))
-
-    return nodes
+    fitted = Recalibration.fit(share, counts, kinds.of(seen.row), groups=kinds.count)
+    # At least one dissenting label is always thought to hide somewhere in the pool.
+    return lambda rows, believed: at_least(fitted.apply(believed, kinds.of(rows.index)), 1.0 / len(case.pool))
 
 
 def expected_second_moment(case: Case, factor: Floats) -> Floats:
     """(d, d) ``sum_i factor_i E[l_i l_i'] / N^2`` under the belief, in one pass; a factor for every unit."""
-    pool, measure, found, nodes = case.pool, case.measure, signatures(case), recalibrated(case)
+    pool, measure, found, correct = case.pool, case.measure, signatures(case), recalibrated(case)
     total = np.zeros((measure.d, measure.d))
     if found is None:
         for _, rows in pool.chunks(_touched(case)):
-            total += measure.second_moment(rows, *nodes(rows), factor[case.units.of(rows.index)])
+            labels, believed = case.belief.items(rows)
+            weights = correct(rows, believed)
+            total += measure.second_moment(rows, labels, weights, factor[case.units.of(rows.index)])
         return total * _seen_scale(case) / len(pool) ** 2
-    mass = np.zeros((len(found.size), pool.labels.size))
+    mass = np.zeros((found.kinds.count, pool.labels.size))
     for _, rows in pool.chunks(_touched(case)):
-        weights = nodes(rows).weights * factor[case.units.of(rows.index)][:, None]
+        weights = correct(rows, case.belief.items(rows).weights) * factor[case.units.of(rows.index)][:, None]
         kind = found.kinds.of(rows.index)
         for label in range(pool.labels.size):
             mass[:, label] += np.bincount(kind, weights=weights[:, label], minlength=len(mass))
     labels = np.arange(pool.labels.size, dtype=np.float64)
-    total = measure.second_moment(pool.rows(found.row), labels, mass, np.ones(len(mass)))
+    total = measure.second_moment(pool.rows(found.kinds.first), labels, mass, np.ones(len(mass)))
     return np.asarray(total / len(pool) ** 2)
 
 
 def believed_parts(case: Case, row: Ints, factor: Floats) -> Floats:
     """(k, d) rows whose squares add up to ``sum factor Cov(l)`` of some items, by the recalibrated belief."""
     measure, rows = case.measure, case.pool.rows(row)
-    labels, weights = recalibrated(case)(rows)
+    labels, believed = case.belief.items(rows)
+    weights = recalibrated(case)(rows, believed)
     mean = measure.expected(rows, labels, weights)
     cov = measure.second_moment(rows, labels, weights, factor) - (mean * factor[:, None]).T @ mean
     cov = cov * _seen_scale(case)
@@ -155,7 +148,7 @@ def of_silent_strata(
         return chance if share is None else at_least(fitted.apply(chance, kind), 1.0 / N)
 
     if share is not None and strata.alike is not None:
-        some = case.pool.rows(strata.alike.row[kind[matters]])
+        some = case.pool.rows(strata.alike.kinds.first[kind[matters]])
         nodes = np.arange(share.shape[1], dtype=np.float64), corrected(share[matters], kind[matters])
         first = case.measure.expected(some, *nodes)
         second = case.measure.second_moment(some, *nodes, weight)

@@ -20,8 +20,8 @@ import numpy as np
 
 from sondage.estimators.base import Case
 from sondage.estimators.post_strata import PostStrata, post_strata
-from sondage.estimators.sample import REFUSED, Sample
-from sondage.types import Array, Bools, Floats, Ints
+from sondage.estimators.sample import REFUSED
+from sondage.types import Bools, Floats, Ints
 
 STRENGTH = 2.0
 """Labels that the belief of the beginning counts for in every cell."""
@@ -53,11 +53,7 @@ class Increments:
     """
 
     def __init__(self, case: Case) -> None:
-        self._case = case
-
-    @cached_property
-    def _sample(self) -> Sample:
-        return self._case.sample.prefix()
+        self._case, self._sample = case, case.sample.prefix()
 
     @cached_property
     def _strata(self) -> PostStrata:
@@ -122,8 +118,26 @@ class Increments:
 
     @cached_property
     def prior(self) -> Prior:
-        """Mean and second moment of the losses of each cell, by the belief before any label."""
-        return self._case.once("prior of increments", lambda: _prior(self._case, self._strata))
+        """What the belief expects of the losses of each cell before any label."""
+        case, strata = self._case, self._strata
+
+        def make() -> Prior:
+            if strata.loss is not None and strata.share is not None:
+                return Prior(
+                    np.einsum("ks,ksd->kd", strata.share, strata.loss),
+                    np.einsum("ks,ksd,kse->kde", strata.share, strata.loss, strata.loss),
+                )
+            rows, cell = strata.cells.some()
+            shown, d = case.pool.rows(rows), case.measure.d
+            labels, weights = case.belief.items(shown)
+            loss = case.measure.loss(shown, labels)
+            mean, second = np.zeros((len(self.size), d)), np.zeros((len(self.size), d, d))
+            np.add.at(mean, cell, np.einsum("ns,nsd->nd", weights, loss))
+            np.add.at(second, cell, np.einsum("ns,nsd,nse->nde", weights, loss, loss))
+            each = np.bincount(cell)
+            return Prior(mean / each[:, None], second / each[:, None, None])
+
+        return case.once("prior of increments", make)
 
     @cached_property
     def whole(self) -> bool:
@@ -175,19 +189,15 @@ class Increments:
         It is made anew if anything that it has passed is different now, such as a corrected label.
         """
         key = ("walk", make, self._case.measure, *(one.tobytes() for one in arguments))
-        walk, passed = self._case.memo.get(key, (None, None))
-        if walk is None or not self._begins_with(passed):
-            walk = make(self, *arguments)
-        walk.advance(self)
-        self._case.memo[key] = walk, (self.cell, self.p, self.refused, self.loss)
-        result: W = walk
-        return result
-
-    def _begins_with(self, passed: tuple[Array, ...]) -> bool:
-        return len(passed[0]) <= len(self) and all(
-            np.array_equal(mine[: len(before)], before)
-            for mine, before in zip((self.cell, self.p, self.refused, self.loss), passed, strict=True)
+        walk, passed = self._case.memo.get(key, (None, ()))
+        draws = self.cell, self.p, self.refused, self.loss
+        same = (
+            np.array_equal(mine[: len(before)], before) for mine, before in zip(draws, passed, strict=False)
         )
+        result: W = walk if walk is not None and all(same) else make(self, *arguments)
+        result.advance(self)
+        self._case.memo[key] = result, draws
+        return result
 
     @cached_property
     def z(self) -> Floats:
@@ -242,20 +252,3 @@ def _before(code: Ints, count: int) -> Floats:
     drawn = np.zeros((len(code), count))
     drawn[np.arange(len(code)), code] = 1.0
     return np.asarray(np.cumsum(drawn, axis=0) - drawn)
-
-
-def _prior(case: Case, strata: PostStrata) -> Prior:
-    if strata.loss is not None and strata.share is not None:
-        return Prior(
-            np.einsum("ks,ksd->kd", strata.share, strata.loss),
-            np.einsum("ks,ksd,kse->kde", strata.share, strata.loss, strata.loss),
-        )
-    rows, cell = strata.cells.some()
-    shown = case.pool.rows(rows)
-    labels, weights = case.belief.items(shown)
-    loss = case.measure.loss(shown, labels)
-    each = np.bincount(cell)
-    mean, second = np.zeros((len(each), case.measure.d)), np.zeros((len(each), *(case.measure.d,) * 2))
-    np.add.at(mean, cell, np.einsum("ns,nsd->nd", weights, loss))
-    np.add.at(second, cell, np.einsum("ns,nsd,nse->nde", weights, loss, loss))
-    return Prior(mean / each[:, None], second / each[:, None, None])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from sondage.estimators.base import Totals, root
+from sondage.estimators.base import Totals, Unseen, root
 from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.types import Bools, Floats
@@ -25,23 +25,16 @@ _CANCELLED = 1e-15
 class Linear:
     """The measure at the estimated averages: ``Cov(g(R)) = J Cov(R) J'``.
 
-    ``parts`` are (T, m) contributions of the draws; ``widening`` is (m,) variance added because too few
-    draws have moved a coordinate for its variance to be trusted. ``below`` and ``above`` are what is added in
-    its place where an interval can be longer on one side than on the other; ``fallen`` and ``risen`` say
-    whether some label has pulled a coordinate down, or up. ``labels`` is (m,) how many bear on it, and
-    ``open`` whether those of other items could move it.
+    ``parts`` are (T, m) contributions of the draws; ``widening`` is (m,) variance added because too few draws
+    have moved a coordinate for its variance to be trusted. Where an interval can be longer on one side than
+    on the other, ``below`` and ``above`` of ``unseen`` are added in its place.
     """
 
     value: Floats
     J: Floats
     parts: Floats
     widening: Floats
-    below: Floats
-    above: Floats
-    fallen: Bools
-    risen: Bools
-    labels: Floats
-    open: Bools
+    unseen: Unseen
 
     @property
     def cov(self) -> Floats:
@@ -55,14 +48,15 @@ class Linear:
 
     def own_quantile(self, quantile: float, df: float) -> Floats:
         """(m,) the quantile of the same tail at the degrees of freedom of the labels that bear, if few do."""
-        own = np.where(self.labels < FEW, np.clip(self.labels - 1.0, 1.0, max(df, 1.0)), max(df, 1.0))
+        labels = self.unseen.labels
+        own = np.where(labels < FEW, np.clip(labels - 1.0, 1.0, max(df, 1.0)), max(df, 1.0))
         return np.where(own < df, -stdtrit(own, stdtr(max(df, 1.0), -quantile)), quantile)
 
     @property
     def arms(self) -> tuple[Floats, Floats]:
         """(m,) twice: standard errors below and above the value."""
         shown = np.square(self.parts).sum(axis=0)
-        return np.sqrt(shown + self.below), np.sqrt(shown + self.above)
+        return np.sqrt(shown + self.unseen.below), np.sqrt(shown + self.unseen.above)
 
 
 def linearise(totals: Totals, measure: Measure) -> Linear:
@@ -80,9 +74,9 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
     if totals.moves:
         parts[: totals.moves] = _moved(totals, measure, value, parts[: totals.moves])
     nothing, always = np.zeros(measure.m), np.ones(measure.m, dtype=bool)
-    endless = np.full(measure.m, np.inf)
+    unseen = Unseen(nothing, nothing, always, always, np.full(measure.m, np.inf), ~always, nothing)
     if totals.exact:
-        return Linear(value, J, parts, nothing, nothing, nothing, always, always, endless, ~always)
+        return Linear(value, J, parts, nothing, unseen)
     parts[:, _rounded_off(totals, measure, value, J, parts)] = 0.0
     squares = np.square(parts)
     expected = nothing
@@ -94,7 +88,7 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
         informative = np.nan_to_num(np.square(shown) / np.square(squares).sum(axis=0))
     widening = np.nan_to_num(GUARD / (GUARD + informative) * np.maximum(expected - shown, 0.0))
     if totals.unseen is None:
-        return Linear(value, J, parts, widening, widening, widening, always, always, endless, always)
+        return Linear(value, J, parts, widening, unseen._replace(below=widening, above=widening, open=always))
     unseen = totals.unseen(J)
     hidden = np.maximum(unseen.hidden - shown, 0.0)
     below, above = np.maximum(widening, np.nan_to_num(np.stack([unseen.below, unseen.above])))
@@ -102,7 +96,7 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
     silent = 0.5 * (np.where(unseen.fallen, 0.0, below) + np.where(unseen.risen, 0.0, above))
     widening = np.maximum.reduce([widening, silent, hidden.mean(axis=0)])
     below, above = np.maximum([below, above], hidden)
-    return Linear(value, J, parts, widening, below, above, *unseen[2:6])
+    return Linear(value, J, parts, widening, unseen._replace(below=below, above=above))
 
 
 def _rounded_off(totals: Totals, measure: Measure, value: Floats, J: Floats, parts: Floats) -> Bools:

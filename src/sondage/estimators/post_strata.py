@@ -26,37 +26,27 @@ _PASSED_OVER = 3.0
 
 @dataclass(frozen=True)
 class Signatures:
-    """The measure's signatures: size, a row that stands for each, and which need no label."""
+    """The measure's signatures: how many items and which row of each, and which need no label."""
 
     kinds: Division
     determined: Bools
     pool: Pool
     measure: Measure
 
-    @property
-    def size(self) -> Ints:
-        """(K,) items of each signature."""
-        return self.kinds.size
-
-    @property
-    def row(self) -> Ints:
-        """(K,) a row of each signature."""
-        return self.kinds.first
-
     @cached_property
     def loss(self) -> Floats:
         """(K, S, d) losses of every signature under every class: not made for those who do not ask."""
-        return self.losses_of(np.arange(len(self.row)))
+        return self.losses_of(np.arange(self.kinds.count))
 
     def losses_of(self, kinds: Ints) -> Floats:
         """(some, S, d) losses of some signatures under every class."""
         labels = np.arange(self.pool.labels.size, dtype=np.float64)
-        return self.measure.loss(self.pool.rows(self.row[kinds]), labels)
+        return self.measure.loss(self.pool.rows(self.kinds.first[kinds]), labels)
 
     @cached_property
     def touched(self) -> Bools:
         """(K,) which count for any of the measure's coordinates."""
-        return self.measure.losses.touches(self.pool.rows(self.row))
+        return self.measure.losses.touches(self.pool.rows(self.kinds.first))
 
 
 def signatures(case: Case) -> Signatures | None:
@@ -93,8 +83,8 @@ def without_label(
         rows = np.flatnonzero(other)
         count = np.ones(len(rows))
     else:
-        left = found.size - np.bincount(found.kinds.of(known), minlength=len(found.size))
-        rows, count = found.row[left > 0], left[left > 0].astype(np.float64)
+        left = found.kinds.size - np.bincount(found.kinds.of(known), minlength=found.kinds.count)
+        rows, count = found.kinds.first[left > 0], left[left > 0].astype(np.float64)
     start, size = 0, first
     while start < len(rows):
         yield case.pool.rows(rows[start : start + size]), count[start : start + size]
@@ -222,7 +212,7 @@ class PostStrata:
     def _fixes(self) -> Ints:
         if self.alike is None:
             return np.asarray(self.determined * (1 + self.signature))
-        measure, rows = self.alike.measure.layout, self.alike.pool.rows(self.alike.row)
+        measure, rows = self.alike.measure.layout, self.alike.pool.rows(self.alike.kinds.first)
         if measure.wide or measure.tangent:
             return np.zeros(len(self.size), dtype=np.int64)
         loss = measure.losses.folded.loss(rows, np.arange(rows.labels.size, dtype=np.float64))

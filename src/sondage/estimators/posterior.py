@@ -53,7 +53,6 @@ class Posterior(Estimator):
             raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own!r}")
 
     def totals(self, case: Case) -> Totals:
-        """Estimated averages of the losses."""
         before = self._before(case)
         if case.tellable or case.measure.tangent or case.measure.wide:
             return Counts().totals(case)

@@ -41,7 +41,6 @@ class Staged(ByChance):
 
     @property
     def centre(self) -> Centre:  # type: ignore[override]
-        """The belief's prediction, if it is subtracted."""
         return "belief" if self.control else "none"
 
     def totals_of(self, case: Case, mine: Sample, seen: Sample) -> Totals:

@@ -47,11 +47,9 @@ class Influences(Losses):
         self.inner, self.psi, self.which, self.d = inner, psi, which, 1 + number
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """The measure's."""
         return self.inner.inputs(pool)
 
     def signature(self, pool: Pool) -> Array | None:
-        """The measure's."""
         return self.inner.signature(pool)
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
@@ -69,7 +67,6 @@ class Influences(Losses):
         return out
 
     def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
-        """The weight and the mean influences."""
         mean, _ = self.psi.moments(rows, y, weights, self.which)
         return np.concatenate([rows.weight[:, None], mean], axis=1)
 
@@ -105,35 +102,28 @@ class Tangent(Map, Measure):
 
     @cached_property
     def losses(self) -> Losses:
-        """The weight, and the influences."""
         return Influences(self.measure.losses, self.psi, self.which, len(self.value))
 
     @property
     def map(self) -> Map:
-        """Itself."""
         return self
 
     def settled(self, rows: Rows) -> Bools:
-        """Where no label can move the measure."""
         return self.measure.settled(rows)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the coordinates."""
         return self.measure.names[self.which]
 
     @property
     def range(self) -> tuple[Floats, Floats]:
-        """The ranges of the coordinates."""
         low, high = self.measure.range
         return low[self.which], high[self.which]
 
     def g(self, R: Array) -> Array:
-        """The value, moved by the mean influence."""
         return np.asarray(self.value + R[..., 1:] / R[..., :1] * self.weight)
 
     def jac(self, R: Floats) -> Floats:
-        """Nearly the identity."""
         scale = self.weight / R[0]
         out = np.zeros((len(self.value), 1 + len(self.value)))
         out[:, 0] = -R[1:] / R[0] * scale

@@ -1,7 +1,10 @@
 """The unseen: what one more draw could show, when the labels so far have shown little.
 
 A variance made of the errors seen is zero when none was seen, and too small when those seen weigh little
-beside those that may hide. What is added here follows from the draws that bear on a number.
+beside those that may hide. What is added here follows from the draws that bear on a number. In this order:
+one more draw with the label that moves it most; predicted classes with hardly any label, added to that; then
+at least what other items could do where few labels bear (``few_labels``), and what items could do of which
+the belief is certain (``held_certain``).
 """
 
 from __future__ import annotations
@@ -12,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from sondage.beliefs import at_least
-from sondage.estimators.base import Case
-from sondage.estimators.expected_variance import recalibration
-from sondage.estimators.few_labels import LEAST, ends_of, left_open
+from sondage.estimators.base import Case, Unseen
+from sondage.estimators.expected_variance import recalibrated
+from sondage.estimators.few_labels import LEAST, ends_of, hardly_labelled, left_open
 from sondage.estimators.held_certain import if_wrong
 from sondage.estimators.linear import FEW, through
-from sondage.estimators.post_strata import kinds_of
 from sondage.estimators.sample import Sample
-from sondage.types import Bools, Floats, Ints
+from sondage.pool.rows import Rows
+from sondage.types import Bools, Floats
 
 _AT_ONCE = 1_000_000
 _TRIALS = 16
@@ -27,26 +30,6 @@ _TRIALS = 16
 _ROUNDING = 1e-9
 _LISTED = 100_000
 """Losses of one item under all classes that are written out; with more, only their ends are looked at."""
-_CLASS = 0.05
-"""Share of the pool from which on a predicted class with hardly any label is doubted as a whole."""
-_HARDLY_ANY, _FEW = 3, 20
-
-
-class Unseen(NamedTuple):
-    """What labels not seen could do to each coordinate, (m,) each.
-
-    ``below`` and ``above`` are variances to add for it on either side of the value; ``fallen`` and ``risen``
-    say whether some label seen has pulled it that way. ``labels`` is how many bear on it, and ``open``
-    whether others could; where few do, ``hidden`` (2, m) is the least variance on either side.
-    """
-
-    below: Floats
-    above: Floats
-    fallen: Bools
-    risen: Bools
-    labels: Floats
-    open: Bools
-    hidden: Floats
 
 
 class _Side(NamedTuple):
@@ -96,12 +79,13 @@ def unseen_draw(
         if found and np.array_equal(found[0][0], J, equal_nan=True):
             return found[0][1]
         sums, labels, square = np.zeros((2, 8, len(J))), np.zeros(len(J)), np.zeros(len(J))
-        nodes, first = _nodes(case), _first_of_each(seen)
+        correct, first = recalibrated(case), np.zeros(len(seen), dtype=bool)
+        first[np.unique(seen.row, return_index=True)[1]] = True  # an item counts once, however often drawn
         for start in range(0, len(seen), step):
             piece = slice(start, start + step)
             count, pull = weight[piece, None], through(J, loss[piece], case.measure)
             middle = np.zeros_like(pull) if centre is None else through(J, centre[piece], case.measure)
-            sides = _sides(case, seen.row[piece], nodes, J, middle)
+            sides = _sides(case, case.pool.rows(seen.row[piece]), correct, J, middle)
             # The pull of a single label is rounding error beside what it could have been.
             could = np.nan_to_num(np.maximum(sides[0].most, sides[1].most), nan=0.0, posinf=0.0)
             least = _ROUNDING * np.maximum(np.abs(pull), could).max(axis=0, initial=0.0)
@@ -120,7 +104,7 @@ def unseen_draw(
             sums[:, 1:4] *= unit[:, None]
             sums[:, 6] = sums[:, 7]
         below, above = (_added(*total) for total in sums)
-        dark = _hardly_labelled(case, seen, J)
+        dark = hardly_labelled(case, seen, J)
         known = seen.row if case.oracle == "deterministic" else seen.row[:0]
         hidden, open_ = left_open(case, np.unique(known), J, labels, square)
         hidden = np.maximum(hidden, if_wrong(case, seen, J))
@@ -129,42 +113,6 @@ def unseen_draw(
         return found[0][1]
 
     return both_sides
-
-
-def _hardly_labelled(case: Case, seen: Sample, J: Floats) -> Floats:
-    """(2, m) variance below and above for predicted classes with hardly any label, however sure the scores.
-
-    The share of them that is wrong may be anything: uniform on [0, 1] before any label, its mean square is
-    ``2 / ((k + 2) (k + 3))`` after k labels, all of them what the belief held likeliest. Classes that are
-    less than ``_CLASS`` of the pool do not count, nor those with ``_FEW`` labels or more, or ``_HARDLY_ANY``
-    if some were wrong: from then on draws speak for themselves.
-    """
-    pool, measure = case.pool, case.measure
-    out = np.zeros((2, len(J)))
-    if not pool.labels.finite or measure.tangent:
-        return out
-    predicted = case.once("predicted", lambda: pool.predicted(measure.systems(pool)))
-    size, of = predicted.size, predicted.of(seen.row)
-    k = np.bincount(of, minlength=len(size))
-    said = case.belief.items(pool.rows(seen.row)).weights.argmax(axis=1)
-    wrong = np.bincount(of[(said != seen.y) & np.isfinite(seen.y)], minlength=len(size))
-    dark = (k < np.where(wrong > 0, _HARDLY_ANY, _FEW)) & (k < size) & (size >= _CLASS * len(pool))
-    if not dark.any():
-        return out
-    rows, code = predicted.some()
-    rows, code = rows[dark[code]], code[dark[code]]
-    labels = np.arange(pool.labels.size, dtype=np.float64)
-    loss = measure.loss(pool.rows(rows), labels)
-    off = through(J, loss.reshape(-1, loss.shape[2]), measure).reshape(*loss.shape[:2], -1)
-    # From the likeliest label before any, on average over the rows that stand for a class.
-    likely = case.belief.items(pool.rows(rows)).weights.argmax(axis=1)
-    off = off - off[np.arange(len(rows)), likely][:, None]
-    share = size[code] / len(pool) / np.bincount(code, minlength=len(size))[code]
-    for side, far in zip(out, (off.min(axis=1), off.max(axis=1)), strict=True):
-        per_class = np.zeros((len(size), len(J)))
-        np.add.at(per_class, code, far * share[:, None])
-        side += (2.0 / ((k + 2.0) * (k + 3.0))) @ np.square(per_class)
-    return np.nan_to_num(out)
 
 
 def all_unseen(
@@ -188,13 +136,6 @@ def all_unseen(
         )
 
     return both_sides
-
-
-def _first_of_each(seen: Sample) -> Bools:
-    """(T,) whether a draw is the first of its item."""
-    out = np.zeros(len(seen), dtype=bool)
-    out[np.unique(seen.row, return_index=True)[1]] = True
-    return out
 
 
 def _added(
@@ -224,33 +165,11 @@ def _added(
     return np.asarray(np.maximum(one, np.minimum(full, expected - shown)))
 
 
-def _nodes(case: Case) -> Callable[[Ints], tuple[Floats, Floats, Floats]]:
-    """Makes the labels of some rows, and their chances before any label and recalibrated by the labels."""
-    pool = case.pool
-    if not pool.labels.finite:
-
-        def as_believed(row: Ints) -> tuple[Floats, Floats, Floats]:
-            labels, chance = case.belief.items(pool.rows(row))
-            return labels, chance, chance
-
-        return as_believed
-    kinds = kinds_of(case)
-    fitted = recalibration(case, kinds)
-
-    def nodes(row: Ints) -> tuple[Floats, Floats, Floats]:
-        labels, chance = case.belief.items(pool.rows(row))
-        after = fitted.apply(chance, kinds.of(row))
-        # At least one dissenting label is always thought to hide somewhere in the pool.
-        return labels, at_least(chance, 1.0 / len(pool)), at_least(after, 1.0 / len(pool))
-
-    return nodes
-
-
 def _sides(
-    case: Case, row: Ints, nodes: Callable[[Ints], tuple[Floats, Floats, Floats]], J: Floats, middle: Floats
+    case: Case, rows: Rows, correct: Callable[[Rows, Floats], Floats], J: Floats, middle: Floats
 ) -> tuple[_Side, _Side]:
     """What the labels of some rows may do below and above ``middle``, (n, m)."""
-    measure, kind, rows = case.measure, case.pool.labels, case.pool.rows(row)
+    measure, kind = case.measure, case.pool.labels
     nothing = np.zeros_like(middle)
     least = LEAST * np.abs(np.nan_to_num(J)).max(axis=1, initial=0.0)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -259,7 +178,9 @@ def _sides(
             low, high = ends_of(measure, rows, J)
             rest = nothing, nothing, nothing, high - low > least
             return _Side(np.maximum(middle - low, 0.0), *rest), _Side(np.maximum(high - middle, 0.0), *rest)
-        labels, before, after = nodes(row)
+        labels, believed = case.belief.items(rows)
+        before = at_least(believed, 1.0 / len(case.pool)) if kind.finite else believed
+        after = correct(rows, believed)
         loss = measure.loss(rows, labels)
         off = through(J, loss.reshape(-1, loss.shape[2]), measure).reshape(*loss.shape[:2], -1)
         bears = np.ptp(off, axis=1) > least

@@ -44,7 +44,6 @@ class PosteriorInterval(Interval):
         self.require(tail=("honest", "tight"), replicates="at least 99")
 
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
-        """Only where there is a belief to draw from."""
         if totals.replicates is None and not totals.exact:
             return (
                 f"interval {self.alias!r} draws from a belief about wrong predictions, and this sample has "
@@ -57,14 +56,12 @@ class PosteriorInterval(Interval):
         return None
 
     def assumes(self, totals: Totals) -> tuple[str, ...]:
-        """What the draws rest on."""
         return (*super().assumes(totals), *self._assumed(totals))
 
     def _assumed(self, totals: Totals) -> tuple[str, ...]:
         return (totals.assumptions[self.tail],) if totals.assumptions else ()
 
     def drawing(self, least: int) -> PosteriorInterval:
-        """With as few draws as are asked for."""
         return replace(self, replicates=least)
 
     def limits(
@@ -128,7 +125,6 @@ class Calibrated(PosteriorInterval):
             raise InvalidInput(f"share= must be in (0, 1], not {self.share}")
 
     def assumes(self, totals: Totals) -> tuple[str, ...]:
-        """What the draws rest on; looking is allowed."""
         return (
             *self._assumed(totals),
             f"looks are about as rare as in the simulations that set its level, every {BETWEEN_LOOKS} labels",
@@ -137,5 +133,4 @@ class Calibrated(PosteriorInterval):
     def limits(
         self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream
     ) -> tuple[Floats, Floats]:
-        """Quantiles further out."""
         return super().limits(totals, measure, 1.0 - self.share * (1.0 - level), sides, stream)

@@ -132,8 +132,8 @@ def skewed(linear: Linear, measure: Measure, quantile: Floats | float) -> tuple[
         lower = least + width * beta_low(share, np.square(below / width), tail)
         upper = most - width * beta_low(1.0 - share, np.square(above / width), tail)
     bounded = np.isfinite(width)
-    lower = np.where(linear.risen | (share > 0.5), lower, np.minimum(lower, low))
-    upper = np.where(linear.fallen | (share < 0.5), upper, np.maximum(upper, high))
+    lower = np.where(linear.unseen.risen | (share > 0.5), lower, np.minimum(lower, low))
+    upper = np.where(linear.unseen.fallen | (share < 0.5), upper, np.maximum(upper, high))
     low, high = np.where(bounded, lower, low), np.where(bounded, upper, high)
     return np.where(below > 0, low, value), np.where(above > 0, high, value)
 

@@ -66,18 +66,15 @@ class EstimatorSuite:
         ]
 
     def test_kinds_and_centre_are_known_words(self) -> None:
-        """``kinds`` and ``centre`` are words that designs and draws understand."""
         estimator = self.make_estimator()
         assert self.kinds()
         assert estimator.centre in get_args(Centre)
 
     def test_config_makes_the_same_estimator_again(self) -> None:
-        """As JSON and back."""
         estimator = self.make_estimator()
         assert from_config(json.loads(json.dumps(estimator.config()))) == estimator
 
     def test_totals_have_their_shapes_and_signs(self) -> None:
-        """Averages, contributions and covariances are what they should be."""
         for case in self.cases():
             totals, d = self.make_estimator().totals(case), case.measure.d
             assert totals.why is None
@@ -122,7 +119,6 @@ class EstimatorSuite:
             assert not np.array_equal(other.R, totals.R)
 
     def test_every_label_known_is_exact_with_zero_covariance(self) -> None:
-        """With every label known ``R`` is the pool's average and the covariance is zero."""
         for kind in self.kinds():
             for measure in self.measures:
                 case = make_case(self.design(kind), measure, None, 5)
@@ -189,7 +185,6 @@ class EstimatorSuite:
             np.testing.assert_array_equal(weight > 0, status == ANSWERED)
 
     def test_refuses_rounds_of_other_kinds(self) -> None:
-        """Draws of a kind that it does not serve are refused, naming the kind."""
         for kind in sorted(set(self.samples) - set(self.kinds())):
             case = make_case(self.samples[kind], "accuracy", 12, 5)
             with pytest.raises(NotSupported, match=repr(kind)):

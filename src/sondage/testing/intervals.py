@@ -78,11 +78,9 @@ class IntervalSuite:
         return found
 
     def test_guarantee_is_one_of_the_known(self) -> None:
-        """What it promises is a word that stop rules understand."""
         assert self.make_interval().guarantee in GUARANTEES
 
     def test_config_makes_the_same_interval_again(self) -> None:
-        """As JSON and back."""
         interval = self.make_interval()
         assert from_config(json.loads(json.dumps(interval.config()))) == interval
 
@@ -121,12 +119,10 @@ class IntervalSuite:
             np.testing.assert_array_equal(self.ends(totals, measure), self.ends(other, measure))
 
     def test_same_random_numbers_same_interval(self) -> None:
-        """The only randomness is the stream that is passed in."""
         for totals, measure in self.samples():
             np.testing.assert_array_equal(self.ends(totals, measure), self.ends(totals, measure))
 
     def test_ends_are_in_order_and_inside_the_range(self) -> None:
-        """``low <= high``, neither beyond what the measure can be."""
         for totals, measure in self.samples():
             low, high = self.ends(totals, measure)
             least, most = measure.range
@@ -195,7 +191,6 @@ class IntervalSuite:
             self.ends(totals, measure, 0.95, "lower")  # type: ignore[arg-type]
 
     def test_is_a_point_only_if_the_totals_are_exact(self) -> None:
-        """Every sample that does not hold all labels has an interval of some width."""
         for totals, measure in self.samples():
             low, high = self.ends(totals, measure)
             there = ~np.isnan(measure.g(totals.R))
@@ -217,7 +212,6 @@ class IntervalSuite:
                 np.testing.assert_array_equal(high, value)
 
     def test_is_nan_where_the_value_is_undefined(self) -> None:
-        """No value, no interval: both ends are nan."""
         found = 0
         for case, totals in sampled(("recall", "precision"), never="positive"):
             if totals.why is None and self.make_interval().refuses(totals, case.measure) is None:

@@ -100,8 +100,8 @@ def too_little(case: Case, linear: Linear) -> dict[str, Bools]:
     low, high = case.measure.range
     at_end = case.measure.tangent & ((linear.value <= low) | (linear.value >= high))
     return {
-        "no label so far bears on": linear.open & (linear.labels == 0) & ~at_end,
-        "a single label bears so far on": linear.open & (linear.labels == 1) & endless,
+        "no label so far bears on": linear.unseen.open & (linear.unseen.labels == 0) & ~at_end,
+        "a single label bears so far on": linear.unseen.open & (linear.unseen.labels == 1) & endless,
     }
 
 
