@@ -103,7 +103,7 @@ def unseen_draw(
             sums[:, 0] *= np.sqrt(unit)
             sums[:, 1:4] *= unit[:, None]
             sums[:, 6] = sums[:, 7]
-        below, above = (_added(*total) for total in sums)
+        below, above = (_added(total) for total in sums)
         dark = hardly_labelled(case, seen, J)
         known = seen.row if case.oracle == "deterministic" else seen.row[:0]
         hidden, open_ = left_open(case, np.unique(known), J, labels, square)
@@ -138,21 +138,13 @@ def all_unseen(
     return both_sides
 
 
-def _added(
-    far: Floats,
-    square: Floats,
-    before: Floats,
-    after: Floats,
-    shown: Floats,
-    fourth: Floats,
-    likely: Floats,
-    pulls: Floats,
-) -> Floats:
-    """(m,) variance to add on a side, from sums over the draws.
+def _added(sums: Floats) -> Floats:
+    """(m,) variance to add on a side, from (8, m) sums over the draws.
 
     After k errors of size s the variance becomes ``(k + 1 + 1 / (k + 1)) s^2``; after none, ``2 s^2`` is the
     mean square of what the exact binomial limits leave possible.
     """
+    far, square, before, after, shown, fourth, likely, pulls = sums
     size = square / np.maximum(far, 1e-300)
     alike = np.square(shown) / np.maximum(fourth, 1e-300)  # effective number of draws that pulled
     doubt = 1.0 / np.square(alike + 1.0)  # that the next one will be like those
