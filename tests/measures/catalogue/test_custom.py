@@ -322,3 +322,15 @@ def test_several_numbers_at_once_are_refused() -> None:
     several = Pool.from_arrays(probability=np.full((3, 2), 0.5), labels=["x", "y"], multilabel=True)
     with pytest.raises(InvalidInput, match="one label per item"):
         Custom(cost, name="cost").bind(several)
+
+
+# Configuration
+
+
+def test_options_that_came_later_are_kept_only_where_used() -> None:
+    """A study that was made before them can still be loaded with the same object."""
+    plain = Custom(cost, name="cost", limits=(0, 5)).config()["options"]
+    assert set(plain) == {"loss_of", "g_of", "name", "reads", "limits", "k", "label_kind", "system"}
+    used = Custom(table, distance, k=3, jac_of=slope_of_distance, names=("d",)).config()["options"]
+    assert used["names"] == ["d"]
+    assert used["jac_of"] == {"code": "slope_of_distance"}

@@ -84,6 +84,15 @@ class Custom(Averages):
         if np.shape(self.limits) not in ((2,), (self.m, 2)):
             raise InvalidInput(f"limits= must be (low, high), or one pair for each of {list(self.names)}")
 
+    def config(self) -> dict[str, Any]:
+        """Options that came later only where they are used, so that a study made before them still loads."""
+        config = super().config()
+        if self.names == (self.name,):
+            del config["options"]["names"]
+        if self.jac_of is None:
+            del config["options"]["jac_of"]
+        return config
+
     @property
     def range(self) -> tuple[Floats, Floats]:
         ends = np.broadcast_to(np.array(self.limits, dtype=np.float64), (self.m, 2))
