@@ -127,12 +127,10 @@ class Table:
     @property
     def digest(self) -> str:
         """Name of the table by its content (without the scale, which is the round's own)."""
-
-        def make() -> str:
+        if "digest" not in self.cache:
             content = self.kind.alias.encode() + np.ascontiguousarray(self.content).tobytes()
-            return hashlib.blake2b(content, digest_size=12).hexdigest()
-
-        return self.cached("digest", make)
+            self.cache["digest"] = hashlib.blake2b(content, digest_size=12).hexdigest()
+        return str(self.cache["digest"])
 
     @property
     def content(self) -> Floats | Ints:

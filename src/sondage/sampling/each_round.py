@@ -50,7 +50,8 @@ class EachRound(SamplingKind):
         if not varies:
             chance = _affordable(chance, left, units.dearest, limit)
         pick = _independent if varies else self.fixed_number
-        row, unit = _rows(units, history, pick(chance, left, stream))
+        unit = np.repeat(np.arange(units.count), pick(chance, left, stream))
+        row = unit if units.itemwise else units.rows_at(unit, history.taken[unit] + running_index(unit))
         fits = limit.cut(units.cost_of(row))  # all, but for six standard deviations
         row, unit = row[:fits], unit[:fits]
         expected = float(chance @ left) if varies else np.nan
@@ -156,19 +157,11 @@ def _affordable(chance: Floats, left: Ints, cost: Floats, limit: Limit) -> Float
     return np.zeros(len(chance))
 
 
-def _rows(units: Units, history: History, count: Ints) -> tuple[Ints, Ints]:
-    unit = np.repeat(np.arange(units.count), count)
-    if units.itemwise:
-        return unit, unit
-    return units.rows_at(unit, history.taken[unit] + running_index(unit)), unit
-
-
 def _independent(chance: Floats, left: Ints, stream: Stream) -> Ints:
     """A binomial number of each unit, by the inverse of its distribution."""
     u = stream.uniform(len(chance))
-    single = left <= 1
     out = ((u < chance) & (left > 0)).astype(np.int64)
-    many = np.flatnonzero(~single & (chance > 0))
+    many = np.flatnonzero((left > 1) & (chance > 0))
     if len(many):
         out[many] = _binomial(u[many], left[many], chance[many])
     return out

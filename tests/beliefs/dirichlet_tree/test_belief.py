@@ -188,7 +188,7 @@ def test_one_stratum(oracle: str) -> None:
     assert (nodes.weights[:, 1] > 0.8).all()
 
 
-@pytest.mark.parametrize("options", [{"strength": 0}, {"least": 0}, {"smoothing": -1}])
+@pytest.mark.parametrize("options", [{"strength": 0}, {"least": 0}, {"smoothing": -1}, {"depth": 0}])
 def test_bad_options(options: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(options))):
         DirichletTree(**options)  # type: ignore[arg-type]

@@ -53,6 +53,7 @@ class DirichletTree(ByStratum):
     least: float = 1e-6
 
     def __post_init__(self) -> None:
+        self.require(depth="at least 1")
         for name in ("strength", "least"):
             if not getattr(self, name) > 0:
                 raise InvalidInput(f"{name}= must be above 0, not {getattr(self, name)}")

@@ -13,6 +13,7 @@ from sondage.designs.influence.slope import away_from_ends, floored, least_value
 from sondage.measures.base import Measure
 from sondage.measures.influence import Dense, Influence, weighted_moments
 from sondage.pool.rows import Rows
+from sondage.sampling.base import running_index
 from sondage.types import Floats, Ints
 
 _ROUNDING = 1e-12
@@ -93,10 +94,7 @@ def seen_variance(problem: Problem, first: int | None = None) -> Floats:
     influence = psi.of(shown, seen.y[:, None])[:, 0, :]
     unit, fold = seen.unit, psi.fold(shown)
     if first is not None:
-        order = np.argsort(unit, kind="stable")
-        begin = np.searchsorted(unit[order], unit[order], "left")
-        early = np.zeros(len(unit), dtype=bool)
-        early[order] = np.arange(len(unit)) - begin < first
+        early = running_index(unit) < first
         influence, unit = influence[early], unit[early]
         fold = None if fold is None else fold[early]
     n = np.bincount(unit, minlength=count)
