@@ -211,7 +211,7 @@ def test_another_truth_changes_the_saving_and_not_the_draws() -> None:
 
         class There(ScoreBelief):
             def items(self, rows: Any) -> Any:
-                return truth.items(true.rows(rows._index))
+                return truth.items(true.rows(rows.index))
 
         if_calibrated = expected_saving(problem, design, 200).ratio
         as_is = expected_saving(problem, design, 200, There()).ratio
