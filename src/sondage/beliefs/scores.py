@@ -63,7 +63,11 @@ class ScoreBelief(StaticBelief):
 
     def items(self, rows: Rows) -> Nodes:
         if rows.labels.kind == "real":
-            return self._normal(rows)
+            points, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE)
+            each = [mean[:, None] + std[:, None] * points for mean, std in self._normals(rows)]
+            labels = np.clip(np.concatenate(each, axis=1), rows.labels.low, rows.labels.high)
+            share = np.tile(weights / weights.sum(), len(each)) / len(each)
+            return Nodes(labels, np.broadcast_to(share, labels.shape))
         weights = self._said(rows)
         if self.mean:
             weights = (1 - self.shrink) * weights + self.shrink * np.array(self.mean)
@@ -112,13 +116,6 @@ class ScoreBelief(StaticBelief):
             std = rows.std(name) if rows.has("std", name) else np.full(len(rows), width)
             found.append((mean, std))
         return found
-
-    def _normal(self, rows: Rows) -> Nodes:
-        points, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE)
-        each = [mean[:, None] + std[:, None] * points for mean, std in self._normals(rows)]
-        labels = np.clip(np.concatenate(each, axis=1), rows.labels.low, rows.labels.high)
-        share = np.tile(weights / weights.sum(), len(each)) / len(each)
-        return Nodes(labels, np.broadcast_to(share, labels.shape))
 
 
 def _middle_and_width(said: Summary, labels: LabelSpace) -> tuple[float, float]:

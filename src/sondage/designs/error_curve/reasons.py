@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sondage.beliefs.error_curve.belief import ErrorCurve
-from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.base import Problem
 from sondage.designs.influence.of_units import unseen_variances
@@ -81,16 +80,11 @@ def thought_of(problem: Problem, unit: int) -> str:
     systems = belief.systems
     assert isinstance(problem.units, CellUnits)
     place = [predicted_words(pool, systems, problem.units.first[[unit]])]
-    if state.ranks.ordered[unit]:
-        place.append(rank_words(state.ranks, unit))
+    if state.ranks.ordered[unit]:  # from the boundary, or by doubt where classes are ranked together
+        first, last = int(state.ranks.first[unit]), int(state.ranks.last[unit])
+        reach = f"{first:,}" if first == last else f"{first:,} to {last:,}"
+        place.append(f"rank {reach} " + ("by doubt" if state.ranks.across else "from the boundary"))
     whose = "" if state.ranks.agreed[int(state.ranks.family[unit])] else f" of {systems[0]}"
     rate = percent(float(state.rate()[unit]))
     about = "" if rate.startswith("<") else "about "
     return f"{', '.join(place)}, where {about}{rate} of the predictions{whose} are thought wrong"
-
-
-def rank_words(ranks: Ranks, unit: int) -> str:
-    """The ranks of a unit's stratum: from the boundary, or by doubt where classes are ranked together."""
-    first, last = int(ranks.first[unit]), int(ranks.last[unit])
-    reach = f"{first:,}" if first == last else f"{first:,} to {last:,}"
-    return f"rank {reach} " + ("by doubt" if ranks.across else "from the boundary")
