@@ -124,15 +124,16 @@ def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float
     least = least_value(int(problem.answered.sum())) if least is None else least
     rows, unit, nodes = unit_nodes(problem)
     seen, count, labels = problem.seen, problem.units.count, problem.pool.labels.size
+    N = len(problem.pool)
     told = label_counts(seen.unit, seen.y, (count, labels))[unit]
     expected = told + (problem.units.size - problem.answered)[unit, None] * nodes.weights
     expected = expected / np.bincount(unit, minlength=count)[unit, None]
     shown, out = problem.pool.rows(rows), np.zeros((len(measures), count))
     for a, measure in enumerate(measures):
         kept = losses_of_units(problem, measure, rows, nodes.labels)
-        R = kept.total(expected) / len(problem.pool)
+        R = kept.total(expected) / N
         R = away_from_ends(measure, R, uninformed(problem, measure), least, 0.0)
-        psi = target(problem, R, [(shown, nodes, expected.sum(axis=1) / len(problem.pool))], measure).folded
+        psi = target(problem, R, [(shown, nodes, expected.sum(axis=1) / N)], measure).folded
         mean, square = kept.moments(psi, nodes.weights)
         out[a] = UnitMeans(mean, unit, count, psi.fold(shown)).variance(square)
     return out

@@ -1,9 +1,9 @@
-"""Widths by formula: the variance that a design has if labels are as is held possible, and normal intervals.
+"""Widths by formula: the variance that a design has in a possible world, and normal intervals.
 
-For classifiers labels come out as in the worlds of ``possible``. Beliefs about other labels have no doubt
-about themselves; what may be otherwise is said by scenarios: the scores as they are (as the labels of a pilot
-correct them), and with the odds of a yes lower and higher as a whole; for labels that are numbers, with a
-smaller and a larger spread.
+For classifiers labels come out as in the worlds of ``possible``. Beliefs about other labels do not doubt
+themselves, so scenarios do it for them: the scores as they are (as the labels of a pilot correct them), and
+with the odds of a yes lower and higher throughout; for labels that are numbers, with a smaller and a larger
+spread.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ENDS = (0.0, 0.5, 1.0)
 def by_formula(
     study: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
 ) -> Forecast:
-    """Widths by formula; with a goal, on until it is reached in all scenarios."""
+    """Widths by formula; with a goal, for more labels until all scenarios reach it."""
     formula, N = Formula.of_study(study, sampling, draws, seed), study.parts.size
     numbers = labels.tolist()
     if goal is not None and goal.target is not None:

@@ -1,4 +1,4 @@
-"""Making a plan of a study, from its first idea or from the labels that it has."""
+"""Making a plan: of a study that is not there yet, or from the labels that one has."""
 
 from __future__ import annotations
 
@@ -53,11 +53,10 @@ def plan(
 ) -> Plan:
     """How many labels a study would need, and how wide its interval would be, before any label.
 
-    For classifiers studies are played through in ``draws`` worlds that are held possible, if the design
-    shares labels out over cells as ``auto`` does; for other designs the variance in these worlds is worked
-    out by formula. Three numbers are given: the optimistic one is exceeded in 90 % of the worlds, the
-    expected one in half of them and the pessimistic one in 10 %. ``study.plan`` does the same from the labels
-    that a study has.
+    For classifiers, studies are simulated in ``draws`` possible worlds, if the design shares labels out over
+    cells as ``auto`` does; for other designs the variance in these worlds comes from a formula. Three numbers
+    are given: the optimistic one is exceeded in 90 % of the worlds, the expected one in half of them and the
+    pessimistic one in 10 %. ``study.plan`` does the same from the labels that a study has.
 
     Parameters
     ----------
@@ -176,7 +175,7 @@ def _check_plannable(study: Snapshot) -> None:
 
 
 def _by_worlds(study: Snapshot) -> bool:
-    """Whether studies can be played through: of a classifier, with quotas of cells.
+    """Whether studies can be simulated: those of a classifier, with quotas of cells.
 
     A uniform sample has no cells, and its formula is exact.
     """

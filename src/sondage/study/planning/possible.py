@@ -1,9 +1,9 @@
-"""What is held possible of a classifier's errors: before any label, and after those of a pilot.
+"""Which error rates a classifier may have: before any label, and after those of a pilot.
 
-A world gives every cell (predicted class and band of ranks) its own chances of the labels. After a pilot
-worlds are what a belief about wrong predictions leaves open. Before it, such a belief (the default's curves,
-say) alone is no fair guess: its prior was made to learn fast, not to say how good models are. So the scores
-have a say as well, and no value of a ratio is held likelier than another, but for what the first labels say.
+A world gives every cell (predicted class and band of ranks) its own chances of the labels. After a pilot,
+worlds are what a belief about wrong predictions leaves open. Before it, such a belief alone (the default's
+curves, say) is no fair guess: its prior was made to learn fast, not to say how good models are. So the scores
+have a say as well, and all values of a ratio count as equally likely, but for what the first labels say.
 """
 
 from __future__ import annotations

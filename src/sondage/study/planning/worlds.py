@@ -1,4 +1,4 @@
-"""Worlds: studies played through with labels drawn from what is held possible of a classifier's errors.
+"""Worlds: studies simulated with labels drawn by error rates that the classifier may have.
 
 In a world every cell has its own chances of the labels. The design asks, the labels come out by those
 chances, and the belief learns from them: with the design's, the belief's, the estimator's and the interval's
@@ -47,7 +47,7 @@ _TO_LOOK = 5
 def simulated(
     study: Snapshot, sampling: Sampling, labels: Ints, goal: Goal | None, draws: int, seed: int
 ) -> Forecast:
-    """Widths in worlds held possible; with a goal, on until it is reached in most of them."""
+    """Widths in possible worlds; with a goal, for more labels until most of them reach it."""
     parts, errors = study.parts, study.belief_now().errors
     if errors is not None:
         possible = Possible(parts.pool, parts.measure, parts.units, parts.belief, errors)
