@@ -19,7 +19,7 @@ if _TYPE_CHECKING:
         plot,
         strata,
     )
-    from sondage.objective import EstimateAll
+    from sondage.objective import Compare, EstimateAll
     from sondage.pool import Pool
     from sondage.simulation import simulate
     from sondage.study import (
@@ -46,6 +46,7 @@ __all__ = [
     "CANNOT_TELL",
     "Above",
     "Below",
+    "Compare",
     "Cost",
     "CostSpent",
     "Decided",
@@ -76,7 +77,7 @@ __all__ = [
     "strata",
 ]
 
-_HOME = {"EstimateAll": "objective", "Pool": "pool", "simulate": "simulation"}
+_HOME = {"Compare": "objective", "EstimateAll": "objective", "Pool": "pool", "simulate": "simulation"}
 """The rooms of classes and functions that are not in ``sondage.study``."""
 _FUNCTIONS = {"create_study", "estimate", "load_study", "plan", "simulate"}
 

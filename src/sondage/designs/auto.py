@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sondage.designs.audit import Audit
 from sondage.designs.base import Design
+from sondage.designs.disagreement import Disagreement
 from sondage.designs.error_curve.design import ErrorCurveDesign
 from sondage.designs.importance import Importance
 from sondage.designs.influence.of_items import is_mean_over_pool
@@ -17,27 +19,33 @@ from sondage.designs.stratified import Stratified
 from sondage.designs.uniform import Uniform
 from sondage.measures.base import Measure, wrong_alike
 from sondage.measures.combine.coordinates import separately
+from sondage.measures.combine.systems import Contrast
 from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.strata.fillable_cells import too_many
 
-AUTO_VERSION = 8
+AUTO_VERSION = 9
 
 
-def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float) -> Design:
+def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float, comparing: bool = False) -> Design:
     """The design that ``auto`` stands for, for a bound measure (``benchmarks/auto.py`` has the comparison).
 
-    Classifiers whose measure looks at predictions alone get a curve of the error rate, if ``labels`` can fit
-    one to each pattern of predictions. Means over the pool gain nothing from it where no score orders the
-    items: uniform, or by size where systems disagree. Other measures (of scores, of groups, of weighted
-    items, of which class a wrong prediction should have been) get strata by rank, and labels by the scores.
-    Labels of several numbers have no one order to stratify along: items are drawn one by one.
+    Classifiers whose measure looks at predictions alone: a curve of the error rate, if ``labels`` can fit one
+    to each pattern of predictions. Where no score orders the items, means over the pool have nothing to gain
+    from it: uniform, or by size where systems disagree. Other measures (of scores, of groups, of weighted
+    items, of which class a wrong prediction should have been): strata by rank, labels by the scores. Labels
+    of several numbers have no one order along which to stratify: there items are drawn one by one. A study
+    that is ``comparing`` systems (objective ``Compare``) asks where they disagree, by chances that tests and
+    sequences can rest on.
     """
     if oracle != "deterministic":
         return Importance()
     if pool.labels.kind == "vector":
         return Poisson(fixed_size=True)
     systems = measure.systems(pool)
+    if comparing and isinstance(measure, Contrast):
+        few = not too_many(pool.predicted(systems).count, labels) if pool.labels.finite else False
+        return Disagreement() if measure.paired or not few else Audit()
     plain = pool.labels.finite and not any(pool.summary(name).tells_apart for name in systems)
     if plain and _means(pool, measure):
         return Uniform() if len(systems) == 1 else Stratified(allocation="proportional")

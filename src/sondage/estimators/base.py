@@ -22,6 +22,8 @@ from sondage.types import Bools, Floats
 
 if TYPE_CHECKING:
     from sondage.estimators.increments import Increments
+    from sondage.estimators.paired_draws import PairedDraws
+    from sondage.estimators.unseen import Unseen
 
 T = TypeVar("T")
 
@@ -101,7 +103,8 @@ class Totals:
     a belief, over the root of their number. ``counts`` are successes and trials of a plain proportion,
     ``labelled`` the share of the pool that has a label. ``why`` says why there is no estimate, or none of
     some coordinates.
-    ``increments`` are what each draw by itself says of the totals, where items were drawn one by one.
+    ``increments`` are what each draw by itself says of the totals, where items were drawn one by one, and
+    ``paired`` what it says of contrasts between systems.
     ``replicates`` gives (B, d) averages drawn from what a belief holds possible, given random numbers, how
     many, and the name of what is held where nothing was seen (a tail): ``assumptions`` says what that is, for
     each that the belief knows. ``beside`` is (d,) what they would be if the belief
@@ -124,6 +127,7 @@ class Totals:
     why: str | None = None
     notes: tuple[str, ...] = ()
     increments: Increments | None = None
+    paired: PairedDraws | None = None
     replicates: Callable[[Stream, int, str], Floats] | None = None
     assumptions: Mapping[str, str] = field(default_factory=dict)
     beside: Floats | None = None

@@ -10,6 +10,7 @@ from sondage.errors import NotSupported
 from sondage.estimators.base import Case, Estimator, Totals
 from sondage.estimators.census import census, census_in_part, possible
 from sondage.estimators.increments import increments_of
+from sondage.estimators.paired_draws import paired_draws
 from sondage.estimators.unseen import all_unseen
 from sondage.sampling import SamplingKind
 
@@ -59,7 +60,7 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
     deterministic = case.oracle == "deterministic"
     whole = census(case) if deterministic and not case.measure.wide else None
     if whole is not None:
-        return whole if whole.exact else replace(whole, increments=increments_of(case))
+        return whole if whole.exact else _with_draws(case, whole)
     if not case.sample.answered.any():
         return Totals.undefined(case.measure.d, "no item has a label yet")
     each = [(one.totals(mine), share) for one, share, mine in estimators_of(case, estimator)]
@@ -68,7 +69,12 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
         each[0][0] if single else _together([part for part in each if part[0].why is None], case.measure.d)
     )
     found = census_in_part(case, possible(case, found))
-    return replace(found, increments=increments_of(case)) if single else found
+    return _with_draws(case, found) if single else found
+
+
+def _with_draws(case: Case, totals: Totals) -> Totals:
+    """With what each draw says by itself, where items were drawn one by one."""
+    return replace(totals, increments=increments_of(case), paired=paired_draws(case))
 
 
 def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:

@@ -225,6 +225,8 @@ def increments_of(case: Case) -> Increments | None:
     """The increments of a case; None if draws were not made one by one with chances for all items left."""
     sample = case.sample
     plain = case.oracle == "deterministic" and not case.tellable and not case.measure.wide
+    if case.units.itemwise:  # cells would be items: contrasts of these have paired_draws
+        return None
     if not plain or case.measure.tangent or case.pool.labels.kind == "vector" or not len(sample):
         return None
     if not all(kind.one_by_one or kind.is_uniform(case.units) for kind in sample.kinds):

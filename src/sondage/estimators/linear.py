@@ -155,6 +155,7 @@ def for_population(totals: Totals, N: int, *, drawn: bool = False) -> Totals:
         labelled=0.0,
         exact=False,
         increments=None,
+        paired=None,
         replicates=replicates if own is not None or (drawn and totals.exact) else None,
         forced=None,
     )

@@ -15,6 +15,9 @@ from sondage.estimators.sample import Sample
 from sondage.sampling import OneByOne, SamplingKind
 from sondage.types import Floats, Ints
 
+_AT_ONCE = 1 << 17
+"""Expected losses that are worked out at once."""
+
 
 @dataclass(frozen=True)
 class SequentialEstimator(ByChance):
@@ -38,9 +41,8 @@ class SequentialEstimator(ByChance):
 
     def totals_of(self, case: Case, mine: Sample, seen: Sample) -> Totals:
         N = len(case.pool)
-        shape = len(case.sample.rounds), case.units.count, case.measure.d
-        predicted = predictions(case) if self.control else np.zeros(shape)
-        share = _shares(case, mine, self.weighting)
+        predicted = self.predicted(case)
+        share = self.shares(case, mine)
         count = _counts(share, mine)
         response = Response(case, mine, count / N)
         z = increments(mine, response.loss, predicted, case.units.size)
@@ -65,7 +67,34 @@ class SequentialEstimator(ByChance):
         )
 
     def counts(self, case: Case, sample: Sample) -> Floats:
-        return _counts(_shares(case, sample, self.weighting), sample)
+        return _counts(self.shares(case, sample), sample)
+
+    def predicted(self, case: Case) -> Floats:
+        """(rounds, U, d) what is subtracted from the losses of each unit in each round."""
+        if self.control:
+            return predictions(case)
+        return np.zeros((len(case.sample.rounds), case.units.count, case.measure.d))
+
+    def drawable(self, case: Case) -> int:
+        """Items that could be drawn."""
+        return len(case.pool)
+
+    def shares(self, case: Case, sample: Sample) -> Floats:
+        """Weights of the increments, adding up to 1."""
+        T, N = len(sample), self.drawable(case)
+        t = np.arange(1, T + 1, dtype=np.float64)
+        if self.weighting == "root":
+            share = np.sqrt(t)
+            return np.asarray(share / share.sum())
+        if T == N:  # the last increment is the exact total
+            return np.concatenate([np.zeros(T - 1), [1.0]])
+        share = 1.0 / ((N - t) * (N - t + 1))
+        if not np.isnan(case.budget):
+            left = paid_for(case, case.units.cost_of(sample.row), np.ones(T))
+            # Sums of the above up to t - 1, and up to the last draw that is foreseen at t.
+            end = np.minimum(t - 1 + np.maximum(left, 1.5), N - 0.5)
+            share = stepwise(share / (1.0 / (N - end) - 1.0 / (N - t + 1)))
+        return np.asarray(share / share.sum())
 
     def _expected(self, case: Case, predicted: Floats, squared_shares: float) -> Floats | None:
         """Covariance of the mean if every round drew like the last and the belief were right."""
@@ -83,40 +112,22 @@ class SequentialEstimator(ByChance):
 
 def increments(sample: Sample, loss: Floats, predicted: Floats, size: Ints) -> Floats:
     """(T, d) ``Z_t`` with ``E[Z_t | past] = total`` (sequences of unbiased increments, eq. 1)."""
-    T = len(sample)
-    before = np.zeros((T, len(size)))
-    before[np.arange(1, T), sample.unit[:-1]] = 1.0
-    left = size - np.cumsum(before, axis=0)
     rest = np.empty_like(loss)
-    for number in np.unique(sample.round):  # a round has one prediction
-        mine = sample.round == number
-        rest[mine] = left[mine] @ predicted[number]
+    # Rounds that share one prediction are taken together.
+    number = sample.round if predicted.strides[0] else np.zeros_like(sample.round)
+    for one in np.unique(number).tolist():
+        mine = np.flatnonzero(number == one)
+        left = size - np.bincount(sample.unit[: mine[0]], minlength=len(size))
+        drawn = predicted[one][sample.unit[mine]]
+        rest[mine] = left @ predicted[one] - (np.cumsum(drawn, axis=0) - drawn)
     labelled = np.cumsum(loss, axis=0) - loss
     expected = predicted[sample.round, sample.unit]
-    return labelled + rest + (loss - expected) / sample.p[:, None]
+    return np.asarray(labelled + rest + (loss - expected) / sample.p[:, None])
 
 
 def _counts(share: Floats, sample: Sample) -> Floats:
     """(T,) what each draw counts in the plain form: its own increment, and all later ones' sums."""
     return np.asarray(share / sample.p + np.cumsum(share[::-1])[::-1] - share)
-
-
-def _shares(case: Case, sample: Sample, weighting: str) -> Floats:
-    """Weights of the increments, adding up to 1."""
-    T, N = len(sample), len(case.pool)
-    t = np.arange(1, T + 1, dtype=np.float64)
-    if weighting == "root":
-        share = np.sqrt(t)
-        return np.asarray(share / share.sum())
-    if T == N:  # the last increment is the exact total
-        return np.concatenate([np.zeros(T - 1), [1.0]])
-    share = 1.0 / ((N - t) * (N - t + 1))
-    if not np.isnan(case.budget):
-        left = paid_for(case, case.units.cost_of(sample.row), np.ones(T))
-        # Sums of the above up to t - 1, and up to the last draw that is foreseen at t.
-        end = np.minimum(t - 1 + np.maximum(left, 1.5), N - 0.5)
-        share = stepwise(share / (1.0 / (N - end) - 1.0 / (N - t + 1)))
-    return np.asarray(share / share.sum())
 
 
 @dataclass(frozen=True)
@@ -134,3 +145,39 @@ class LureEstimator(SequentialEstimator):
 
     alias: ClassVar[str] = "lure"
     control: bool = False
+
+
+@dataclass(frozen=True)
+class PairedEstimator(SequentialEstimator):
+    """Mean of the increments of draws that tell systems apart: items on which all do alike are never drawn.
+
+    What is predicted of an item is what the belief expected before any label, and stays so: that takes no
+    more room for single items than for cells.
+    """
+
+    alias: ClassVar[str] = "paired"
+
+    def predicted(self, case: Case) -> Floats:
+        once = case.once("expected at the start", lambda: expected_at_start(case))
+        return np.broadcast_to(once, (len(case.sample.rounds), *once.shape))
+
+    def drawable(self, case: Case) -> int:
+        table = case.tables(0)
+        assert table is not None
+        assert table.chance is not None
+        return int(case.units.size[table.chance > 0].sum())
+
+    def _expected(self, case: Case, predicted: Floats, squared_shares: float) -> Floats | None:
+        """Not for single items, of which no two are alike: what one more draw could show is enough."""
+        return None if case.units.itemwise else super()._expected(case, predicted, squared_shares)
+
+
+def expected_at_start(case: Case) -> Floats:
+    """(U, d) losses that the belief expected of an item of each unit before any label."""
+    rows, unit = case.units.representatives()
+    total, each = np.zeros((case.units.count, case.measure.d)), np.bincount(unit, minlength=case.units.count)
+    step = max(_AT_ONCE // case.measure.d, 1)
+    for begin in range(0, len(rows), step):
+        shown = case.pool.rows(rows[begin : begin + step])
+        np.add.at(total, unit[begin : begin + step], case.measure.expected(shown, *case.belief.items(shown)))
+    return total / each[:, None]

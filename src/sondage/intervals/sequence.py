@@ -12,6 +12,7 @@ from sondage.estimators.base import Totals
 from sondage.estimators.increments import Increments
 from sondage.intervals.base import Guarantee, Interval
 from sondage.intervals.betting import NotAbove, Walk
+from sondage.intervals.paired import hulls
 from sondage.measures.base import Measure
 from sondage.measures.combine.coordinates import Ratio, coordinate_ratios, two_sides
 from sondage.streams import Stream
@@ -26,9 +27,11 @@ class AnyTime(Interval):
     """Base of the exact sequences: they need draws made one by one, and losses with bounds."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"increments"})
+    takes_pairs: ClassVar[bool] = False
+    """Whether it can do with ``Totals.paired`` in place of the increments."""
 
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
-        if totals.exact:
+        if totals.exact or (self.takes_pairs and totals.increments is None and totals.paired is not None):
             return None
         if totals.increments is None:
             return (
@@ -75,6 +78,7 @@ class Sequence(AnyTime):
     """
 
     alias: ClassVar[str] = "sequence"
+    takes_pairs: ClassVar[bool] = True
     guarantee: ClassVar[Guarantee] = "uniform"
     cells: int = 500
     margins: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -102,7 +106,13 @@ class Sequence(AnyTime):
         self, totals: Totals, measure: Measure, level: float, sides: int, stream: Stream | None = None
     ) -> tuple[Floats, Floats]:
         increments = totals.increments
-        assert increments is not None
+        if increments is None:
+            assert totals.paired is not None
+            threshold = float(np.log(sides / (1.0 - level)))
+            low, high = hulls(
+                totals.paired, np.eye(measure.m), threshold, np.stack(measure.range, axis=1), self.cells
+            ).T
+            return low, high
         if coordinate_ratios(measure) is None:
             pairs = two_sides(measure)
             assert pairs is not None

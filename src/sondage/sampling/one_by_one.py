@@ -33,7 +33,7 @@ class OneByOne(SamplingKind):
         That is settled before every draw: to draw and then put back what is too dear would leave the cheap
         ones with larger chances than recorded.
         """
-        taken = history.taken.copy()
+        taken = history.asked.astype(np.int64) if units.itemwise else history.taken.copy()
         row, unit, p, left = [], [], [], []
         words = stream.uniform(n)
         limited, most, spent = np.isfinite(limit.cost), limit.cost * (1 + 1e-12), 0.0
@@ -88,4 +88,6 @@ class OneByOne(SamplingKind):
         return relative(self.next_chance(table, size, asked), size - asked)
 
     def adds_up(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> tuple[float, float]:
-        return float(self.mass(table, size, asked).sum()), 1.0
+        """Chances of all items left, with a goal; without one they are relative to each other."""
+        total = float(self.mass(table, size, asked).sum())
+        return (total, 1.0) if table.goal is not None else (float(total > 0), 1.0)

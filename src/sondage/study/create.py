@@ -27,7 +27,7 @@ from sondage.errors import (
 )
 from sondage.journal import Journal, open_journal
 from sondage.measures import Measure, resolve
-from sondage.objective import EstimateAll, Objective
+from sondage.objective import Compare, EstimateAll, Objective
 from sondage.pool.pool import Pool
 from sondage.registry import from_config, what_it_is
 from sondage.streams import seed_from
@@ -90,11 +90,11 @@ def create_study(
     settings = _checked_settings(oracle, target, budget, confidence_level)
     if objective is not None and not isinstance(objective, Objective):
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
-    wanted = resolve(measure)
+    wanted = (objective or EstimateAll()).target(resolve(measure), pool)
     bound = wanted.bind(pool)
     check_losses(bound.aim, bound.aim.losses.folded.d)
-    labels = labels_paid_for(settings["budget"], pool)
-    chosen = resolve_design(design, oracle, pool, bound, labels)
+    labels = budgets.labels_paid_for(settings["budget"], pool)
+    chosen = resolve_design(design, oracle, pool, bound, labels, objective)
     parts = Parts(
         pool=pool,
         measure=bound,
@@ -258,13 +258,18 @@ def _compare_versions(name: str, config: dict[str, Any]) -> str:
 
 
 def resolve_design(
-    design: str | Design, oracle: Oracle, pool: Pool, measure: Measure, labels: float
+    design: str | Design,
+    oracle: Oracle,
+    pool: Pool,
+    measure: Measure,
+    labels: float,
+    objective: Objective | None = None,
 ) -> Design:
     """A design from its name or itself; ``auto`` becomes what it stands for, for a bound measure."""
     if isinstance(design, Design):
         return design
     if design == "auto":
-        return resolve_auto(oracle, pool, measure, labels)
+        return resolve_auto(oracle, pool, measure, labels, isinstance(objective, Compare))
     if isinstance(design, str):
         try:
             return Design.from_alias(design)

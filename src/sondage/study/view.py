@@ -132,6 +132,37 @@ class StudyView(ABC):
 
         return region_of(self.snapshot(), (measure, by, None, system), confidence_level)
 
+    def compare(
+        self,
+        *systems: str,
+        measure: str | Measure | None = None,
+        margin: float | None = None,
+        looking: bool | None = None,
+        test: Literal["auto", "wald", "sign", "self-normalised"] = "auto",
+        correction: Literal["simultaneous", "holm", "bonferroni", "tukey", "none"] = "simultaneous",
+        confidence_level: float | None = None,
+    ) -> Any:
+        """Which of two systems is better, ``compare("a", "b")``, or which of many, ``compare()``.
+
+        Without ``systems``, those that the study was made to compare, or all of the pool. ``looking=True``
+        gives a test that holds however often you look, ``looking=False`` one for a number of labels fixed
+        beforehand, which needs fewer; by default the former if a stop rule has ended the study. ``margin``
+        adds tests of not being worse by as much, and of being equivalent. ``test`` (of two systems) and
+        ``correction`` (of many) are for a fixed number of labels.
+        """
+        from sondage.study.comparing.compare import compare_of
+
+        return compare_of(
+            self.snapshot(),
+            systems,
+            measure,
+            margin=margin,
+            looking=looking,
+            test=test,
+            correction=correction,
+            confidence_level=confidence_level,
+        )
+
     def belief_report(
         self,
         *,

@@ -9,7 +9,7 @@ import numpy as np
 from sondage.measures.base import Bound, Measure
 from sondage.measures.combine.per_group import PerGroup
 from sondage.measures.combine.stack import Stack
-from sondage.measures.combine.systems import Difference, TwoSystems
+from sondage.measures.combine.systems import Difference, OfSystems
 from sondage.measures.combine.where import Where
 from sondage.measures.losses.class_counts import RightByClass
 from sondage.measures.maps.counts import EachClass
@@ -50,7 +50,7 @@ def separately(measure: Measure, pool: Pool) -> list[tuple[Measure, Ints]]:
             for step, one in zip(steps, each, strict=True)
             for part, places in separately(one.bind(pool), pool)
         ]
-    if isinstance(measure, (Where, TwoSystems)):
+    if isinstance(measure, (Where, OfSystems)):
         inside = separately(measure.measure, pool)
         # An event is of the predictions of one system: measures of several stay together.
         if len(inside) > 1 and len({one.systems(pool) for one, _ in inside}) == 1:

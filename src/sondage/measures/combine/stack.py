@@ -222,7 +222,7 @@ def for_system(measure: Measure, system: str | None) -> Measure:
     if hasattr(changed, "system"):
         other: Measure = replace(changed, system=system)
         return other
-    if hasattr(changed, "measure") and not hasattr(changed, "a"):
+    if hasattr(changed, "measure") and not hasattr(changed, "compared"):
         inside: Measure = replace(changed, measure=for_system(changed.measure, system))
         return inside
     raise InvalidInput(f"a measure {measure.alias!r} names its systems itself: system= cannot change them")

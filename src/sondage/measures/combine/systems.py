@@ -1,7 +1,8 @@
-"""A measure of two systems compared: the difference, the ratio."""
+"""A measure of several systems compared: the difference, the ratio, the lead of each."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,13 +21,10 @@ from sondage.types import Array, Bools, Floats
 
 
 @dataclass(frozen=True)
-class TwoSystems(Derived):
-    """A function of a measure of system ``a`` and the same measure of system ``b``."""
+class OfSystems(Derived):
+    """A function of the same measure of several systems, the ``compared`` ones."""
 
-    sign: ClassVar[str]
     measure: Measure
-    a: str
-    b: str
     sides: tuple[Measure, ...] = field(
         default=(), kw_only=True, repr=False, compare=False, metadata=FILLED_IN
     )
@@ -34,60 +32,59 @@ class TwoSystems(Derived):
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", resolve(self.measure))
 
+    @property
+    @abstractmethod
+    def compared(self) -> tuple[str, ...]:
+        """The names of the systems, in order."""
+
     def bind(self, pool: Pool) -> Self:
-        """Bind both sides, if they can be compared."""
-        if self.a == self.b:
-            raise InvalidInput(f"a {self.alias} needs two systems, not {self.a!r} twice")
+        """Bind all sides, if they can be compared."""
+        names = self.compared
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidInput(f"a {self.alias} needs two systems, not {name!r} twice")
         measure = self.measure.bind(pool)
-        first, second = (for_system(measure, name).bind(pool) for name in (self.a, self.b))
-        if first.names != second.names:
-            raise InvalidInput(
-                f"of system {self.a!r} the coordinates are {first.names[0]!r}, ... and of {self.b!r} "
-                f"{second.names[0]!r}, ...: give both the same ones, for instance thresholds=[...]"
-            )
-        return replace(self, measure=measure, sides=(first, second))
+        sides = tuple(for_system(measure, name).bind(pool) for name in names)
+        for name, side in zip(names[1:], sides[1:], strict=True):
+            if side.names != sides[0].names:
+                raise InvalidInput(
+                    f"of system {names[0]!r} the coordinates are {sides[0].names[0]!r}, ... and of {name!r} "
+                    f"{side.names[0]!r}, ...: give both the same ones, for instance thresholds=[...]"
+                )
+        return replace(self, measure=measure, sides=sides)
 
     @cached_property
     def inner(self) -> Measure:
-        return Stack(self.sides or (for_system(self.measure, self.a), for_system(self.measure, self.b)))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """``f1: a - b``, ``f1: a / b``."""
-        return tuple(f"{name}: {self.a} {self.sign} {self.b}" for name in self.measure.names)
+        return Stack(self.sides or tuple(for_system(self.measure, name) for name in self.compared))
 
 
 @dataclass(frozen=True)
-class Difference(TwoSystems):
-    """A measure of system ``a`` less the same measure of system ``b``.
+class Contrast(OfSystems):
+    """Sums and differences of a measure of several systems: write ``rows``, their coefficients.
 
-    A difference of two means over the same items, such as accuracies, is the mean of the items' differences:
-    an item on which both systems do alike, whatever its label, is known to add nothing. The losses of both
-    sides next to each other would hide that.
-
-    >>> from sondage.pool import Pool
-    >>> pool = Pool.from_arrays(systems={"a": {"prediction": [0, 1, 1]}, "b": {"prediction": [0, 1, 0]}})
-    >>> bound = Difference("accuracy", "a", "b").bind(pool)
-    >>> bound.loss(pool.rows(slice(None)), np.array([0.0, 1.0]))[..., 1].tolist()
-    [[0.0, 0.0], [0.0, 0.0], [-1.0, 1.0]]
+    A contrast of means over the same items, such as accuracies, is the mean of the items' contrasts: an item
+    on which all systems do alike, whatever its label, is known to add nothing. The losses of all sides next
+    to each other would hide that.
     """
 
-    alias: ClassVar[str] = "difference"
-    sign: ClassVar[str] = "-"
+    @property
+    @abstractmethod
+    def rows(self) -> Floats:
+        """(c, k) coefficients of the k systems in each contrast; each row adds up to 0."""
 
     @cached_property
     def _of_means(self) -> bool:
-        """Whether both sides are means over all items."""
+        """Whether all sides are means over all items."""
         ratio = self.sides[0].ratio if self.sides else None
         return ratio is not None and np.array_equal(ratio[1], np.eye(self.sides[0].d)[0])
 
     @cached_property
     def paired(self) -> bool:
-        """Whether it is a mean of the items' differences."""
+        """Whether it is a mean of the items' contrasts."""
         return self._of_means and not self.inner.wide
 
     def settled(self, rows: Rows) -> Bools:
-        """As inside; of means over all items, also where both sides have equal losses."""
+        """As inside; of means over all items, also where all sides have equal losses."""
         return Measure.settled(self, rows) if self._of_means else super().settled(rows)
 
     def _anywhere(self) -> Floats:
@@ -97,15 +94,19 @@ class Difference(TwoSystems):
     @property
     def range(self) -> tuple[Floats, Floats]:
         low, high = self.measure.range
-        return low - high, high - low
+        up, down = (np.maximum(sign * self.rows, 0.0).sum(axis=1)[:, None] for sign in (1, -1))
+        return (up * low - down * high).ravel(), (up * high - down * low).ravel()
 
     @cached_property
     def losses(self) -> Losses:
-        return Paired([one.losses for one in self.sides], self.sides[0]) if self.paired else self.inner.losses
+        """Those of all sides, or the items' contrasts."""
+        if not self.paired:
+            return self.inner.losses
+        return Paired([one.losses for one in self.sides], self.sides[0], self.rows)
 
     @property
     def ratio(self) -> tuple[Floats, Floats] | None:
-        return (np.array([0.0, 1.0]), np.array([1.0, 0.0])) if self.paired else None
+        return (np.array([0.0, 1.0]), np.array([1.0, 0.0])) if self.paired and self.m == 1 else None
 
     def g(self, R: Array) -> Array:
         return divide(R[..., 1:], R[..., :1]) if self.paired else super().g(R)
@@ -117,27 +118,100 @@ class Difference(TwoSystems):
         return Map.slope(self, R, weight) if self.paired else super().slope(R, weight)
 
     def outer(self, values: Array) -> Array:
-        a, b = np.split(values, 2, axis=-1)
-        return np.asarray(a - b)
+        each = values.reshape(*values.shape[:-1], len(self.compared), self.measure.m)
+        return np.asarray(self.rows @ each).reshape(*values.shape[:-1], -1)
 
 
 class Paired(Several):
-    """The weight, and what one side of a difference of means has more than the other."""
+    """The weight, and contrasts of what the sides have: their means are contrasts of means."""
 
-    d = 2
-
-    def __init__(self, sides: Sequence[Losses], mean: Measure) -> None:
+    def __init__(self, sides: Sequence[Losses], mean: Measure, rows: Floats) -> None:
         super().__init__(sides)
         assert mean.ratio is not None
-        self.numerator, _ = mean.ratio
+        self.numerator, self.rows = mean.ratio[0], rows
+
+    @property
+    def d(self) -> int:
+        return 1 + len(self.rows)
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
-        a, b = (one.loss(rows, y) for one in self.each)
-        return np.stack([a[..., 0], a @ self.numerator - b @ self.numerator], axis=-1)
+        sides = [one.loss(rows, y) for one in self.each]
+        values = np.stack([one @ self.numerator for one in sides], axis=-1)
+        values -= values[..., :1]  # changes no contrast, and makes those of equal values exactly 0
+        return np.concatenate([sides[0][..., :1], values @ self.rows.T], axis=-1)
 
 
 @dataclass(frozen=True)
-class Ratio(TwoSystems):
+class Difference(Contrast):
+    """A measure of system ``a`` less the same measure of system ``b``.
+
+    >>> from sondage.pool import Pool
+    >>> pool = Pool.from_arrays(systems={"a": {"prediction": [0, 1, 1]}, "b": {"prediction": [0, 1, 0]}})
+    >>> bound = Difference("accuracy", "a", "b").bind(pool)
+    >>> bound.loss(pool.rows(slice(None)), np.array([0.0, 1.0]))[..., 1].tolist()
+    [[0.0, 0.0], [0.0, 0.0], [-1.0, 1.0]]
+    """
+
+    alias: ClassVar[str] = "difference"
+    a: str
+    b: str
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        return (self.a, self.b)
+
+    @property
+    def rows(self) -> Floats:
+        return np.array([[1.0, -1.0]])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``f1: a - b``."""
+        return tuple(f"{name}: {self.a} - {self.b}" for name in self.measure.names)
+
+
+@dataclass(frozen=True)
+class Leads(Contrast):
+    """How far a measure of each of several ``systems`` is above its mean over all of them.
+
+    What one system has more than another is the difference of their leads.
+
+    >>> from sondage.measures import pool_value
+    >>> from sondage.pool import Pool
+    >>> votes = {"a": [0, 1, 1], "b": [0, 1, 0], "c": [0, 0, 0]}
+    >>> pool = Pool.from_arrays(systems={name: {"prediction": said} for name, said in votes.items()})
+    >>> bound = Leads("accuracy", ("a", "b", "c")).bind(pool)
+    >>> pool_value(bound, pool, np.array([0.0, 1.0, 1.0])).round(3).tolist()
+    [0.333, 0.0, -0.333]
+    """
+
+    alias: ClassVar[str] = "leads"
+    systems_compared: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "systems_compared", tuple(self.systems_compared))
+        if len(self.systems_compared) < 2:
+            raise InvalidInput(f"leads are of several systems, not of {self.systems_compared!r}")
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        return self.systems_compared
+
+    @property
+    def rows(self) -> Floats:
+        k = len(self.systems_compared)
+        return np.eye(k) - 1.0 / k
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``f1: a - mean``."""
+        names = [f"{one}: {system} - mean" for system in self.systems_compared for one in self.measure.names]
+        return tuple(names)
+
+
+@dataclass(frozen=True)
+class Ratio(OfSystems):
     """A measure of system ``a`` over the same measure of system ``b``: 0.8 is a fifth less.
 
     Undefined where the measure of ``b`` is 0.
@@ -151,7 +225,17 @@ class Ratio(TwoSystems):
     """
 
     alias: ClassVar[str] = "ratio"
-    sign: ClassVar[str] = "/"
+    a: str
+    b: str
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        return (self.a, self.b)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``f1: a / b``."""
+        return tuple(f"{name}: {self.a} / {self.b}" for name in self.measure.names)
 
     @property
     def range(self) -> tuple[Floats, Floats]:

@@ -13,6 +13,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import Interval
 from sondage.intervals.posterior import BETWEEN_LOOKS
 from sondage.journal import Look
+from sondage.objective import Compare
 from sondage.study.estimates.result import Estimate
 from sondage.study.stopping.rules import SAFE, Decision, Outlook, StopRule, check_safety
 
@@ -37,6 +38,11 @@ def look(study: StudyView, rule: StopRule, allow_unsafe: bool, interval: Interva
     pointless = rule.refuses(study.measure)
     if pointless:
         raise InvalidInput(pointless)
+    objective = study.parts.objective
+    if interval is None and rule.peeks and isinstance(objective, Compare) and study.measure.m > 1:
+        from sondage.study.comparing.compare import sides_of_pairs
+
+        return sides_of_pairs(study.snapshot(), objective)
     if interval is None and rule.peeks and not allow_unsafe:
         for name in safe_intervals(study):
             try:

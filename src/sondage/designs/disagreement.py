@@ -1,0 +1,283 @@
+"""Disagreement: labels go to the items that tell systems apart, one by one with recorded chances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from sondage.beliefs import Belief, ScoreBelief
+from sondage.designs.base import Design, Problem, over_root_cost
+from sondage.designs.influence.of_units import unit_mean
+from sondage.designs.influence.slope import item_expectation
+from sondage.measures.base import Measure
+from sondage.measures.combine.systems import Contrast
+from sondage.objective import Compare
+from sondage.pool.pool import Pool
+from sondage.pool.units import Units
+from sondage.sampling import OneByOne, SamplingKind, Table
+from sondage.strata.base import Strata
+from sondage.strata.fillable_cells import cells_to_fill
+from sondage.strata.log_rank import LogRank
+from sondage.types import Floats
+
+MOST_ITEMS = 200_000
+"""Items up to which each is its own unit: one draw looks at all of them."""
+_MOST_NUMBERS = 50_000_000
+"""Of what is believed of all pairs of systems, item by item; with more, items are drawn by cells."""
+_FIRST, _GROWS = 10, 1.25
+"""Labels after which sizes are worked out for the second time, and by which factor ever after."""
+_NOTHING = 1e-12
+_ELSEWHERE = 0.5
+"""Share of the floor that items have which tell only pairs apart that no longer count."""
+_AT_ONCE = 1 << 21
+"""Influences that are written out at once."""
+
+Size = Literal["spread", "square", "equal", "gap", "squared-gap", "risk"]
+Together = Literal["rms", "mean", "largest"]
+
+
+@dataclass(frozen=True)
+class Disagreement(Design):
+    """Items drawn one by one, none twice, by how much their labels tell systems apart.
+
+    For measures that compare systems (``Difference``, and what the objective ``Compare`` makes of one). An
+    item on which all systems do alike, whatever its label, is never asked: what it adds is known.
+
+    ``size`` is what the chance of an item is in proportion to, for each pair of systems:
+
+    ``"spread"``
+        the standard deviation of the pair's difference, by the belief (what the belief expects is known)
+    ``"square"``
+        its root mean square (Sawade 2013, Thm 5.1, for the unnormalised estimate)
+    ``"equal"``
+        1 where the two can differ at all (his ``active_!=``; of many systems, the union of disagreements)
+    ``"gap"``, ``"squared-gap"``
+        the distance of two predicted numbers, or its square (his ``active_inf`` and ``active_0``)
+    ``"risk"``
+        what suits the value of each system by itself (his ``active_risk``), as a baseline
+
+    ``pairs`` puts the pairs of many systems together: ``"rms"``, the root of the weighted mean square over
+    the pairs that count now, ``"largest"``, or ``"mean"``, the average of normalised sizes (Sawade 2013,
+    eq. 5.16). With the objective ``Compare`` pairs that are told apart stop counting as labels arrive, for
+    means over the pool. ``floor`` is added to every size, in terms of its mean, so that no item that may
+    count is left out, however sure the belief is of it.
+
+    >>> import sondage as sd
+    >>> votes = {"a": [0, 1, 1, 0], "b": [0, 1, 0, 1]}
+    >>> pool = sd.Pool.from_arrays(systems={name: {"prediction": said} for name, said in votes.items()})
+    >>> study = sd.create_study(pool, "accuracy", objective=sd.Compare("a", "b"), rng=1)
+    >>> sorted(item.id for item in study.ask(4))
+    [2, 3]
+    """
+
+    alias: ClassVar[str] = "disagreement"
+    kind: ClassVar[SamplingKind] = OneByOne()
+    estimator: ClassVar[str] = "paired"
+    belief: Belief = field(default_factory=ScoreBelief)
+    strata: Strata | None = None
+    size: Size = "spread"
+    pairs: Together = "rms"
+    floor: float = 0.2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(
+            size=("spread", "square", "equal", "gap", "squared-gap", "risk"),
+            pairs=("rms", "mean", "largest"),
+            floor="(0, 1]",
+        )
+
+    def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
+        """Items; cells of the strata given, or of scores and predictions in pools of very many items."""
+        few = len(pool) <= MOST_ITEMS and len(pool) * measure.m**2 <= _MOST_NUMBERS
+        # What is no mean of the items' contrasts has sequences by cells alone.
+        if self.strata is None and few and getattr(measure, "paired", False):
+            return super().make_units(pool, measure, seed, labels)
+        systems = measure.systems(pool)
+        return cells_to_fill(pool, self.strata or LogRank(), systems, measure.signature(pool), seed, labels)
+
+    def refuses(self, problem: Problem) -> str | None:
+        """What compares nothing; sizes that need predicted numbers."""
+        if not isinstance(problem.measure, Contrast):
+            return (
+                f"design {self.alias!r} tells systems apart, and {problem.measure.alias!r} is of one: use "
+                "objective=Compare('a', 'b'), or design='auto'"
+            )
+        if self.size in ("gap", "squared-gap") and problem.pool.labels.kind != "real":
+            return (
+                f"size={self.size!r} is a distance of predicted numbers, and the labels are none: use 'equal'"
+            )
+        return super().refuses(problem)
+
+    def table(self, problem: Problem, n: int) -> Table:
+        """Chances of the items left; the same until there are a quarter more labels."""
+        known = _refreshed_at(len(problem.seen.y)) if self._learns(problem) else 0
+        told = problem.seen.row[:known].tobytes(), problem.seen.y[:known].tobytes()
+        kept = problem.memo.get("disagreement")
+        if kept is None or kept[0] != told:
+            size = over_root_cost(self._sizes(problem, known), problem.units.cost, "use")
+            total = float(size @ problem.units.size)
+            kept = told, Table(self.kind, chance=size / total if total > 0 else size)
+            problem.memo["disagreement"] = kept
+        table: Table = kept[1]
+        return table
+
+    def _learns(self, problem: Problem) -> bool:
+        """Whether labels say which pairs still count."""
+        measure = problem.measure
+        return isinstance(problem.objective, Compare) and isinstance(measure, Contrast) and _many(measure)
+
+    def _sizes(self, problem: Problem, known: int) -> Floats:
+        """(U,) the size of an item of each unit."""
+        believed = problem.once("spread of contrasts", lambda: _believed(problem))
+        weight = self._pair_weights(problem, known, believed)
+        first, second = np.nonzero(np.triu(weight, 1)) if len(weight) > 1 else (np.array([0]),) * 2
+        each = weight[first, second] if len(weight) > 1 else np.ones(1)
+        contended = np.zeros(problem.units.count, dtype=bool)
+        total = np.zeros(problem.units.count)
+        for i, j, one in zip(first.tolist(), second.tolist(), each.tolist(), strict=True):
+            differ = believed.of_pair(believed.covariance, i, j) > _NOTHING
+            contended |= differ
+            size = self._of_pair(problem, believed, i, j) * differ
+            if self.pairs == "mean":
+                total += one * size / max(float(size @ problem.units.size), _NOTHING)
+            elif self.pairs == "largest":
+                total = np.maximum(total, np.sqrt(one) * size)
+            else:
+                total += one * np.square(size)
+        size = np.sqrt(total) if self.pairs == "rms" else total
+        usual = max(float(size[contended].mean()) if contended.any() else 0.0, _NOTHING)
+        # Of pairs that no longer count some items come still: without any the others' leads had no meaning.
+        matters = np.einsum("uii->u", believed.covariance) > _NOTHING
+        floor = np.where(contended, self.floor, _ELSEWHERE * self.floor)
+        return np.where(matters, size + floor * usual, 0.0)
+
+    def _of_pair(self, problem: Problem, believed: _Believed, i: int, j: int) -> Floats:
+        """(U,) the size of an item of each unit for one pair of systems."""
+        if self.size == "equal":
+            return np.ones(len(believed.covariance))
+        if self.size in ("gap", "squared-gap"):
+            gap = np.abs(believed.predicted[:, i] - believed.predicted[:, j if i != j else 1])
+            return gap if self.size == "gap" else np.square(gap)
+        if self.size == "risk":
+            return problem.once("own sizes", lambda: _own_sizes(problem))
+        square = believed.of_pair(believed.covariance, i, j)
+        if self.size == "square":
+            mean = believed.mean[:, i] - (believed.mean[:, j] if i != j else 0.0)
+            square = square + np.square(mean)
+        return np.sqrt(np.maximum(square, 0.0))
+
+    def _pair_weights(self, problem: Problem, known: int, believed: _Believed) -> Floats:
+        """(k, k) how much each pair counts; of two systems there is one."""
+        measure, objective = problem.measure, problem.objective
+        assert isinstance(measure, Contrast)
+        if not _many(measure):
+            return np.ones((1, 1))
+        k = len(measure.compared)
+        lead, error = np.zeros((k, k)), np.full((k, k), np.nan)
+        if not isinstance(objective, Compare):
+            return np.ones((k, k)) - np.eye(k)
+        if known and measure.paired:
+            lead, error = _leads(problem, known, believed)
+        return objective.pair_weights(measure.compared, lead, error)
+
+
+class _Believed(NamedTuple):
+    """What the belief holds of the contrasts of an item of each unit, before any label."""
+
+    covariance: Floats
+    """(U, m, m) of their influences."""
+    mean: Floats
+    """(U, m) of their influences."""
+    predicted: Floats
+    """(U, k) predicted numbers; empty where labels are none."""
+
+    @staticmethod
+    def of_pair(covariance: Floats, i: int, j: int) -> Floats:
+        """(U,) variance of the difference of two coordinates, or of the only one."""
+        if i == j:
+            return covariance[:, i, i]
+        return covariance[:, i, i] + covariance[:, j, j] - 2.0 * covariance[:, i, j]
+
+
+def _many(measure: Contrast) -> bool:
+    return measure.m > 1
+
+
+def _refreshed_at(labels: int) -> int:
+    """How many of so many labels the sizes look at: they are worked out anew now and then.
+
+    >>> [_refreshed_at(n) for n in (0, 9, 10, 14, 15, 100)]
+    [0, 0, 10, 10, 15, 84]
+    """
+    last, step = 0, _FIRST
+    while step <= labels:
+        last, step = step, max(step + 5, int(_GROWS * step))
+    return last
+
+
+def _believed(problem: Problem) -> _Believed:
+    pool, units, measure, belief = problem.pool, problem.units, problem.measure, problem.belief
+    assert isinstance(measure, Contrast)
+    R = item_expectation(pool, measure, belief)
+    psi = measure.influence(R)
+    rows, unit = units.representatives()
+    real = pool.labels.kind == "real"
+    covariance, mean, predicted = [], [], []
+    step = max(_AT_ONCE // (measure.m * max(pool.labels.size if pool.labels.finite else 9, 1)), 1)
+    for begin in range(0, len(rows), step):
+        shown = pool.rows(rows[begin : begin + step])
+        labels, weights = belief.items(shown)
+        influence = psi.of(shown, labels)
+        mine = np.einsum("ns,nsm->nm", weights, influence)
+        off = influence - mine[:, None]
+        covariance.append(np.matmul((weights[..., None] * off).transpose(0, 2, 1), off).astype(np.float32))
+        mean.append(mine)
+        if real:
+            predicted.append(np.stack([shown.prediction(name) for name in measure.compared], axis=1))
+    shared = [np.concatenate(one) if one else np.zeros((len(rows), 0)) for one in (mean, predicted)]
+    flat = np.concatenate(covariance).reshape(len(rows), -1)
+    covered, *others = (unit_mean(one, unit, units.count) for one in (flat, *shared))
+    return _Believed(covered.reshape(-1, measure.m, measure.m), *others)
+
+
+def _own_sizes(problem: Problem) -> Floats:
+    """(U,) root mean square influence on a system's own value, the mean of all systems' (normalised)."""
+    pool, measure, belief = problem.pool, problem.measure, problem.belief
+    assert isinstance(measure, Contrast)
+    rows, unit = problem.units.representatives()
+    total, shown = np.zeros(problem.units.count), pool.rows(rows)
+    for side in measure.sides:
+        psi = side.influence(item_expectation(pool, side, belief))
+        size = np.sqrt(unit_mean(psi.spread(shown, *belief.items(shown)), unit, problem.units.count))
+        total += size / float(size @ problem.units.size)
+    return total
+
+
+def _leads(problem: Problem, known: int, believed: _Believed) -> tuple[Floats, Floats]:
+    """(k, k) twice: how far each system seems ahead of each other one by the first labels, and the errors.
+
+    By the labels of items on which two systems can differ, each counted once: that need not be exact, for
+    it only says where to look next.
+    """
+    measure, seen, size = problem.measure, problem.seen, problem.units.size
+    rows = problem.pool.rows(seen.row[:known])
+    loss = measure.loss(rows, seen.y[:known, None])[:, 0, 1:]
+    k, N = loss.shape[1], len(problem.pool)
+    variance = np.einsum("uii->ui", believed.covariance)
+    lead, error = np.zeros((k, k)), np.full((k, k), np.nan)
+    for i in range(k):
+        differ = variance[:, [i]] + variance - 2.0 * believed.covariance[:, i] > _NOTHING
+        share = size @ differ / N
+        told = differ[seen.unit[:known]]
+        n = told.sum(axis=0)
+        away = (loss[:, [i]] - loss) * told
+        # Squares are not taken about the mean: a few labels that all agree must not look like many.
+        squares = np.maximum((away**2).sum(axis=0), 1.0)
+        lead[i] = share * away.sum(axis=0) / np.maximum(n, 1)
+        error[i] = np.where(
+            n > 0, share * np.sqrt(squares) / np.maximum(n, 1), np.where(share > 0, np.nan, 0.0)
+        )
+    return lead, error

@@ -1,0 +1,1 @@
+"""Which system is better: the tests (``compare``), and their results (``result``)."""

@@ -1,0 +1,415 @@
+"""Comparing systems by the labels so far: differences, p-values, who may still be the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy.special import bdtr, ndtr, ndtri, stdtr, stdtrit
+
+from sondage.errors import InvalidInput, NotSupported
+from sondage.estimators import Case, estimate_totals
+from sondage.estimators.linear import linearise
+from sondage.estimators.paired_draws import PairedDraws, paired_draws
+from sondage.intervals.betting import holm
+from sondage.intervals.paired import evidence, hulls
+from sondage.measures import Measure, resolve
+from sondage.measures.combine.systems import Contrast, Difference, Leads
+from sondage.objective import Compare
+from sondage.streams import kept_stream
+from sondage.study.comparing.result import Comparison, Comparisons
+from sondage.study.estimates.questions import estimate_of, level_of
+from sondage.study.estimates.result import ConfidenceInterval, Estimate
+from sondage.study.snapshot import Snapshot
+from sondage.types import Bools, Floats, is_number
+
+Correction = Literal["simultaneous", "holm", "bonferroni", "tukey", "none"]
+Test = Literal["auto", "wald", "sign", "self-normalised"]
+CORRECTIONS, TESTS = get_args(Correction), get_args(Test)
+_DRAWS = 4_000
+"""Draws of the largest of all differences, where it is made of random numbers."""
+_FEWEST = 6
+"""Labels on which two systems differ below which no exact test can tell them apart at 95 %."""
+_SD_FLOOR = 0.01
+_SAME = 1e-9
+_BLOCK = 64
+_CELLS, _FEW_CELLS, _MANY_PAIRS = 400, 60, 30
+"""Values that an interval which holds at any time is made of: of one pair, and of each of many."""
+
+
+def compare_of(
+    now: Snapshot,
+    systems: Sequence[str],
+    measure: str | Measure | None,
+    *,
+    margin: float | None,
+    looking: bool | None,
+    test: Test,
+    correction: Correction,
+    confidence_level: float | None,
+) -> Comparison | Comparisons:
+    """What ``Study.compare`` gives."""
+    objective = now.parts.objective
+    asked = Compare(*systems) if systems else objective if isinstance(objective, Compare) else Compare()
+    names = asked.among(now.pool)
+    if test not in TESTS:
+        raise InvalidInput(f"test= must be one of {', '.join(map(repr, TESTS))}, not {test!r}")
+    if correction not in CORRECTIONS:
+        raise InvalidInput(
+            f"correction= must be one of {', '.join(map(repr, CORRECTIONS))}, not {correction!r}"
+        )
+    if margin is None:
+        margin = objective.margin if isinstance(objective, Compare) else 0.0
+    elif not is_number(margin) or margin < 0:
+        raise InvalidInput(f"margin= must be a difference of 0 or above, not {margin!r}")
+    bound = replace_margin(asked, margin).target(_own_measure(now, measure), now.pool).bind(now.pool)
+    level = level_of(now, confidence_level)
+    looked = now.stopped_by is not None if looking is None else looking
+    if len(names) == 2:
+        return _of_two(now, bound, margin, level, looked, test)
+    return _of_many(now, bound, asked, level, looked, correction)
+
+
+def replace_margin(asked: Compare, margin: float) -> Compare:
+    """The same comparison with another margin."""
+    weights = None if asked.weights is None else {(a, b): w for a, b, w in asked.weights}
+    return Compare(*asked.systems, weights=weights, margin=margin, aim=asked.aim)
+
+
+def _own_measure(now: Snapshot, measure: str | Measure | None) -> Measure:
+    if measure is not None:
+        return resolve(measure)
+    return now.measure.measure if isinstance(now.measure, Contrast) else now.measure
+
+
+# ---- two systems -------------------------------------------------------------------------------------
+
+
+def _of_two(
+    now: Snapshot, bound: Difference, margin: float, level: float, looked: bool, test: Test
+) -> Comparison:
+    case = now.case(bound)
+    interval = "sequence" if looked else "t"
+    estimate = estimate_of(
+        now,
+        (bound, None, None, None),
+        interval=interval,
+        rounds="all",
+        confidence_level=level,
+        alternative="two-sided",
+        exclude=False,
+        estimator=None,
+    )
+    facts: dict[str, Any] = {"can_differ": _can_differ(case), "n_pool": len(now.pool), "margin": margin}
+    if not bool(np.all(estimate.defined)):
+        return Comparison(bound.compared, estimate, 1.0, {}, "", facts)
+    value, error = float(estimate.value), float(estimate.std_error)
+    if float(estimate.ci.low) == float(estimate.ci.high):  # all that matters is known
+        ends = {c: (float(value <= c), float(value >= c)) for c in (0.0, margin, -margin)}
+        return Comparison(
+            bound.compared, estimate, float(value == 0.0), _claims(bound, margin, ends), "exact", facts
+        )
+    if looked:
+        draws = _draws(case)
+        c = np.array([0.0, margin, -margin])
+        up, down = (np.exp(-one[0]) for one in evidence(draws, np.ones((1, 1)), c))
+        ends = {value: (float(a), float(b)) for value, a, b in zip(c.tolist(), up, down, strict=True)}
+        p = min(1.0, 2.0 * min(ends[0.0]))
+        return Comparison(bound.compared, estimate, p, _claims(bound, margin, ends), "e-process", facts)
+    totals = estimate_totals(case)
+    signs = _signs(case) if test in ("auto", "sign") else None
+    if test == "sign" and signs is None:
+        raise NotSupported(
+            "the sign test needs items drawn with equal chances among those on which two systems differ, and "
+            "losses of 0 and 1: use Disagreement(size='equal') or design='uniform', or test='wald'"
+        )
+    if test == "self-normalised":
+        value, error = _self_normalised(case)
+    own = float(linearise(totals, bound).own_quantile(1.0, totals.df)[0])
+    ends = {
+        c: (_t_tail((value - c) / error / own, totals.df), _t_tail((c - value) / error / own, totals.df))
+        for c in (0.0, margin, -margin)
+    }
+    name = "Wald test" if test != "self-normalised" else "Wald test, self-normalised"
+    if signs is not None and (test == "sign" or sum(signs) < _FEWEST):
+        more, less = signs
+        n = more + less
+        ends[0.0] = (float(bdtr(n - more, n, 0.5)), float(bdtr(n - less, n, 0.5))) if n else (1.0, 1.0)
+        name = "sign test"
+    p = min(1.0, 2.0 * min(ends[0.0]))
+    return Comparison(bound.compared, estimate, p, _claims(bound, margin, ends), name, facts)
+
+
+def _claims(bound: Difference, margin: float, ends: dict[float, tuple[float, float]]) -> dict[str, float]:
+    """P-values of what may be claimed of two systems, one-sided each."""
+    a, b = bound.compared
+    said = {f"{a} is better": ends[0.0][0], f"{b} is better": ends[0.0][1]}
+    if margin:
+        said |= {
+            f"{a} is not worse than {b} by {margin:g}": ends[-margin][0],
+            f"{b} is not worse than {a} by {margin:g}": ends[margin][1],
+            f"they differ by less than {margin:g}": max(ends[-margin][0], ends[margin][1]),
+        }
+    return said
+
+
+def _t_tail(t: float, df: float) -> float:
+    """Chance that a t variable is above ``t``; nothing is claimed where there is no error to divide by."""
+    return float(stdtr(max(df, 1.0), -t)) if np.isfinite(t) else 1.0
+
+
+def _draws(case: Case, possible: bool = True) -> PairedDraws:
+    draws = paired_draws(case) if possible else None
+    if draws is None:
+        raise NotSupported(
+            "a comparison that holds at any time needs items drawn one by one, each with a recorded chance, "
+            "and a measure that is a mean over the items, such as accuracy: use design='auto' with "
+            "objective=Compare(...), or looking=False for a number of labels fixed beforehand"
+        )
+    return draws
+
+
+def _can_differ(case: Case) -> int:
+    """Items on which the systems can differ at all."""
+
+    def make() -> int:
+        total = 0
+        for _, rows in case.pool.chunks():
+            low, high = case.measure.extremes(rows, np.eye(case.measure.d)[1:])
+            total += int(((low != high) | (low != 0)).any(axis=1).sum())
+        return total
+
+    return case.once("items that can differ", make) if case.measure.paired else len(case.pool)  # type: ignore[attr-defined]
+
+
+def _signs(case: Case) -> tuple[int, int] | None:
+    """Labels for which the first, and the second, system does better; None where they had unequal chances."""
+    sample = case.sample.distinct()
+    if not isinstance(case.measure, Contrast) or not case.measure.paired or case.pool.has("weight"):
+        return None
+    loss = case.losses(sample)[:, 1]
+    for number in np.unique(sample.round).tolist():
+        table = case.tables(number)
+        if sample.rounds[number].kind.is_uniform(case.units):
+            continue
+        if table is None or table.chance is None:
+            return None
+        chance = table.chance[table.chance > 0]
+        if np.ptp(chance) > _SAME * chance.max():
+            return None
+    if not np.isin(np.abs(loss), (0.0, 1.0)).all():
+        return None
+    return int((loss > 0).sum()), int((loss < 0).sum())
+
+
+def _self_normalised(case: Case) -> tuple[float, float]:
+    """Difference and standard error, self-normalised (Sawade 2013, eq. 3.21 and 3.22, corrected).
+
+    Its error is floored: with hardly any label among the items on which systems agree it has no meaning.
+    """
+    sample = case.sample.where(case.sample.answered)
+    weight = 1.0 / np.where(np.isnan(sample.p), 1.0 / np.maximum(sample.left, 1), sample.p)
+    loss = case.losses(sample)[:, 1]
+    share = weight / weight.sum()
+    value = float(share @ loss)
+    return value, max(float(np.sqrt(np.square(share * (loss - value)).sum())), _SD_FLOOR / np.sqrt(len(loss)))
+
+
+# ---- many systems ------------------------------------------------------------------------------------
+
+
+def _of_many(
+    now: Snapshot, bound: Leads, asked: Compare, level: float, looked: bool, correction: Correction
+) -> Comparisons:
+    case, names = now.case(bound), bound.compared
+    pairs = asked.pairs(names)
+    contrasts = np.array([np.eye(len(names))[i] - np.eye(len(names))[j] for i, j in pairs])
+    totals = estimate_totals(case)
+    facts: dict[str, Any] = {
+        "can_differ": _can_differ(case),
+        "n_pool": len(now.pool),
+        "n_labels": now.n_labels,
+        "measure": bound.measure.names[0],
+        "aim": asked.aim,
+        "level": level,
+    }
+    k, nothing = len(names), np.full(len(pairs), np.nan)
+    if not totals.given:
+        lead, p = np.full(k, np.nan), np.ones(len(pairs))
+        return Comparisons(
+            names, pairs, lead, nothing, nothing, nothing, nothing, p, names, "fixed-n", "", totals.why, facts
+        )
+    linear = linearise(totals, bound)
+    draws = paired_draws(case)
+    value, parts = contrasts @ linear.value, linear.parts @ contrasts.T
+    widening, few = np.abs(contrasts) @ linear.widening, np.zeros(len(pairs), dtype=bool)
+    if draws is not None and not totals.exact:
+        value, parts, few = _by_draws(draws, contrasts)
+        widening = 0.0 * value
+    error = np.sqrt(np.square(parts).sum(axis=0) + widening)
+    lead = _leads(pairs, k, value)
+    alpha = 1.0 - level
+    if totals.exact or not (error > 0).any():
+        p = np.where(value == 0, 1.0, 0.0)
+        best = tuple(np.array(names)[lead >= lead.max() - 1e-12].tolist())
+        return Comparisons(
+            names, pairs, lead, value, 0 * value, value, value, p, best, "fixed-n", "exact", None, facts
+        )
+    if looked:
+        draws = draws or _draws(case)
+        up, down = (one[:, 0] for one in evidence(draws, contrasts))
+        p = holm(np.minimum(1.0, 2.0 * np.exp(-np.maximum(up, down))).tolist())
+        cells = _CELLS if len(pairs) <= _MANY_PAIRS else _FEW_CELLS
+        spans = np.tile([2.0 * bound.range[0][0], 2.0 * bound.range[1][0]], (len(pairs), 1))
+        ends = hulls(draws, contrasts, float(np.log(2.0 * len(pairs) / alpha)), spans, cells)
+        beaten = _beaten(pairs, k, up, down) >= np.log((k - 1) / alpha)
+        low, high = ends.T
+        best = _left(names, lead, beaten)
+        return Comparisons(
+            names, pairs, lead, value, error, low, high, p, best, "uniform", "e-process, Holm", None, facts
+        )
+    df = max(totals.df, 1.0)
+    t = np.where(few | (error <= 0), 0.0, value / np.where(error > 0, error, 1.0))
+    raw = np.asarray(2.0 * stdtr(df, -np.abs(t)))
+    p, reach = _corrected(now, parts, error, k, np.abs(t), raw, df, alpha, correction)
+    against = (-np.log(np.maximum(stdtr(df, -one), 1e-300)) for one in (t, -t))
+    if asked.aim == "best":
+        beaten = _beaten(pairs, k, *against) >= np.log((k - 1) / alpha)
+    else:  # the same as the pairs say
+        sure = (np.where((p <= alpha) & (sign * t > 0), 1.0, 0.0) for sign in (1.0, -1.0))
+        beaten = _beaten(pairs, k, *sure) > 0
+    best = _left(names, lead, beaten)
+    low, high = value - reach * error, value + reach * error
+    test = f"Wald test, {correction}"
+    return Comparisons(names, pairs, lead, value, error, low, high, p, best, "fixed-n", test, None, facts)
+
+
+def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
+    """What a stop rule looks at where many systems are compared: who is surely ahead of whom, at any time.
+
+    Of every pair, or with ``aim="best"`` of the one ahead and each other one. The ends of the intervals only
+    say on which side of 0 a difference surely lies.
+    """
+    case = now.case()
+    bound = case.measure
+    assert isinstance(bound, Leads)
+    names, k = bound.compared, len(bound.compared)
+    level = now.parts.confidence_level
+    whole = estimate_of(
+        now,
+        (None, None, None, None),
+        interval="t",
+        rounds="all",
+        confidence_level=level,
+        alternative="two-sided",
+        exclude=False,
+        estimator=None,
+    )
+    pairs = objective.pairs(names)
+    threshold = float(np.log(2.0 * len(pairs) / (1.0 - level)))
+    if objective.aim == "best":
+        lead = np.nan_to_num(np.atleast_1d(whole.value), nan=-np.inf)
+        ahead = int(lead.argmax())
+        pairs = tuple((ahead, j) for j in range(k) if j != ahead)
+        threshold = float(np.log((k - 1) / (1.0 - level)))
+    contrasts = np.array([np.eye(k)[i] - np.eye(k)[j] for i, j in pairs])
+    kind = now.design.kind
+    draws = _draws(case, possible=kind.one_by_one or kind.is_uniform(now.units))
+    up, down = (one[:, 0] for one in evidence(draws, contrasts))
+    least, most = (float(end[0]) for end in Difference(bound.measure, *names[:2]).bind(now.pool).range)
+    low = np.where(up >= threshold, np.nextafter(0.0, 1.0), least)
+    high = np.where(down >= threshold, np.nextafter(0.0, -1.0), most)
+    value = contrasts @ np.atleast_1d(whole.value)
+    return replace(
+        whole,
+        names=tuple(f"{bound.measure.names[0]}: {names[i]} - {names[j]}" for i, j in pairs),
+        value=value,
+        std_error=np.full(len(pairs), np.nan),
+        ci=ConfidenceInterval(low, high),
+        guarantee="uniform",
+        interval="sequence",
+        n_uniform=np.full(len(pairs), np.nan),
+        defined=np.isfinite(value),
+        bounds=None,
+    )
+
+
+def _by_draws(draws: PairedDraws, contrasts: Floats) -> tuple[Floats, Floats, Bools]:
+    """(P,) differences, (T, P) contributions to their errors, and (P,) whether too few labels tell of a pair.
+
+    Each draw counts by the inverse of the variance that was foreseen before it: while a pair did not count
+    its items came rarely, and what such draws say of it would drown what was known.
+    """
+    values, parts, few = [], [], []
+    for steps in (
+        draws.steps(contrasts[begin : begin + _BLOCK]) for begin in range(0, len(contrasts), _BLOCK)
+    ):
+        weight = 1.0 / steps.foreseen
+        share = weight / weight.sum(axis=0)
+        Z = 0.5 * (steps.least + steps.most) / draws.weight
+        value = (share * Z).sum(axis=0)
+        slack = np.maximum(1.0 - np.square(share).sum(axis=0), 0.1)
+        values.append(value)
+        parts.append(share * (Z - value) / np.sqrt(slack))
+        few.append(steps.told < _FEWEST)
+    return np.concatenate(values), np.concatenate(parts, axis=1), np.concatenate(few)
+
+
+def _leads(pairs: Sequence[tuple[int, int]], k: int, value: Floats) -> Floats:
+    """(k,) how far each system is above the mean of all, from differences of pairs."""
+    total = np.zeros(k)
+    for (i, j), one in zip(pairs, value.tolist(), strict=True):
+        total[i], total[j] = total[i] + one, total[j] - one
+    return total / k
+
+
+def _beaten(pairs: Sequence[tuple[int, int]], k: int, up: Floats, down: Floats) -> Floats:
+    """(k,) the greatest evidence that some other system is better than each."""
+    most = np.zeros(k)
+    for (i, j), above, below in zip(pairs, up.tolist(), down.tolist(), strict=True):
+        most[j], most[i] = max(most[j], above), max(most[i], below)
+    return most
+
+
+def _left(names: tuple[str, ...], value: Floats, beaten: Any) -> tuple[str, ...]:
+    """Systems that may still be the best, those that look best first; the one ahead always may."""
+    order = np.argsort(-value, kind="stable")
+    left = [names[i] for i in order.tolist() if not beaten[i]]
+    return tuple(left or [names[int(order[0])]])
+
+
+def _corrected(
+    now: Snapshot,
+    parts: Floats,
+    error: Floats,
+    k: int,
+    t: Floats,
+    raw: Floats,
+    df: float,
+    alpha: float,
+    correction: Correction,
+) -> tuple[Floats, float]:
+    """P-values that hold for all pairs together, and how many standard errors their intervals reach."""
+    count = len(raw)
+    bonferroni = np.minimum(count * raw, 1.0), float(stdtrit(df, 1.0 - alpha / 2.0 / count))
+    if correction == "none":
+        return raw, float(stdtrit(df, 1.0 - alpha / 2.0))
+    if correction == "bonferroni":
+        return bonferroni
+    if correction == "holm":
+        return holm(raw.tolist()), bonferroni[1]
+    if correction == "tukey":
+        from scipy.stats import studentized_range
+
+        p = np.array([studentized_range.sf(np.sqrt(2.0) * one, k, df) for one in t.tolist()])
+        return p, float(studentized_range.isf(alpha, k, df) / np.sqrt(2.0))
+    normal = kept_stream(now.parts.seed, "interval").normal(_DRAWS * len(parts)).reshape(_DRAWS, -1)
+    largest = np.abs(normal @ (parts / np.where(error > 0, error, np.inf))).max(axis=1)
+    # The same tail of a t variable as of a normal one.
+    as_normal = -ndtri(np.maximum(stdtr(df, -t), 1e-300))
+    p = np.array([(largest >= one).mean() for one in as_normal.tolist()])
+    p = np.where(p < 10.0 / _DRAWS, np.minimum(bonferroni[0], 10.0 / _DRAWS), p)
+    reach = float(stdtrit(df, ndtr(np.quantile(largest, 1.0 - alpha))))
+    return np.maximum(p, raw), min(max(reach, float(stdtrit(df, 1 - alpha / 2))), bonferroni[1])

@@ -1,0 +1,342 @@
+"""What a comparison of systems says: of two, and of many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from sondage.frames import frame_of
+from sondage.html import html_table
+from sondage.intervals.base import Guarantee
+from sondage.study.estimates.result import Estimate, rounded
+from sondage.types import Floats
+
+_SHOWN = 12
+"""Rows of a long table that a summary has."""
+_POWER = 0.8
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems compared: ``difference`` is that of the first less the second.
+
+    ``p_value`` is two-sided, of "there is no difference"; ``p_values`` has one for every claim, one-sided.
+    ``winner`` is None as long as the labels do not tell.
+    """
+
+    systems: tuple[str, ...]
+    difference: Estimate
+    p_value: float
+    p_values: Mapping[str, float]
+    test: str
+    facts: Mapping[str, Any]
+
+    @property
+    def alpha(self) -> float:
+        return 1.0 - self.difference.confidence_level
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the test promises: for a number of labels fixed beforehand, or at any time."""
+        return self.difference.guarantee
+
+    @property
+    def identical(self) -> bool:
+        """Whether no label could tell the systems apart."""
+        return not self.facts["can_differ"]
+
+    @property
+    def winner(self) -> str | None:
+        """The better system, if the labels tell; None otherwise."""
+        if not self.p_value <= self.alpha or self.identical:
+            return None
+        return self.systems[0 if float(self.difference.value) > 0 else 1]
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether the systems surely differ by less than the margin."""
+        return self._holds("they differ by less than")
+
+    @property
+    def not_worse(self) -> tuple[str, ...]:
+        """Systems that are surely not worse than the other by as much as the margin."""
+        a, b = self.systems
+        return tuple(one for one in (a, b) if self._holds(f"{one} is not worse than"))
+
+    def _holds(self, claim: str) -> bool:
+        return any(p <= self.alpha for said, p in self.p_values.items() if said.startswith(claim))
+
+    @property
+    def labels_to_go(self) -> float:
+        """About how many labels more would tell a difference of the size that shows, 4 times in 5; or inf.
+
+        Never more than there are items on which the systems can differ.
+        """
+        if self.winner or self.identical:
+            return 0.0
+        value, error, n = (
+            float(self.difference.value),
+            float(self.difference.std_error),
+            self.difference.n_labels,
+        )
+        if not np.isfinite(value) or not np.isfinite(error) or not n:
+            return np.inf
+        most = max(self.facts["can_differ"] - n, 0)
+        if value == 0:
+            return float(most)
+        reach = float(-ndtri(self.alpha / 2) + ndtri(_POWER))
+        wanted = n * (reach * error / abs(value)) ** 2
+        return float(min(max(wanted - n, 0.0), most))
+
+    @property
+    def why(self) -> str:
+        """Why there is, or is not, a winner, in one sentence."""
+        a, b = self.systems
+        if self.identical:
+            return f"{a} and {b} do alike on every item, whatever its label: no label can tell them apart"
+        if not bool(np.all(self.difference.defined)):
+            return f"nothing can be said yet: {self.difference.why}"
+        value = abs(float(self.difference.value))
+        if self.winner:
+            other = b if self.winner == a else a
+            return f"{self.winner} is better than {other} by {value:.3f} (p {_p(self.p_value)}, {self.test})"
+        if self.equivalent:
+            return f"{a} and {b} differ by less than {self.facts['margin']:g}"
+        to_go = self.labels_to_go
+        more = f"; about {rounded(to_go):,} labels more would tell a difference of that size" if to_go else ""
+        return f"no winner yet: they seem to differ by {value:.3f} (p {_p(self.p_value)}){more}"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.summary()}>"
+
+    def summary(self) -> str:
+        """What is known, what it rests on, and what would make it better."""
+        est, facts = self.difference, self.facts
+        lines = [f"{est.names[0].split(':')[0]}: {self.why}"]
+        if not self.identical and bool(np.all(est.defined)):
+            lines.append(
+                f"  {self.systems[0]} - {self.systems[1]}: {float(est.value):+.4f}, "
+                f"{100 * est.confidence_level:g}% CI [{float(est.ci.low):+.4f}, {float(est.ci.high):+.4f}] "
+                f"({est.guarantee})"
+            )
+        share = facts["can_differ"] / max(facts["n_pool"], 1)
+        lines.append(
+            f"  {est.n_labels:,} labels used; the systems can differ on {facts['can_differ']:,} "
+            f"of {facts['n_pool']:,} items ({share:.1%})"
+        )
+        lines += [f"  {claim}: p {_p(p)}" for claim, p in list(self.p_values.items())[2:]]
+        lines += [f"  ! {warning}" for warning in est.warnings]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "systems": list(self.systems),
+            "difference": self.difference.to_dict(),
+            "p_value": self.p_value,
+            "p_values": dict(self.p_values),
+            "winner": self.winner,
+            "equivalent": self.equivalent,
+            "not_worse": list(self.not_worse),
+            "test": self.test,
+            "guarantee": self.guarantee,
+            "why": self.why,
+        }
+
+    def to_frame(self) -> Any:
+        """One row."""
+        est = self.difference
+        row = {"a": self.systems[0], "b": self.systems[1], "difference": est.value, "low": est.ci.low}
+        row |= {"high": est.ci.high, "p_value": self.p_value, "winner": self.winner or ""}
+        return frame_of({name: [value] for name, value in row.items()})
+
+    def _repr_html_(self) -> str:
+        est = self.difference
+        rows = [
+            [
+                f"{self.systems[0]} - {self.systems[1]}",
+                f"{float(est.value):+.4f}",
+                f"{float(est.ci.low):+.4f} to {float(est.ci.high):+.4f}",
+                _p(self.p_value),
+            ]
+        ]
+        head = ["difference", "value", f"{100 * est.confidence_level:g}% interval", "p"]
+        return html_table(self.why, rows, head)
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Many systems compared, all pairs together.
+
+    ``lead`` is (k,) how far each system is above the mean of all. ``difference``, ``low``, ``high`` and
+    ``p_value`` are (P,) of the ``places`` of pairs, and hold for all pairs at once. ``best`` are the systems
+    that may still be the best one.
+    """
+
+    systems: tuple[str, ...]
+    places: tuple[tuple[int, int], ...]
+    lead: Floats
+    difference: Floats
+    std_error: Floats
+    low: Floats
+    high: Floats
+    p_value: Floats
+    best: tuple[str, ...]
+    guarantee: Guarantee
+    test: str
+    undefined: str | None
+    facts: Mapping[str, Any]
+
+    @property
+    def alpha(self) -> float:
+        return 1.0 - float(self.facts["level"])
+
+    @property
+    def winner(self) -> str | None:
+        """The best system, if the labels tell; None otherwise."""
+        return self.best[0] if len(self.best) == 1 and self.undefined is None else None
+
+    @property
+    def _ahead(self) -> Any:
+        """(k, k) whether one system is surely better than another."""
+        out = np.zeros((len(self.systems),) * 2, dtype=bool)
+        sure = self.p_value <= self.alpha
+        for (i, j), value, told in zip(self.places, self.difference.tolist(), sure.tolist(), strict=True):
+            if told and value:
+                out[(i, j) if value > 0 else (j, i)] = True
+        return out
+
+    @property
+    def ranking(self) -> Any:
+        """A frame of all systems, those that look best first, with the ranks that each may have."""
+        ahead, order = self._ahead, np.argsort(-self.lead, kind="stable")
+        better, worse = ahead.sum(axis=0), ahead.sum(axis=1)
+        return frame_of(
+            {
+                "system": [self.systems[i] for i in order],
+                "lead": self.lead[order].tolist(),
+                "rank": list(range(1, len(order) + 1)),
+                "rank_low": (1 + better[order]).tolist(),
+                "rank_high": (len(order) - worse[order]).tolist(),
+                "may_be_best": [self.systems[i] in self.best for i in order],
+            }
+        )
+
+    @property
+    def pairs(self) -> Any:
+        """A frame of all pairs: differences, intervals and p-values that hold for all pairs together."""
+        return frame_of(
+            {
+                "a": [self.systems[i] for i, _ in self.places],
+                "b": [self.systems[j] for _, j in self.places],
+                "difference": self.difference.tolist(),
+                "std_error": self.std_error.tolist(),
+                "low": self.low.tolist(),
+                "high": self.high.tolist(),
+                "p_value": self.p_value.tolist(),
+            }
+        )
+
+    def to_frame(self) -> Any:
+        """The pairs."""
+        return self.pairs
+
+    @property
+    def why(self) -> str:
+        """Why there is, or is not, one best system, in one sentence."""
+        if self.undefined is not None:
+            return f"nothing can be said yet: {self.undefined}"
+        told = int((self.p_value <= self.alpha).sum())
+        pairs = f"{told:,} of {len(self.places):,} pairs are told apart"
+        if self.winner:
+            return f"{self.winner} is the best of {len(self.systems)}; {pairs}"
+        some = ", ".join(self.best[:4]) + (", ..." if len(self.best) > 4 else "")
+        return f"no winner yet: {len(self.best)} of {len(self.systems)} may be the best ({some}); {pairs}"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<Comparisons {self.summary()}>"
+
+    def summary(self) -> str:
+        """What is known, what it rests on, and a table of the systems."""
+        facts = self.facts
+        share = facts["can_differ"] / max(facts["n_pool"], 1)
+        lines = [
+            f"{facts['measure']}: {self.why}",
+            f"  {facts['n_labels']:,} labels used; some of the systems can differ on {facts['can_differ']:,} "
+            f"of {facts['n_pool']:,} items ({share:.1%})",
+        ]
+        if self.undefined is None:
+            lines.append(
+                f"  all pairs together at {100 * (1 - self.alpha):g}% ({self.guarantee}; {self.test})"
+            )
+            lines += self._table()
+        return "\n".join(lines)
+
+    def _table(self) -> list[str]:
+        rows = self._rows()
+        width = max(len(name) for name, *_ in rows)
+        lines = [f"  {'':{width}}  lead over the mean   rank"]
+        lines += [f"  {name:{width}}  {lead:>18}   {rank}{mark}" for name, lead, rank, mark in rows[:_SHOWN]]
+        if len(rows) > _SHOWN:
+            lines.append(f"  ... and {len(rows) - _SHOWN} more: see .ranking")
+        return lines
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        """Every system with its lead and ranks, in words."""
+        ahead, order = self._ahead, np.argsort(-self.lead, kind="stable").tolist()
+        better, worse = ahead.sum(axis=0), ahead.sum(axis=1)
+        rows = []
+        for i in order:
+            low, high = 1 + int(better[i]), len(order) - int(worse[i])
+            rank = f"{low}" if low == high else f"{low} to {high}"
+            mark = "  may be best" if self.systems[i] in self.best else ""
+            rows.append((self.systems[i], f"{self.lead[i]:+.4f}", rank, mark))
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "systems": list(self.systems),
+            "best": list(self.best),
+            "winner": self.winner,
+            "lead": dict(zip(self.systems, self.lead.tolist(), strict=True)),
+            "pairs": [
+                {
+                    "a": self.systems[i],
+                    "b": self.systems[j],
+                    "difference": d,
+                    "low": low,
+                    "high": high,
+                    "p_value": p,
+                }
+                for (i, j), d, low, high, p in zip(
+                    self.places,
+                    self.difference.tolist(),
+                    self.low.tolist(),
+                    self.high.tolist(),
+                    self.p_value.tolist(),
+                    strict=True,
+                )
+            ],
+            "test": self.test,
+            "guarantee": self.guarantee,
+            "why": self.why,
+        }
+
+    def _repr_html_(self) -> str:
+        rows = [(name, lead, rank + (" *" if mark else "")) for name, lead, rank, mark in self._rows()]
+        return html_table(self.why, rows, ["system", "lead over the mean", "rank (* may be best)"])
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
