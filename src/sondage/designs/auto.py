@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sondage.designs.audit import Audit
 from sondage.designs.base import Design
 from sondage.designs.disagreement import Disagreement
 from sondage.designs.error_curve.design import ErrorCurveDesign
 from sondage.designs.importance import Importance
 from sondage.designs.influence.of_items import is_mean_over_pool
 from sondage.designs.poisson import Poisson
+from sondage.designs.sequential import Audit
 from sondage.designs.stratified import Stratified
 from sondage.designs.uniform import Uniform
 from sondage.measures.base import Measure, wrong_alike

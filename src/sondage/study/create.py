@@ -93,7 +93,7 @@ def create_study(
     wanted = (objective or EstimateAll()).target(resolve(measure), pool)
     bound = wanted.bind(pool)
     check_losses(bound.aim, bound.aim.losses.folded.d)
-    labels = budgets.labels_paid_for(settings["budget"], pool)
+    labels = labels_paid_for(settings["budget"], pool)
     chosen = resolve_design(design, oracle, pool, bound, labels, objective)
     parts = Parts(
         pool=pool,

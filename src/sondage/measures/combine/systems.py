@@ -128,11 +128,7 @@ class Paired(Several):
     def __init__(self, sides: Sequence[Losses], mean: Measure, rows: Floats) -> None:
         super().__init__(sides)
         assert mean.ratio is not None
-        self.numerator, self.rows = mean.ratio[0], rows
-
-    @property
-    def d(self) -> int:
-        return 1 + len(self.rows)
+        self.numerator, self.rows, self.d = mean.ratio[0], rows, 1 + len(rows)
 
     def loss(self, rows: Rows, y: Floats) -> Floats:
         sides = [one.loss(rows, y) for one in self.each]
