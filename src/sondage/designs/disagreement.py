@@ -20,7 +20,7 @@ from sondage.sampling import OneByOne, SamplingKind, Table
 from sondage.strata.base import Strata
 from sondage.strata.fillable_cells import cells_to_fill
 from sondage.strata.log_rank import LogRank
-from sondage.types import Floats
+from sondage.types import Floats, Ints
 
 MOST_ITEMS = 200_000
 """Items up to which each is its own unit: one draw looks at all of them."""
@@ -42,8 +42,9 @@ Together = Literal["rms", "mean", "largest"]
 class Disagreement(Design):
     """Items drawn one by one, none twice, by how much their labels tell systems apart.
 
-    For measures that compare systems (``Difference``, and what the objective ``Compare`` makes of one). An
-    item on which all systems do alike, whatever its label, is never asked: what it adds is known.
+    For measures that compare systems (``Difference``, and what the objective ``Compare`` makes of one): an
+    item on which all systems do alike, whatever its label, is never asked, because what it adds is known. Of
+    other measures it takes the influence on their value for a difference.
 
     ``size`` is what the chance of an item is in proportion to, for each pair of systems:
 
@@ -99,12 +100,7 @@ class Disagreement(Design):
         return cells_to_fill(pool, self.strata or LogRank(), systems, measure.signature(pool), seed, labels)
 
     def refuses(self, problem: Problem) -> str | None:
-        """What compares nothing; sizes that need predicted numbers."""
-        if not isinstance(problem.measure, Contrast):
-            return (
-                f"design {self.alias!r} tells systems apart, and {problem.measure.alias!r} is of one: use "
-                "objective=Compare('a', 'b'), or design='auto'"
-            )
+        """Sizes that need predicted numbers."""
         if self.size in ("gap", "squared-gap") and problem.pool.labels.kind != "real":
             return (
                 f"size={self.size!r} is a distance of predicted numbers, and the labels are none: use 'equal'"
@@ -127,7 +123,7 @@ class Disagreement(Design):
     def _learns(self, problem: Problem) -> bool:
         """Whether labels say which pairs still count."""
         measure = problem.measure
-        return isinstance(problem.objective, Compare) and isinstance(measure, Contrast) and _many(measure)
+        return isinstance(problem.objective, Compare) and _many(measure)
 
     def _sizes(self, problem: Problem, known: int) -> Floats:
         """(U,) the size of an item of each unit."""
@@ -172,8 +168,7 @@ class Disagreement(Design):
     def _pair_weights(self, problem: Problem, known: int, believed: _Believed) -> Floats:
         """(k, k) how much each pair counts; of two systems there is one."""
         measure, objective = problem.measure, problem.objective
-        assert isinstance(measure, Contrast)
-        if not _many(measure):
+        if not isinstance(measure, Contrast) or measure.m == 1:
             return np.ones((1, 1))
         k = len(measure.compared)
         lead, error = np.zeros((k, k)), np.full((k, k), np.nan)
@@ -202,15 +197,15 @@ class _Believed(NamedTuple):
         return covariance[:, i, i] + covariance[:, j, j] - 2.0 * covariance[:, i, j]
 
 
-def _many(measure: Contrast) -> bool:
-    return measure.m > 1
+def _many(measure: Measure) -> bool:
+    return isinstance(measure, Contrast) and measure.m > 1
 
 
 def _refreshed_at(labels: int) -> int:
     """How many of so many labels the sizes look at: they are worked out anew now and then.
 
     >>> [_refreshed_at(n) for n in (0, 9, 10, 14, 15, 100)]
-    [0, 0, 10, 10, 15, 84]
+    [0, 0, 10, 10, 15, 90]
     """
     last, step = 0, _FIRST
     while step <= labels:
@@ -220,11 +215,10 @@ def _refreshed_at(labels: int) -> int:
 
 def _believed(problem: Problem) -> _Believed:
     pool, units, measure, belief = problem.pool, problem.units, problem.measure, problem.belief
-    assert isinstance(measure, Contrast)
     R = item_expectation(pool, measure, belief)
     psi = measure.influence(R)
     rows, unit = units.representatives()
-    real = pool.labels.kind == "real"
+    names = measure.compared if isinstance(measure, Contrast) and pool.labels.kind == "real" else ()
     covariance, mean, predicted = [], [], []
     step = max(_AT_ONCE // (measure.m * max(pool.labels.size if pool.labels.finite else 9, 1)), 1)
     for begin in range(0, len(rows), step):
@@ -235,21 +229,30 @@ def _believed(problem: Problem) -> _Believed:
         off = influence - mine[:, None]
         covariance.append(np.matmul((weights[..., None] * off).transpose(0, 2, 1), off).astype(np.float32))
         mean.append(mine)
-        if real:
-            predicted.append(np.stack([shown.prediction(name) for name in measure.compared], axis=1))
+        if names:
+            predicted.append(np.stack([shown.prediction(name) for name in names], axis=1))
     shared = [np.concatenate(one) if one else np.zeros((len(rows), 0)) for one in (mean, predicted)]
-    flat = np.concatenate(covariance).reshape(len(rows), -1)
-    covered, *others = (unit_mean(one, unit, units.count) for one in (flat, *shared))
-    return _Believed(covered.reshape(-1, measure.m, measure.m), *others)
+    together = np.concatenate(covariance)
+    if not _many(measure) and measure.m > 1:  # coordinates that are no systems count together
+        together, shared[0] = np.einsum("nii->n", together)[:, None, None], shared[0][:, :1]
+    m = together.shape[1]
+    covered, *others = (_unit_means(one, unit, units) for one in (together.reshape(len(rows), -1), *shared))
+    return _Believed(covered.reshape(-1, m, m), *others)
+
+
+def _unit_means(values: Floats, unit: Ints, units: Units) -> Floats:
+    """(U, c) mean of (n, c) values over the representatives of each unit."""
+    if units.itemwise or not values.shape[1]:
+        return values[: units.count]
+    return np.stack([unit_mean(one, unit, units.count) for one in values.T], axis=1)
 
 
 def _own_sizes(problem: Problem) -> Floats:
     """(U,) root mean square influence on a system's own value, the mean of all systems' (normalised)."""
     pool, measure, belief = problem.pool, problem.measure, problem.belief
-    assert isinstance(measure, Contrast)
     rows, unit = problem.units.representatives()
     total, shown = np.zeros(problem.units.count), pool.rows(rows)
-    for side in measure.sides:
+    for side in measure.sides if isinstance(measure, Contrast) else (measure,):
         psi = side.influence(item_expectation(pool, side, belief))
         size = np.sqrt(unit_mean(psi.spread(shown, *belief.items(shown)), unit, problem.units.count))
         total += size / float(size @ problem.units.size)

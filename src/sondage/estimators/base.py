@@ -23,7 +23,6 @@ from sondage.types import Bools, Floats
 if TYPE_CHECKING:
     from sondage.estimators.increments import Increments
     from sondage.estimators.paired_draws import PairedDraws
-    from sondage.estimators.unseen import Unseen
 
 T = TypeVar("T")
 

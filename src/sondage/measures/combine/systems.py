@@ -177,8 +177,8 @@ class Leads(Contrast):
     >>> votes = {"a": [0, 1, 1], "b": [0, 1, 0], "c": [0, 0, 0]}
     >>> pool = Pool.from_arrays(systems={name: {"prediction": said} for name, said in votes.items()})
     >>> bound = Leads("accuracy", ("a", "b", "c")).bind(pool)
-    >>> pool_value(bound, pool, np.array([0.0, 1.0, 1.0])).round(3).tolist()
-    [0.333, 0.0, -0.333]
+    >>> pool_value(bound, pool, np.array([0.0, 1.0, 0.0])).round(3).tolist()
+    [-0.111, 0.222, -0.111]
     """
 
     alias: ClassVar[str] = "leads"

@@ -1,0 +1,153 @@
+"""Many systems compared: who may be the best, all pairs at once, and designs that learn where to look."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.study.comparing.pools import accuracies, labelled, scored, voters
+
+import sondage as sd
+from sondage.designs.disagreement import Disagreement
+from sondage.errors import NotSupported
+from sondage.objective import Compare
+
+FIVE = (0.7, 0.68, 0.55, 0.5, 0.4)
+
+
+def test_leads_of_all_labels_are_exact() -> None:
+    pool, truth = voters(150, FIVE)
+    study = labelled(pool, truth, 1, objective=Compare())
+    study.run(truth, budget=150)
+    result, exact = study.compare(), accuracies(pool, truth)
+    assert result.lead == pytest.approx(exact - exact.mean(), abs=1e-9)
+    assert result.winner == list(pool.systems)[int(exact.argmax())]
+    assert (result.low == result.high).all()
+
+
+def test_pairs_hold_together() -> None:
+    """Simultaneous coverage of all ten differences, and no true order is contradicted too often."""
+    pool, truth = voters(800, FIVE, seed=1)
+    exact = accuracies(pool, truth)
+    covered, wrong = [], []
+    for r in range(120):
+        result = labelled(pool, truth, 100, rng=r, objective=Compare()).compare()
+        true = np.array([exact[i] - exact[j] for i, j in result.places])
+        covered.append(((result.low <= true) & (true <= result.high)).all())
+        wrong.append(((result.p_value <= 0.05) & (np.sign(result.difference) != np.sign(true))).any())
+    assert np.mean(covered) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 120)
+    assert np.mean(wrong) <= 0.02
+
+
+def test_looking_never_loses_the_best_one() -> None:
+    pool, truth = voters(500, FIVE, seed=2)
+    best = list(pool.systems)[int(accuracies(pool, truth).argmax())]
+    kept = [
+        best in labelled(pool, truth, 250, rng=r, objective=Compare(aim="best")).compare(looking=True).best
+        for r in range(40)
+    ]
+    assert np.mean(kept) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 40)
+
+
+@pytest.mark.parametrize("correction", ["simultaneous", "holm", "bonferroni", "tukey"])
+def test_corrections_are_ordered(correction: str) -> None:
+    pool, truth = voters(600, FIVE, seed=3)
+    study = labelled(pool, truth, 120, objective=Compare())
+    plain, corrected = study.compare(correction="none"), study.compare(correction=correction)
+    assert (corrected.p_value >= plain.p_value - 1e-9).all()
+    assert (corrected.high - corrected.low >= plain.high - plain.low - 1e-9).all()
+
+
+def test_the_best_takes_fewer_labels_than_a_uniform_sample() -> None:
+    pool, truth = scored(3000, (0.3, 0.5, 0.8, 1.2, 2.0), seed=4)
+    best = int(accuracies(pool, truth).argmax())
+    right = {"auto": 0, "uniform": 0}
+    for design in right:
+        for r in range(40):
+            study = labelled(pool, truth, 100, rng=r, objective=Compare(aim="best"), design=design)
+            right[design] += int(study.compare(looking=False).lead.argmax() == best)
+    assert right["auto"] > right["uniform"] + 3
+
+
+@pytest.mark.parametrize("size", ["spread", "square", "equal", "risk"])
+@pytest.mark.parametrize("pairs", ["rms", "mean", "largest"])
+def test_every_size_gives_unbiased_leads(size: str, pairs: str) -> None:
+    pool, truth = voters(200, (0.8, 0.6, 0.5), seed=5)
+    exact = accuracies(pool, truth)
+    design = Disagreement(size=size, pairs=pairs)
+    leads = np.array(
+        [
+            labelled(pool, truth, 30, rng=r, objective=Compare(), design=design).estimate().value
+            for r in range(40)
+        ]
+    )
+    error = leads.std(axis=0) / np.sqrt(len(leads))
+    assert (np.abs(leads.mean(axis=0) - (exact - exact.mean())) < 4.5 * error + 1e-9).all()
+
+
+def test_numbers_are_compared_by_the_gap_of_predictions() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=400)
+    systems = {
+        "good": {"prediction": y + 0.3 * rng.normal(size=400)},
+        "bad": {"prediction": y + rng.normal(size=400)},
+    }
+    pool = sd.Pool.from_arrays(systems=systems, labels="real")
+    truth = dict(enumerate(y.tolist()))
+    for size in ("gap", "squared-gap", "spread"):
+        study = labelled(
+            pool,
+            truth,
+            120,
+            measure="mean_squared_error",
+            objective=Compare(),
+            design=Disagreement(size=size),
+        )
+        result = study.compare("good", "bad")
+        assert result.difference.value < 0, size
+        assert result.p_value < 0.05, size
+    classes, _ = voters(50, (0.8, 0.5))
+    with pytest.raises(NotSupported, match="distance of predicted numbers"):
+        sd.create_study(classes, "accuracy", objective=Compare(), design=Disagreement(size="gap"))
+
+
+def test_some_systems_of_many_and_other_measures_from_the_same_labels() -> None:
+    pool, truth = scored(2000, (0.2, 0.6, 1.5, 3.0))
+    study = labelled(pool, truth, 250, objective=Compare())
+    assert study.compare("s0", "s3").winner == "s0"
+    three = study.compare("s0", "s1", "s2")
+    assert three.systems == ("s0", "s1", "s2")
+    assert len(three.pairs) == 3
+
+
+def test_words_frames_and_pages() -> None:
+    pool, truth = voters(600, FIVE, seed=6)
+    study = sd.create_study(pool, "accuracy", objective=Compare(), rng=1)
+    assert "nothing can be said yet" in str(study.compare())
+    study = labelled(pool, truth, 150, objective=Compare())
+    result = study.compare()
+    assert "labels used" in str(result)
+    ranking = result.ranking
+    assert list(ranking["rank"]) == [1, 2, 3, 4, 5]
+    assert (ranking["rank_low"] <= ranking["rank_high"]).all()
+    assert "<table>" in result._repr_html_()
+    assert set(result.to_dict()) >= {"best", "winner", "pairs", "why"}
+
+
+def test_a_study_of_many_systems_is_loaded_again(tmp_path) -> None:
+    pool, truth = voters(200, FIVE)
+    storage = f"sqlite:///{tmp_path}/study.db"
+    study = sd.create_study(
+        pool, "accuracy", objective=Compare(aim="best", margin=0.01), storage=storage, rng=1
+    )
+    study.tell({item.id: truth[item.id] for item in study.ask(40)})
+    again = sd.load_study(storage, pool=pool)
+    assert again.parts.objective == study.parts.objective
+    assert [item.id for item in again.ask(5)] == [item.id for item in labelled_again(pool, truth).ask(5)]
+    assert again.compare().p_value.tolist() == study.compare().p_value.tolist()
+
+
+def labelled_again(pool, truth):
+    """The same study in memory, up to the same label."""
+    study = sd.create_study(pool, "accuracy", objective=Compare(aim="best", margin=0.01), rng=1)
+    study.tell({item.id: truth[item.id] for item in study.ask(40)})
+    return study
