@@ -1,4 +1,4 @@
-"""Few labels: what items without one could still do, to a number or in a predicted class with hardly any.
+"""Few labels: what the items without one could still do to a number that hardly any label bears on.
 
 The share of them that is wrong may be anything: uniform on [0, 1] before any label, its mean square is
 ``2 / ((k + 2) (k + 3))`` after k labels that were right.
@@ -13,24 +13,15 @@ import numpy as np
 from sondage.estimators.base import Case
 from sondage.estimators.linear import FEW, through
 from sondage.estimators.post_strata import signatures, without_label
-from sondage.estimators.sample import Sample
 from sondage.measures.base import Measure
 from sondage.pool.rows import Rows
-from sondage.types import Array, Bools, Floats, Ints
+from sondage.types import Bools, Floats, Ints
 
 APART = 64
 """Coordinates for which the pool is looked through; of more at once, all are taken to be open."""
 AT_ONCE = 1_000_000
 LEAST = 1e-12
 """An influence below this part of the slope is rounding error."""
-_CLASS = 0.05
-"""Share of the pool from which on a predicted class with hardly any label is doubted as a whole."""
-_HARDLY_ANY, _ENOUGH = 3, 20
-
-
-def _any_share(k: Array) -> Floats:
-    """The mean square of the share that is wrong, after k labels that were right."""
-    return np.asarray(2.0 / ((k + 2.0) * (k + 3.0)))
 
 
 def left_open(case: Case, known: Ints, J: Floats, labels: Floats, square: Floats) -> tuple[Floats, Bools]:
@@ -48,7 +39,7 @@ def left_open(case: Case, known: Ints, J: Floats, labels: Floats, square: Floats
     if not few.any() or len(J) > APART:
         return np.zeros((2, len(J))), np.ones(len(J), dtype=bool)
     reach, left = _reach(case, known, np.nan_to_num(J))
-    hidden = _any_share(labels) * np.square(np.where(np.isfinite(reach), reach, 0.0))
+    hidden = 2.0 / ((labels + 2.0) * (labels + 3.0)) * np.square(np.where(np.isfinite(reach), reach, 0.0))
     if case.pool.labels.kind == "real":
         k = np.maximum(labels, 2.0)
         plain = (left + k) * left / k * square / (k - 1.0) / len(case.pool) ** 2
@@ -82,38 +73,3 @@ def _reach(case: Case, known: Ints, J: Floats) -> tuple[Floats, Floats]:
         for side, far in zip(reach, (-low, high), strict=True):
             side += count @ np.where(bears, np.maximum(far, 0.0), 0.0)
     return reach / len(case.pool), number
-
-
-def hardly_labelled(case: Case, seen: Sample, J: Floats) -> Floats:
-    """(2, m) variance below and above for predicted classes with hardly any label, however sure the scores.
-
-    Right is what the belief held likeliest. Classes that are less than ``_CLASS`` of the pool do not count,
-    nor those with ``_ENOUGH`` labels or more, or ``_HARDLY_ANY`` if some were wrong: from then on draws speak
-    for themselves.
-    """
-    pool, measure = case.pool, case.measure
-    out = np.zeros((2, len(J)))
-    if not pool.labels.finite or measure.tangent:
-        return out
-    predicted = case.once("predicted", lambda: pool.predicted(measure.systems(pool)))
-    size, of = predicted.size, predicted.of(seen.row)
-    k = np.bincount(of, minlength=len(size))
-    said = case.belief.items(pool.rows(seen.row)).weights.argmax(axis=1)
-    wrong = np.bincount(of[(said != seen.y) & np.isfinite(seen.y)], minlength=len(size))
-    dark = (k < np.where(wrong > 0, _HARDLY_ANY, _ENOUGH)) & (k < size) & (size >= _CLASS * len(pool))
-    if not dark.any():
-        return out
-    rows, code = predicted.some()
-    rows, code = rows[dark[code]], code[dark[code]]
-    labels = np.arange(pool.labels.size, dtype=np.float64)
-    loss = measure.loss(pool.rows(rows), labels)
-    off = through(J, loss.reshape(-1, loss.shape[2]), measure).reshape(*loss.shape[:2], -1)
-    # From the likeliest label before any, on average over the rows that stand for a class.
-    likely = case.belief.items(pool.rows(rows)).weights.argmax(axis=1)
-    off = off - off[np.arange(len(rows)), likely][:, None]
-    share = size[code] / len(pool) / np.bincount(code, minlength=len(size))[code]
-    for side, far in zip(out, (off.min(axis=1), off.max(axis=1)), strict=True):
-        per_class = np.zeros((len(size), len(J)))
-        np.add.at(per_class, code, far * share[:, None])
-        side += _any_share(k) @ np.square(per_class)
-    return np.nan_to_num(out)

@@ -17,7 +17,7 @@ import numpy as np
 from sondage.beliefs import at_least
 from sondage.estimators.base import Case, Unseen
 from sondage.estimators.expected_variance import recalibrated
-from sondage.estimators.few_labels import LEAST, ends_of, hardly_labelled, left_open
+from sondage.estimators.few_labels import LEAST, ends_of, left_open
 from sondage.estimators.held_certain import if_wrong
 from sondage.estimators.linear import FEW, through
 from sondage.estimators.sample import Sample
@@ -104,11 +104,10 @@ def unseen_draw(
             sums[:, 1:4] *= unit[:, None]
             sums[:, 6] = sums[:, 7]
         below, above = (_added(total) for total in sums)
-        dark = hardly_labelled(case, seen, J)
         known = seen.row if case.oracle == "deterministic" else seen.row[:0]
         hidden, open_ = left_open(case, np.unique(known), J, labels, square)
         hidden = np.maximum(hidden, if_wrong(case, seen, J))
-        below, above = np.stack([below + dark[0], above + dark[1]]) * open_
+        below, above = np.stack([below, above]) * open_
         found[:] = [(J, Unseen(below, above, sums[0, 7] > 0, sums[1, 7] > 0, labels, open_, hidden))]
         return found[0][1]
 
