@@ -4,7 +4,7 @@ Ten strata of equal size in which an item is right with chance q, the settings o
 Sampling" (Yu, Zhai and Sra 2020): S1 spreads q evenly over [.2, .9], S3 has strata that are nearly sure.
 Strata are so large that draws are independent. The rules are run on arrays, all repeats at once, with
 the package's own bonus, gain and numbers (tests/slow/test_papers.py holds every choice against a study's);
-the intervals are those of the package. ``--docs`` puts the table into docs/proof.md.
+the intervals are those of the package. ``--docs`` puts the table into docs/tables.md.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--intervals", type=int, default=400, help="of these, how many have an interval")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=None)
-    parser.add_argument("--docs", action="store_true", help="put the table into docs/proof.md")
+    parser.add_argument("--docs", action="store_true", help="put the table into docs/tables.md")
 
 
 def run(args: argparse.Namespace) -> Result:

@@ -3,7 +3,7 @@
 ``classes``: accuracy of classifiers of many classes, against the formula of a uniform sample. ``audit``: F1
 by ``auto`` and by ``auto-audit``. ``looks``: how often the interval for stop rules ever misses. ``speed``:
 seconds of a study. What it does on many pools of two classes is in the benchmark ``many``. ``--docs`` puts
-the tables into docs/proof.md.
+the tables into docs/tables.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=200, help="studies for every number")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=None)
-    parser.add_argument("--docs", action="store_true", help="put the tables into docs/proof.md")
+    parser.add_argument("--docs", action="store_true", help="put the tables into docs/tables.md")
 
 
 def run(args: argparse.Namespace) -> Result:

@@ -3,7 +3,7 @@
 Every interval and kind of sampling, for accuracy, F1 and recall, on three pools of 10,000 items with 30 %,
 5 % and 1 % positives; and the intervals that are to hold for all three measures at once. All intervals are
 asked of the same labels. Coverage is that of the defined estimates; how often there is none is a column of
-its own. ``--docs`` puts the tables into docs/proof.md. An interrupted run is taken up with ``--resume``.
+its own. ``--docs`` puts the tables into docs/tables.md. An interrupted run is taken up with ``--resume``.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--designs", nargs="+", metavar="D", help="only these; others as in the last result")
     parser.add_argument("--resume", action="store_true", help="keep what an interrupted run has finished")
-    parser.add_argument("--docs", action="store_true", help="put the tables into docs/proof.md")
+    parser.add_argument("--docs", action="store_true", help="put the tables into docs/tables.md")
 
 
 def run(args: argparse.Namespace) -> Result:

@@ -5,7 +5,7 @@ tuned to, and pools on which what the default leans on is not there. ``batches``
 rounds, in rounds of 25. ``comparators``: other designs on the real pools. Thousands of studies of a pool
 are made at once (``_many_studies``), those by ``ais`` and the comparators one by one. A uniform sample is
 without replacement, and uses how many are predicted positive; what is undefined counts as 0. ``--docs`` puts
-the tables into docs/proof.md.
+the tables into docs/tables.md.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--aims", nargs="+", default=list(READ_OFF), choices=list(READ_OFF), metavar="AIM")
     parser.add_argument("--seed", type=int, default=0, help="of the pools, and of the studies")
     parser.add_argument("--workers", type=int, default=None)
-    parser.add_argument("--docs", action="store_true", help="put the tables into docs/proof.md")
+    parser.add_argument("--docs", action="store_true", help="put the tables into docs/tables.md")
 
 
 def run(args: argparse.Namespace) -> Result:

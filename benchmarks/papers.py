@@ -4,7 +4,7 @@ The pool of "Needle in a Haystack" (Marchant and Rubinstein 2021): 53,753 pairs,
 importance sampling asks in stages of 50 as there, OASIS item by item. References are mean squared
 errors of the authors' packages on the same pool (activeeval 0.1.2 and oasis 0.1.3), as far as they have the
 method. Estimates that are undefined are counted apart, and errors are those of the others. ``--docs`` puts
-the table into docs/proof.md.
+the table into docs/tables.md.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--pool", default="abt_buy", help="abt_buy has references")
     parser.add_argument("--designs", nargs="+", metavar="D", help="only these; others as in the last result")
-    parser.add_argument("--docs", action="store_true", help="put the table into docs/proof.md")
+    parser.add_argument("--docs", action="store_true", help="put the table into docs/tables.md")
 
 
 def run(args: argparse.Namespace) -> Result:

@@ -22,7 +22,7 @@ from benchmarks._pools import Labelled, available, load
 from benchmarks._results import FOLDER, Result, Row
 from benchmarks._sequence_tables import CURVE, LOOKS, POOLS, SHOWN, markdown
 from benchmarks._two_systems import decided, equal_systems
-from benchmarks.variance import PROOF, embed, in_parallel
+from benchmarks.variance import TABLES, embed, in_parallel
 from sondage import create_study
 from sondage.datasets import synthetic_pool
 from sondage.designs import Audit, Design, Sequential
@@ -35,7 +35,7 @@ from sondage.measures.base import Measure
 from sondage.streams import stream
 
 MEASURES = ("f1", "recall", "precision", "accuracy")
-PAGE = PROOF.with_name("sequences.md")
+PAGE = TABLES.with_name("sequences.md")
 REFERENCE = {"40 %": (0.167, 0.118, 0.083), "5 %": (0.37, 0.23, 0.13), "1 %": (0.74, 0.50, 0.31)}
 """Widths for F1 at 250, 500 and 1,000 labels that were aimed at: pools of the same kind, 12 cells."""
 

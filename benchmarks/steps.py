@@ -4,7 +4,7 @@ Pools are made in memory (margins of a classifier with about one predicted posit
 by them), studies kept there. Also one label at a time by ``auto`` with an estimate after each; whole
 simulations with 2,000 labels in stages of 50 (of abt_buy where it is there); and the time to water-fill the
 chances of a large pool, which Poisson sampling does once. Times are those of one core; where the extra
-``fast`` is installed, with and without it. ``--docs`` puts the tables into docs/proof.md.
+``fast`` is installed, with and without it. ``--docs`` puts the tables into docs/tables.md.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS), metavar="D")
     add("--steps", type=int, default=40, help="steps to take the median of")
     add("--repeats", type=int, default=100, help="simulated studies; 0 for none")
-    add("--docs", action="store_true", help="put the tables into docs/proof.md")
+    add("--docs", action="store_true", help="put the tables into docs/tables.md")
 
 
 def run(args: argparse.Namespace) -> Result:

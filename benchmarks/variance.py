@@ -7,7 +7,7 @@ cells of a stratified sample and how many labels each gets are read off a study.
 
 ``Replay`` makes the draws and estimates of ``sondage.simulate`` without its journal, which would take
 most of the time (tests/slow/test_replay.py compares the two). ``--docs`` puts the table into
-docs/proof.md.
+docs/tables.md.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ T = TypeVar("T")
 SIZE, LABELS = 4_000, 400
 CLASSES = ("accuracy", "f1", "recall", "matthews_corrcoef")
 BRIER = ("brier_score_loss",)
-PROOF = Path(__file__).parents[1] / "docs" / "proof.md"
+TABLES = Path(__file__).parents[1] / "docs" / "tables.md"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +60,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--designs", nargs="+", metavar="D", help="only these; others as in the last result")
-    parser.add_argument("--docs", action="store_true", help="put the table into docs/proof.md")
+    parser.add_argument("--docs", action="store_true", help="put the table into docs/tables.md")
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -444,8 +444,8 @@ def last_rows(name: str, args: argparse.Namespace) -> list[Row]:
     return list(next(iter(content["tables"].values())))
 
 
-def embed(name: str, lines: list[str], page: Path = PROOF) -> None:
-    """Replace what stands between the markers of ``name`` in a page, by default docs/proof.md."""
+def embed(name: str, lines: list[str], page: Path = TABLES) -> None:
+    """Replace what stands between the markers of ``name`` in a page, by default docs/tables.md."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(begin)

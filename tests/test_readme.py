@@ -1,5 +1,7 @@
 """What README.md and the documentation show is true: their examples run, their commands exist."""
 
+import contextlib
+import io
 import re
 from pathlib import Path
 
@@ -7,20 +9,24 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PRINTS = re.compile(r"\s*^```text title=\"prints\"\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = sorted(
     str(page.relative_to(ROOT))
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
     if "```python" in page.read_text(encoding="utf-8")
 )
 
 
 def test_the_pages_that_must_show_examples_do() -> None:
-    assert {"README.md", "docs/tutorial.md", "docs/guide.md"} <= set(PAGES)
+    assert {"README.md", "docs/tutorial.md", "docs/pools.md"} <= set(PAGES)
 
 
 @pytest.mark.parametrize("document", PAGES)
 def test_every_python_example_runs(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All examples of a page run in order, in one namespace, in an empty folder."""
+    """All examples of a page run in order, in one namespace, in an empty folder.
+
+    Where a block ``text title="prints"`` follows an example, the example prints exactly that.
+    """
     path = ROOT / document
     text = path.read_text(encoding="utf-8")
     fences = list(FENCE.finditer(text))
@@ -31,7 +37,11 @@ def test_every_python_example_runs(document: str, tmp_path: Path, monkeypatch: p
     for fence in fences:
         # Blank lines in front make a traceback point at the line of the document.
         lines_before = text.count("\n", 0, fence.start(1))
-        exec(compile("\n" * lines_before + fence[1], str(path), "exec"), namespace)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile("\n" * lines_before + fence[1], str(path), "exec"), namespace)
+        shown = PRINTS.match(text, fence.end())
+        if shown:
+            assert printed.getvalue() == shown[1], f"{document}, line {lines_before}: prints something else"
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])

@@ -3,7 +3,8 @@
 500 labels, 1,000 repeats, nominal 95 %. Where the sample is informative an interval has to cover at
 least 92 times in 100. Where it does not, the number found is written down here, and the test fails if
 it gets worse *or better* by more than three standard errors: a mended weak spot must be taken off the
-list, which ``python -m benchmarks coverage`` prints. docs/proof.md has the whole table and the reasons.
+list, which ``python -m benchmarks coverage`` prints. docs/tables.md has the whole table, docs/proof.md the
+reasons.
 """
 
 import numpy as np

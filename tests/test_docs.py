@@ -1,0 +1,90 @@
+"""The pages hang together: every link arrives, every page is in the navigation, search needs no network."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(page.relative_to(ROOT).as_posix() for page in (*DOCS.rglob("*.md"), *ROOT.glob("*.md")))
+FENCE = re.compile(r"^( *)(`{3,})(.*?)\n.*?^\1\2 *$", re.MULTILINE | re.DOTALL)
+KINDS = {"python", "console", "text"}
+
+
+def text_of(page: str) -> str:
+    """A page without what stands in code, where brackets are no links and hashes no headings."""
+    text = FENCE.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    return re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+
+
+def anchors_of(page: str) -> set[str]:
+    """What ``#...`` may say of a page, made from its headings as Python-Markdown does."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.+)$", text_of(page), re.MULTILINE):
+        named = re.search(r"\{ *#([\w-]+) *\}\s*$", heading)
+        if named:
+            found.add(named[1])
+            continue
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+        plain = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode()
+        slug = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+        number = 0
+        while (slug if not number else f"{slug}_{number}") in found:
+            number += 1
+        found.add(slug if not number else f"{slug}_{number}")
+    return found
+
+
+def links_of(page: str) -> list[str]:
+    """Links of a page that stay inside the repository."""
+    text = re.sub(r"`[^`\n]+`", "", text_of(page))
+    links = re.findall(r"\]\(([^)\s]+)(?: \"[^\"]*\")?\)", text)
+    return [link for link in links if not re.match(r"[a-z]+:", link)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_arrives_at_a_page_and_at_a_heading(page: str) -> None:
+    lost = []
+    for link in links_of(page):
+        path, _, anchor = link.partition("#")
+        target = ((ROOT / page).parent / path).resolve() if path else ROOT / page
+        headings = anchors_of(target.relative_to(ROOT).as_posix()) if anchor and target.exists() else {anchor}
+        if not target.exists() or anchor not in headings:
+            lost.append(link)
+    assert lost == []
+
+
+def test_the_link_check_finds_links() -> None:
+    assert "tutorial.md" in links_of("docs/index.md")
+    assert "guarantees" in anchors_of("docs/concepts.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_code_is_python_that_runs_or_says_that_it_is_not(page: str) -> None:
+    """Python is run by test_readme.py, which looks for fences at the start of a line."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for fence in FENCE.finditer(text):
+        kind = fence[3].split(" ")[0]
+        assert kind in KINDS, f"{page}: a fence of kind {fence[3]!r}; take one of {sorted(KINDS)}"
+        assert not (kind == "python" and fence[1]), f"{page}: an indented example is not run"
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    nav = settings.split("\nnav:")[1].split("\n\n")[0]
+    listed = re.findall(r"([\w/-]+\.md)$", nav, re.MULTILINE)
+    assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def test_tables_of_the_benchmarks_have_their_markers() -> None:
+    """``embed`` of benchmarks/variance.py writes between these; each begins and ends once."""
+    text = (DOCS / "tables.md").read_text(encoding="utf-8")
+    begun = re.findall(r"<!-- ([\w-]+):begin -->", text)
+    assert begun == re.findall(r"<!-- ([\w-]+):end -->", text)
+    assert len(set(begun)) == len(begun)
+    parts = {"variance", "coverage", "papers", "allocations", "steps"}
+    assert parts <= set(begun)
