@@ -12,15 +12,18 @@ never be drawn: that is why this looks at contrasts, and the general ``increment
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 
 from sondage.estimators.base import Case
-from sondage.estimators.sample import REFUSED
+from sondage.estimators.sample import REFUSED, Sample
 from sondage.estimators.sequential import expected_at_start
 from sondage.measures.combine.systems import Contrast
+from sondage.sampling import Table
 from sondage.types import Bools, Floats, Ints
 
 _NOTHING = 1e-12
@@ -153,28 +156,30 @@ class PairedDraws:
         case, sample = self._case, self._case.sample.prefix()
         worst, best, spread = (np.zeros((len(sample), least.shape[1])) for _ in range(3))
         mass = np.ones((len(sample), 1))
-        variance = (most - predicted) * (predicted - least)  # of anything between two ends, at most
-        kept: dict[str, tuple[Floats, Floats, Floats]] = {}
-        for number in np.unique(sample.round).tolist():
-            mine = np.flatnonzero(sample.round == number)
-            table = case.tables(number)
+        variance = np.where(even, 0.0, (most - predicted) * (predicted - least))  # between two ends, at most
+        drawn = variance[sample.unit]
+        for table, mine in self._by_table(sample):
             chance = np.ones(case.units.count) if table is None or table.chance is None else table.chance
             mass[mine] = (chance[sample.unit[mine]] / p[mine, 0])[:, None]
-            digest = "" if table is None else table.digest
-            if digest not in kept:
-                with np.errstate(divide="ignore"):
-                    over = 1.0 / chance[:, None]
-                steps = [
-                    np.where(even, 0.0, one * np.where(even, 1.0, over))
-                    for one in (least - predicted, most - predicted, variance)
-                ]
-                kept[digest] = (
-                    steps[0].min(axis=0),
-                    steps[1].max(axis=0),
-                    case.units.size @ np.nan_to_num(steps[2], posinf=0.0),
-                )
-            worst[mine], best[mine], spread[mine] = kept[digest]
+            with np.errstate(divide="ignore"):
+                over = np.where(even, 0.0, 1.0 / chance[:, None])
+            worst[mine] = ((least - predicted) * over).min(axis=0)
+            best[mine] = ((most - predicted) * over).max(axis=0)
+            # Of the items left alone: what was drawn before has no variance any more.
+            reached = np.where(chance > 0, 1.0 / np.where(chance > 0, chance, 1.0), 0.0)
+            until = slice(None, mine[-1] + 1)
+            gone = np.cumsum(drawn[until] * reached[sample.unit[until], None], axis=0)
+            gone -= drawn[until] * reached[sample.unit[until], None]
+            spread[mine] = np.maximum((case.units.size * reached) @ variance - gone[mine], 0.0)
         return mass, worst, best, spread
+
+    def _by_table(self, sample: Sample) -> Iterator[tuple[Table | None, Ints]]:
+        """Tables, and the draws made by each while it held."""
+        numbers = np.unique(sample.round).tolist()
+        tables = {number: self._case.tables(number) for number in numbers}
+        for _, some in groupby(numbers, lambda one: tables[one].digest if tables[one] else ""):  # type: ignore[union-attr]
+            held = list(some)
+            yield tables[held[0]], np.flatnonzero(np.isin(sample.round, held))
 
 
 def paired_draws(case: Case) -> PairedDraws | None:

@@ -13,6 +13,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Case, estimate_totals
 from sondage.estimators.linear import linearise
 from sondage.estimators.paired_draws import PairedDraws, paired_draws
+from sondage.estimators.sample import REFUSED
 from sondage.intervals.betting import holm
 from sondage.intervals.paired import evidence, hulls
 from sondage.measures import Measure, resolve
@@ -245,7 +246,8 @@ def _of_many(
     draws = paired_draws(case)
     value, parts = contrasts @ linear.value, linear.parts @ contrasts.T
     widening, few = np.abs(contrasts) @ linear.widening, np.zeros(len(pairs), dtype=bool)
-    if draws is not None and not totals.exact:
+    refused = (case.sample.status == REFUSED).any()
+    if draws is not None and not totals.exact and not refused:
         value, parts, few = _by_draws(draws, contrasts)
         widening = 0.0 * value
     error = np.sqrt(np.square(parts).sum(axis=0) + widening)
