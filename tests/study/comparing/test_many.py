@@ -63,7 +63,7 @@ def test_the_best_takes_fewer_labels_than_a_uniform_sample() -> None:
     right = {"auto": 0, "uniform": 0}
     for design in right:
         for r in range(40):
-            study = labelled(pool, truth, 100, rng=r, objective=Compare(aim="best"), design=design)
+            study = labelled(pool, truth, 60, rng=r, objective=Compare(aim="best"), design=design)
             right[design] += int(study.compare(looking=False).lead.argmax() == best)
     assert right["auto"] > right["uniform"] + 3
 
