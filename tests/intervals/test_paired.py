@@ -66,7 +66,7 @@ def test_capital_does_not_grow_on_average_where_nothing_is_to_be_found(off: floa
         ):
             level = total() + sign * off
             mean = sign * (steps.mean - level)
-            bet = bets(mean, steps.noise, (worst if sign > 0 else worst) - sign * level)
+            bet = bets(mean, steps.noise, worst - sign * level)
             grown = np.cumprod(1.0 + bet * sign * (z - level), axis=0)[:, 0]
             assert (grown > 0).all()
             capital += share * grown
