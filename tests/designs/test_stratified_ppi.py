@@ -11,6 +11,7 @@ from sondage.designs import StratifiedPPI
 from sondage.designs.influence.of_items import rectifier_spread
 from sondage.designs.influence.of_units import unit_spread
 from sondage.designs.shares import shares, top_up, with_floor
+from sondage.measures import PerGroup
 from sondage.strata import EqualSize
 
 
@@ -61,3 +62,14 @@ def test_numbers_do_not_follow_the_labels() -> None:
         quotas.append(study.design.table(study.problem(), 40).quota)
     np.testing.assert_array_equal(*quotas)
     assert study.problem().centre == "belief"
+
+
+def test_a_group_that_is_held_certain_does_not_draw_labels_to_its_like() -> None:
+    """Its accuracy has no spread by the belief: beside that the least doubt would outweigh all others."""
+    rng = np.random.default_rng(5)
+    probability = np.r_[0.0, rng.choice([0.0, 0.3, 0.5, 0.8], 99)]
+    region = np.where(np.arange(100) < 1, "isles", "north")
+    pool = sd.Pool.from_arrays(probability=probability, groups={"region": region})
+    study = sd.create_study(pool, PerGroup("accuracy", "region"), design="stratified-ppi", rng=1)
+    asked = [item.id for item in study.ask(40)]
+    assert (probability[asked] == 0).mean() < 0.15

@@ -6,13 +6,14 @@ from typing import Literal
 
 import numpy as np
 
-from sondage.beliefs.base import at_least
+from sondage.beliefs.base import Nodes, at_least
 from sondage.designs.base import Problem
 from sondage.designs.influence.slope import away_from_ends, floored, item_expectation, target, uninformed
 from sondage.measures.base import Measure
 from sondage.measures.influence import Influence
 from sondage.pool.division import Division
 from sondage.pool.pool import Pool
+from sondage.pool.rows import Rows
 from sondage.types import Bools, Floats, Ints
 
 
@@ -24,7 +25,7 @@ def item_spread(
     ``floor`` is the least chance of any label that the design reckons with.
     """
     pool, measure, belief = problem.pool, problem.measure, problem.belief
-    psi = _influence(problem, risk_floor)
+    psi = _influence(problem, floor, risk_floor)
     out = np.empty(len(pool))
     signature = measure.signature(pool) if pool.labels.finite else None
     if signature is None:
@@ -53,7 +54,7 @@ def rectifier_spread(problem: Problem, floor: float = 0.0) -> Floats:
 
     def make() -> Floats:
         pool, belief, units = problem.pool, problem.belief, problem.units
-        psi = _influence(problem).folded
+        psi = _influence(problem, floor).folded
         total = np.zeros(units.count)
         for piece, rows in pool.chunks():
             y, weights = belief.items(rows)
@@ -65,14 +66,23 @@ def rectifier_spread(problem: Problem, floor: float = 0.0) -> Floats:
     return problem.once("rectifier spread", make)
 
 
-def _influence(problem: Problem, risk_floor: float = 0.0) -> Influence:
-    """The influence at what the belief expects of every item before any label."""
-    pool, measure, belief = problem.pool, problem.measure, problem.belief
-    R = item_expectation(pool, measure, belief)
+def _influence(problem: Problem, floor: float, risk_floor: float = 0.0) -> Influence:
+    """The influence at what the belief expects of every item before any label.
+
+    Coordinates are put on a scale by the chances that the design reckons with: what the belief holds certain
+    has no spread by its own, and would outweigh all others.
+    """
+    pool, measure = problem.pool, problem.measure
+
+    def reckoned(rows: Rows) -> Nodes:
+        labels, weights = problem.belief.items(rows)
+        return Nodes(labels, floored(pool, weights, floor))
+
+    R = item_expectation(pool, measure, problem.belief)
     if risk_floor > 0:
         R = away_from_ends(measure, R, uninformed(problem, measure), risk_floor, risk_floor)
     each = 1.0 / len(pool)
-    pieces = ((rows, belief.items(rows), np.full(len(rows), each)) for _, rows in pool.chunks())
+    pieces = ((rows, reckoned(rows), np.full(len(rows), each)) for _, rows in pool.chunks())
     return target(problem, R, pieces)
 
 
