@@ -107,9 +107,14 @@ class Disagreement(Design):
             )
         return super().refuses(problem)
 
+    def pair_weights(self, problem: Problem) -> Floats:
+        """(k, k) how much it counts now to tell each two of many systems apart."""
+        believed = problem.once("spread of contrasts", lambda: believed_contrasts(problem))
+        return self._pair_weights(problem, self._looked_at(problem), believed)
+
     def table(self, problem: Problem, n: int) -> Table:
         """Chances of the items left; the same until there are a quarter more labels."""
-        known = _refreshed_at(len(problem.seen.y)) if self._learns(problem) else 0
+        known = self._looked_at(problem)
         told = problem.seen.row[:known].tobytes(), problem.seen.y[:known].tobytes()
         kept = problem.memo.get("disagreement")
         if kept is None or kept[0] != told:
@@ -120,14 +125,14 @@ class Disagreement(Design):
         table: Table = kept[1]
         return table
 
-    def _learns(self, problem: Problem) -> bool:
-        """Whether labels say which pairs still count."""
-        measure = problem.measure
-        return isinstance(problem.objective, Compare) and _many(measure)
+    def _looked_at(self, problem: Problem) -> int:
+        """Labels that have said which pairs still count."""
+        learns = isinstance(problem.objective, Compare) and _many(problem.measure)
+        return _refreshed_at(len(problem.seen.y)) if learns else 0
 
     def _sizes(self, problem: Problem, known: int) -> Floats:
         """(U,) the size of an item of each unit."""
-        believed = problem.once("spread of contrasts", lambda: _believed(problem))
+        believed = problem.once("spread of contrasts", lambda: believed_contrasts(problem))
         weight = self._pair_weights(problem, known, believed)
         first, second = np.nonzero(np.triu(weight, 1)) if len(weight) > 1 else (np.array([0]),) * 2
         each = weight[first, second] if len(weight) > 1 else np.ones(1)
@@ -150,7 +155,7 @@ class Disagreement(Design):
         floor = np.where(contended, self.floor, _ELSEWHERE * self.floor)
         return np.where(matters, size + floor * usual, 0.0)
 
-    def _of_pair(self, problem: Problem, believed: _Believed, i: int, j: int) -> Floats:
+    def _of_pair(self, problem: Problem, believed: Believed, i: int, j: int) -> Floats:
         """(U,) the size of an item of each unit for one pair of systems."""
         if self.size == "equal":
             return np.ones(len(believed.covariance))
@@ -165,7 +170,7 @@ class Disagreement(Design):
             square = square + np.square(mean)
         return np.sqrt(np.maximum(square, 0.0))
 
-    def _pair_weights(self, problem: Problem, known: int, believed: _Believed) -> Floats:
+    def _pair_weights(self, problem: Problem, known: int, believed: Believed) -> Floats:
         """(k, k) how much each pair counts; of two systems there is one."""
         measure, objective = problem.measure, problem.objective
         if not isinstance(measure, Contrast) or measure.m == 1:
@@ -179,7 +184,7 @@ class Disagreement(Design):
         return objective.pair_weights(measure.compared, lead, error)
 
 
-class _Believed(NamedTuple):
+class Believed(NamedTuple):
     """What the belief holds of the contrasts of an item of each unit, before any label."""
 
     covariance: Floats
@@ -213,7 +218,8 @@ def _refreshed_at(labels: int) -> int:
     return last
 
 
-def _believed(problem: Problem) -> _Believed:
+def believed_contrasts(problem: Problem) -> Believed:
+    """What the belief holds of the contrasts of an item of each unit, before any label."""
     pool, units, measure, belief = problem.pool, problem.units, problem.measure, problem.belief
     R = item_expectation(pool, measure, belief)
     psi = measure.influence(R)
@@ -237,7 +243,7 @@ def _believed(problem: Problem) -> _Believed:
         together, shared[0] = np.einsum("nii->n", together)[:, None, None], shared[0][:, :1]
     m = together.shape[1]
     covered, *others = (_unit_means(one, unit, units) for one in (together.reshape(len(rows), -1), *shared))
-    return _Believed(covered.reshape(-1, m, m), *others)
+    return Believed(covered.reshape(-1, m, m), *others)
 
 
 def _unit_means(values: Floats, unit: Ints, units: Units) -> Floats:
@@ -259,7 +265,7 @@ def _own_sizes(problem: Problem) -> Floats:
     return total
 
 
-def _leads(problem: Problem, known: int, believed: _Believed) -> tuple[Floats, Floats]:
+def _leads(problem: Problem, known: int, believed: Believed) -> tuple[Floats, Floats]:
     """(k, k) twice: how far each system seems ahead of each other one by the first labels, and the errors.
 
     By the labels of items on which two systems can differ, each counted once: that need not be exact, for

@@ -68,3 +68,14 @@ def accuracies(pool: sd.Pool, truth: dict[int, Any]) -> np.ndarray:
     values = list(pool.labels.values)
     y = np.array([values.index(truth[i]) for i in pool.ids_of(np.arange(len(pool)))])
     return np.array([(pool.system(name).prediction == y).mean() for name in pool.systems])
+
+
+def unequal(n: int, differ: int, more: int, seed: int = 0) -> tuple[sd.Pool, dict[int, int]]:
+    """As ``equals``, but ``a`` is right on ``more`` items more than half of those that differ."""
+    pool, truth = equals(n, differ, seed)
+    a, b = (pool.system(name).prediction.astype(int) for name in "ab")
+    wrong = np.flatnonzero((a != b) & (a != np.array(list(truth.values()))))
+    flip = np.random.default_rng(seed + 1).permutation(wrong)[:more]
+    a[flip], b[flip] = b[flip], a[flip]
+    systems = {"a": {"prediction": a}, "b": {"prediction": b}}
+    return sd.Pool.from_arrays(systems=systems, labels=[0, 1]), truth

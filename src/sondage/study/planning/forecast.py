@@ -52,6 +52,8 @@ class Forecast:
     """Name of the interval that is so wide."""
     wider: float = np.nan
     """How many times as wide the one is that a stop rule looks at, where worlds have told."""
+    most: int | None = None
+    """Items that can matter at all, where they are fewer than all."""
 
     def by_design(self) -> Floats:
         """(B, 3, m) width, never wider with more labels."""

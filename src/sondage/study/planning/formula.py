@@ -64,7 +64,7 @@ class Formula:
         truths: Sequence[Belief],
         quantiles: tuple[float, float, float],
     ) -> None:
-        measure = study.parts.measure
+        measure = sampling.measure
         if measure.m > _COORDINATES:
             raise NotSupported(
                 f"a plan for design {study.parts.design.alias!r} is by formula, one coordinate at a time, "
@@ -89,7 +89,7 @@ class Formula:
     @classmethod
     def of_study(cls, study: Snapshot, sampling: Sampling, draws: int, seed: int) -> Formula:
         """In worlds where there are error curves, otherwise in scenarios."""
-        pool, measure, seen = study.parts.pool, study.parts.measure, study.seen
+        pool, measure, seen = study.parts.pool, sampling.measure, study.seen
         if not has_predicted_classes(pool, measure):
             return cls(study, sampling, scenarios(study), _ENDS)
         possible = Possible.of_pool(pool, measure, seen, seed)

@@ -10,15 +10,18 @@ from numpy.random import Generator
 from scipy.special import ndtri
 
 from sondage.designs.base import Design
+from sondage.designs.disagreement import Disagreement
 from sondage.designs.influence.labels_saved import before_labels, believed_variance
 from sondage.designs.influence.slope import item_expectation
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures import Measure
+from sondage.objective import Objective
 from sondage.pool.pool import Pool
 from sondage.streams import stream
 from sondage.study.budget import Cost
 from sondage.study.create import create_study
 from sondage.study.estimates.questions import level_of
+from sondage.study.planning.contrasts import Pair, by_contrast, hardest_pair
 from sondage.study.planning.forecast import Forecast, Labels, Sampling, Three, labels_for, three
 from sondage.study.planning.formula import by_formula
 from sondage.study.planning.possible import PILOT, has_predicted_classes
@@ -46,6 +49,7 @@ def plan(
     power: float = 0.8,
     budgets: Sequence[int | Cost] | None = None,
     design: str | Design = "auto",
+    objective: Objective | None = None,
     target: str = "pool",
     confidence_level: float = 0.95,
     draws: int = 32,
@@ -63,12 +67,13 @@ def plan(
     width
         Full width of the interval that is wanted.
     difference
-        A difference that is to be found with ``power``: between two systems (for ``measures.Difference``),
-        or from a fixed value.
+        A difference that is to be found with ``power``: between two systems (with ``objective=Compare(...)``,
+        of many systems between the two that are hardest to tell apart, or for ``measures.Difference``), or
+        from a fixed value.
     budgets
         Numbers of labels to look at, or ``Cost(amount)``; by default some usual ones, and with ``width`` or
         ``difference`` as many as that takes.
-    design, target, confidence_level
+    design, objective, target, confidence_level
         As in ``create_study``.
 
     >>> import sondage as sd
@@ -78,7 +83,13 @@ def plan(
     True
     """
     study = create_study(
-        pool, measure, design=design, target=target, rng=rng, confidence_level=confidence_level
+        pool,
+        measure,
+        design=design,
+        objective=objective,
+        target=target,
+        rng=rng,
+        confidence_level=confidence_level,
     )
     return study.plan(width=width, difference=difference, power=power, budgets=budgets, draws=draws)
 
@@ -94,11 +105,13 @@ def make_plan(
     draws: int,
 ) -> Plan:
     """What ``Study.plan`` gives: the plan of a study as it is now."""
-    parts, measure, N = study.parts, study.measure, study.parts.size
+    parts, N = study.parts, study.parts.size
+    pair = hardest_pair(study)
+    measure = study.measure if pair is None else pair.measure
     level = level_of(study, confidence_level)
     words = stream(parts.seed, "simulate", study.seq).words(2)
     seed = int.from_bytes(words.tobytes(), "little")
-    goal = Goal(width, difference, power, level)
+    goal = Goal(width, difference, power, level, 1.0 if pair is None else pair.tests)
     if not is_whole(draws) or draws < _FEWEST_DRAWS:
         raise InvalidInput(f"draws= must be a whole number of at least {_FEWEST_DRAWS}, not {draws!r}")
     sampling = Sampling(N, level, parts.target == "population", measure)
@@ -109,9 +122,12 @@ def make_plan(
         )
     _check_plannable(study)
     labels = _usual_numbers(study) if budgets is None else _checked_budgets(study, budgets)
-    played = _by_worlds(study)
-    make = simulated if played else by_formula
-    forecast = make(study, sampling, labels, goal if budgets is None else None, int(draws), seed)
+    played = _by_worlds(study) and pair is None
+    if pair is not None and pair.measure.paired and isinstance(parts.design, Disagreement):
+        forecast = by_contrast(study, pair, sampling, None if budgets is None else labels, goal)
+    else:
+        make = simulated if played else by_formula
+        forecast = make(study, sampling, labels, goal if budgets is None else None, int(draws), seed)
 
     costs = study.units.cost
     width_by_design = forecast.by_design()
@@ -121,6 +137,10 @@ def make_plan(
     if goal.width is not None and np.isfinite(wider):
         seen = np.minimum(width_by_design * times[:, None, None], sampling.whole)
         needed_looking = _needed(goal.width, sampling, forecast, seen)[0]
+    elif goal.difference is not None and pair is not None and looks_at and pair.measure.paired:
+        fixed = _needed(goal.difference * goal.found_by, sampling, forecast, width_by_design)[0]
+        seen_by = goal.seen_by(fixed.expected or N)
+        needed_looking = _needed(goal.difference * seen_by, sampling, forecast, width_by_design)[0]
     if goal.target is not None:
         needed, needed_uniform = _needed(goal.target, sampling, forecast, width_by_design)
         at = [study.asked, *forecast.labels.tolist(), N]
@@ -151,7 +171,7 @@ def make_plan(
         looks_at=looks_at,
         wider=wider,
         needed_looking=needed_looking,
-        notes=tuple(_notes(study, played, forecast, needed)),
+        notes=tuple(_notes(study, played, forecast, needed, pair)),
     )
 
 
@@ -236,7 +256,7 @@ def _labels_of_cost(study: Snapshot, budget: Cost) -> int:
     affordable, beyond = asked, study.parts.size + 1
     while beyond - affordable > 1:
         middle = (affordable + beyond) // 2
-        if cost_of(middle) <= budget.amount:
+        if cost_of(middle) <= budget.amount * (1 + 1e-12):
             affordable = middle
         else:
             beyond = middle
@@ -267,8 +287,12 @@ def _needed(target: float, sampling: Sampling, forecast: Forecast, width: Floats
     """Labels that an interval as wide as this takes, by the design and uniformly, in every coordinate."""
     N = sampling.size
     ends = three(sampling.width(forecast.spread, np.array([N]))[0], forecast.quantiles, axis=0)
+    most = forecast.most or N
     by_design = [
-        max(labels_for(forecast.labels, width[:, k, j], target, N, ends[k, j]) for j in range(width.shape[2]))
+        max(
+            labels_for(forecast.labels, width[:, k, j], target, most, ends[k, j])
+            for j in range(width.shape[2])
+        )
         for k in range(3)
     ]
     spread = three(forecast.spread, forecast.quantiles, axis=0)
@@ -280,9 +304,23 @@ def _needed(target: float, sampling: Sampling, forecast: Forecast, width: Floats
     return labels(by_design), labels(uniformly)
 
 
-def _notes(study: Snapshot, played: bool, forecast: Forecast, needed: Labels | None) -> list[str]:
+def _notes(
+    study: Snapshot, played: bool, forecast: Forecast, needed: Labels | None, pair: Pair | None
+) -> list[str]:
     N, said = study.parts.size, []
-    if not played:
+    if pair is not None and pair.pairs > 1:
+        a, b = pair.measure.compared
+        said.append(
+            f"{a} and {b} are the hardest to tell apart of {pair.pairs:,} pairs, which are tested together: "
+            "other pairs take fewer labels"
+        )
+    if forecast.most is not None:
+        share = forecast.most / N
+        said.append(
+            f"only the {forecast.most:,} items ({share:.1%}) on which systems can differ are asked, if need "
+            "be all of them; what they are expected to show is a guess that a pilot makes better"
+        )
+    elif not played:
         said.append(
             "by formula: the variance that the design has by its first belief, and normal intervals; labels "
             "that teach it better, and what intervals add for small samples, are left out"

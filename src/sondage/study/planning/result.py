@@ -29,6 +29,8 @@ class Goal:
     difference: float | None
     power: float
     level: float
+    tests: float = 1.0
+    """How many differences are tested together, and share the error."""
 
     def __post_init__(self) -> None:
         if self.width is not None and self.difference is not None:
@@ -52,8 +54,18 @@ class Goal:
         A normal estimate that is off by ``d`` is told from nothing with the power wanted if ``d`` is
         ``z(1 - a / 2) + z(power)`` standard errors, and the interval is ``2 z(1 - a / 2)`` of them wide.
         """
-        z = float(ndtri(0.5 + 0.5 * self.level))
-        return 2.0 * z / (z + float(ndtri(self.power)))
+        z, together = (float(ndtri(1.0 - 0.5 * (1.0 - self.level) / k)) for k in (1.0, self.tests))
+        return 2.0 * z / (together + float(ndtri(self.power)))
+
+    def seen_by(self, n: float) -> float:
+        """Width by which a difference of one is found, with this power, by a test that allows for looking.
+
+        With x = d^2 / variance, the logarithm of what bets win is about normal, with mean x / 2 and variance
+        x, less what it costs to learn how much to bet.
+        """
+        z, power = float(ndtri(0.5 + 0.5 * self.level)), float(ndtri(self.power))
+        wanted = np.log(2.0 * self.tests / (1.0 - self.level)) + 0.5 * np.log(n)
+        return 2.0 * z / (power + float(np.sqrt(power**2 + 2.0 * wanted)))
 
     @property
     def target(self) -> float | None:
@@ -209,7 +221,8 @@ class Plan:
             seen += f" and is about {self.wider:.1f} times as wide"
         if self.needed_looking is None:
             return f"{seen}: it stops later than these widths say"
-        return f"{seen}: with stop=Width({self.goal.width:g}) expect {_said(self.needed_looking)}"
+        stop = "Decided()" if self.goal.width is None else f"Width({self.goal.width:g})"
+        return f"{seen}: with stop={stop} expect {_said(self.needed_looking)}"
 
 
 def _aligned(head: list[str], rows: list[list[str]]) -> list[str]:
