@@ -8,14 +8,15 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
-from sondage.designs.base import Design, Problem, over_root_cost
+from sondage.designs.base import Problem, over_root_cost
 from sondage.designs.influence.of_units import unit_mean
 from sondage.designs.influence.slope import item_expectation
+from sondage.designs.sequential import Sequential
 from sondage.measures.base import Measure
 from sondage.measures.combine.systems import Contrast
 from sondage.objective import Compare
 from sondage.pool.pool import Pool
-from sondage.pool.units import Units
+from sondage.pool.units import ItemUnits, Units
 from sondage.sampling import OneByOne, SamplingKind, Table
 from sondage.strata.base import Strata
 from sondage.strata.fillable_cells import cells_to_fill
@@ -39,12 +40,12 @@ Together = Literal["rms", "mean", "largest"]
 
 
 @dataclass(frozen=True)
-class Disagreement(Design):
+class Disagreement(Sequential):
     """Items drawn one by one, none twice, by how much their labels tell systems apart.
 
     For measures that compare systems (``Difference``, and what the objective ``Compare`` makes of one): an
-    item on which all systems do alike, whatever its label, is never asked, because what it adds is known. Of
-    other measures it takes the influence on their value for a difference.
+    item on which all systems do alike, whatever its label, is never asked, because what it adds is known.
+    Other measures, and labels of several numbers, are drawn for as by ``sequential``.
 
     ``size`` is what the chance of an item is in proportion to, for each pair of systems:
 
@@ -77,7 +78,7 @@ class Disagreement(Design):
     kind: ClassVar[SamplingKind] = OneByOne()
     estimator: ClassVar[str] = "paired"
     belief: Belief = field(default_factory=ScoreBelief)
-    strata: Strata | None = None
+    strata: Strata | None = None  # type: ignore[assignment]
     size: Size = "spread"
     pairs: Together = "rms"
     floor: float = 0.2
@@ -87,17 +88,18 @@ class Disagreement(Design):
         self.require(
             size=("spread", "square", "equal", "gap", "squared-gap", "risk"),
             pairs=("rms", "mean", "largest"),
-            floor="(0, 1]",
         )
 
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
         """Items; cells of the strata given, or of scores and predictions in pools of very many items."""
+        systems, strata = measure.systems(pool), self.strata or LogRank()
+        if not _compares(pool, measure):
+            return strata.cell_units(pool, systems, seed, measure.signature(pool))
         few = len(pool) <= MOST_ITEMS and len(pool) * measure.m**2 <= _MOST_NUMBERS
         # What is no mean of the items' contrasts has sequences by cells alone.
         if self.strata is None and few and getattr(measure, "paired", False):
-            return super().make_units(pool, measure, seed, labels)
-        systems = measure.systems(pool)
-        return cells_to_fill(pool, self.strata or LogRank(), systems, measure.signature(pool), seed, labels)
+            return ItemUnits(pool, seed)
+        return cells_to_fill(pool, strata, systems, measure.signature(pool), seed, labels)
 
     def refuses(self, problem: Problem) -> str | None:
         """Sizes that need predicted numbers."""
@@ -114,6 +116,8 @@ class Disagreement(Design):
 
     def table(self, problem: Problem, n: int) -> Table:
         """Chances of the items left; the same until there are a quarter more labels."""
+        if not _compares(problem.pool, problem.measure):
+            return super().table(problem, n)
         known = self._looked_at(problem)
         told = problem.seen.row[:known].tobytes(), problem.seen.y[:known].tobytes()
         kept = problem.memo.get("disagreement")
@@ -202,6 +206,11 @@ class Believed(NamedTuple):
         return covariance[:, i, i] + covariance[:, j, j] - 2.0 * covariance[:, i, j]
 
 
+def _compares(pool: Pool, measure: Measure) -> bool:
+    """Whether it is about contrasts of systems that are written out label by label."""
+    return isinstance(measure, Contrast) and pool.labels.kind != "vector" and not measure.wide
+
+
 def _many(measure: Measure) -> bool:
     return isinstance(measure, Contrast) and measure.m > 1
 
@@ -239,8 +248,6 @@ def believed_contrasts(problem: Problem) -> Believed:
             predicted.append(np.stack([shown.prediction(name) for name in names], axis=1))
     shared = [np.concatenate(one) if one else np.zeros((len(rows), 0)) for one in (mean, predicted)]
     together = np.concatenate(covariance)
-    if not _many(measure) and measure.m > 1:  # coordinates that are no systems count together
-        together, shared[0] = np.einsum("nii->n", together)[:, None, None], shared[0][:, :1]
     m = together.shape[1]
     covered, *others = (_unit_means(one, unit, units) for one in (together.reshape(len(rows), -1), *shared))
     return Believed(covered.reshape(-1, m, m), *others)

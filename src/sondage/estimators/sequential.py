@@ -162,16 +162,14 @@ class PairedEstimator(SequentialEstimator):
         return np.broadcast_to(once, (len(case.sample.rounds), *once.shape))
 
     def drawable(self, case: Case) -> int:
-        return case.once("items that count", lambda: _items_that_count(case))
+        table = case.tables(0) if case.sample.rounds else None
+        if table is None or table.chance is None:
+            return len(case.pool)
+        return int(case.units.size[table.chance > 0].sum())
 
     def _expected(self, case: Case, predicted: Floats, squared_shares: float) -> Floats | None:
         """Not for single items, of which no two are alike: what one more draw could show is enough."""
         return None if case.units.itemwise else super()._expected(case, predicted, squared_shares)
-
-
-def _items_that_count(case: Case) -> int:
-    """Items whose labels can matter."""
-    return sum(int((~case.measure.settled(rows)).sum()) for _, rows in case.pool.chunks())
 
 
 def expected_at_start(case: Case) -> Floats:
