@@ -13,6 +13,7 @@ import sondage as sd
 from sondage.designs import Importance
 from sondage.errors import InvalidInput
 from sondage.plot import design_shape, labels_by_stratum
+from sondage.plot.allocation import brief
 from sondage.report import chance_by_score
 from sondage.report import labels_by_stratum as table
 
@@ -36,7 +37,7 @@ def test_rows_have_names_and_the_first_is_on_top(made: SimpleNamespace, ax: Any)
     names = [text.get_text() for text in ax.get_yticklabels()]
     found = table(made.strata)
     before = [f"{one}: " for one in found.predicted] or [""] * len(found.names)
-    assert names == [f"{h}   {before[h]}{name}" for h, name in enumerate(found.names)]
+    assert names == [f"{before[h]}{name}" for h, name in enumerate(brief(found.names))]
     assert ax.get_ylim() == (7.5, -0.5)
     low, high = ax.get_xlim()
     assert low == 0
@@ -47,7 +48,7 @@ def test_designs_of_items_have_bands_along_the_score(made: SimpleNamespace, ax: 
     labels_by_stratum(made.items, ax, bands=6)
     assert len(ax.get_yticklabels()) == 6
     np.testing.assert_allclose(widths(ax)[0], np.full(6, 1 / 6))
-    assert ax.get_ylabel() == "stratum, along the score"
+    assert ax.get_ylabel() == "score"
 
 
 def test_many_strata_are_columns(made: SimpleNamespace, ax: Any) -> None:
@@ -57,12 +58,12 @@ def test_many_strata_are_columns(made: SimpleNamespace, ax: Any) -> None:
     np.testing.assert_allclose(filled[0].get_data().values, found.share_of_pool)
     np.testing.assert_allclose(filled[1].get_data().values, found.share_of_labels)
     assert ax.get_xlim() == (-0.5, 49.5)
-    assert ax.get_xlabel() == "stratum, along the score"
+    assert ax.get_xlabel() == "score (a column is a stratum)"
     assert legend(ax)[0] == "share of the pool"
 
 
-def test_columns_say_what_their_strata_are(ax: Any) -> None:
-    """Score ranges below, predicted classes above with a line between them: no bare numbers of strata."""
+def test_columns_stand_in_the_order_of_their_scores(ax: Any) -> None:
+    """Scores below, predicted classes above with a line between them: no bare numbers of strata."""
     pool, labels = sd.datasets.synthetic_pool(n=5000, prevalence=0.1, rng=0)
     study = sd.create_study(pool, "f1", rng=0)
     study.run(labels, budget=100)
@@ -71,12 +72,15 @@ def test_columns_say_what_their_strata_are(ax: Any) -> None:
     assert len(found.names) > 30
     said = [text.get_text() for text in ax.get_xticklabels()]
     assert len(said) >= 3
+    ends = np.array([[float(one) for one in name.split(" to ")] for name in found.names])
+    order = np.argsort(ends.mean(axis=1), kind="stable")
     for place, text in zip(ax.get_xticks(), said, strict=True):
-        low, high = (float(one) for one in found.names[int(place)].split(" to "))
-        ends = [float(one) for one in text.split(" to ")]
-        np.testing.assert_allclose([ends[0], ends[-1]], [low, high], rtol=0.05)
+        begin = ends[order[int(place + 0.5)]].min()
+        np.testing.assert_allclose(float(text.replace("−", "-")), begin, rtol=0.06)
+    drawn = next(one for one in ax.patches if one.get_fill()).get_data().values
+    np.testing.assert_allclose(drawn, found.share_of_pool[order])
     assert [text.get_text() for text in ax.texts] == ["predicted 0", "predicted 1"]
-    boundary = found.predicted.index("predicted 1") - 0.5
+    boundary = found.predicted.count("predicted 0") - 0.5
     assert any(np.allclose(line.get_xdata(), boundary) for line in ax.get_lines())
 
 
@@ -112,8 +116,8 @@ def test_the_line_is_the_mean_chance_by_score(made: SimpleNamespace, ax: Any) ->
     np.testing.assert_array_equal(line.get_xdata(), wanted.score)
     np.testing.assert_array_equal(line.get_ydata(), wanted.mean)
     assert ax.get_yscale() == "log"
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("score", "chance of being asked, relative to uniform")
-    assert legend(ax) == ["uniform"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("score", "chance of being asked, against a uniform sample")
+    assert legend(ax)[:2] == ["uniform sample", "importance"]
     low, high = ax.get_ylim()
     assert low < wanted.least.min()
     assert high > wanted.greatest.max()
@@ -128,7 +132,7 @@ def test_a_uniform_design_is_flat(ax: Any) -> None:
 
 def test_designs_are_compared_by_name(made: SimpleNamespace, ax: Any) -> None:
     design_shape({"strata": made.strata, "items": made.items}, ax)
-    assert legend(ax) == ["uniform", "strata", "items"]
+    assert legend(ax) == ["uniform sample", "strata", "items", "least to greatest"]
     assert len({line.get_color() for line in lines(ax)}) == 2
     assert len(ax.collections) == 2
 

@@ -39,7 +39,7 @@ def test_points_and_intervals_of_the_table(report: Any, ax: Any) -> None:
     np.testing.assert_allclose(points(ax).get_offsets(), np.stack([table.expected, table.observed], axis=1))
     np.testing.assert_allclose([one[:, 1] for one in bars(ax)], np.stack([table.low, table.high], axis=1))
     assert ax.get_aspect() == 1.0
-    assert legend(ax) == ["calibrated", "seen (area: share of pool)", "95 % interval"]
+    assert legend(ax) == ["belief is right", "seen (area: share of pool)", "95 % interval"]
 
 
 def test_area_is_the_share_of_the_pool(report: Any, ax: Any) -> None:
@@ -71,7 +71,7 @@ def test_a_table_alone(report: Any, ax: Any) -> None:
 
 def test_two_classes_name_the_positive_one(report: Any, ax: Any) -> None:
     reliability(report, ax)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("believed chance of 1", "share of 1 seen")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("believed chance of label 1", "share with label 1")
 
 
 def test_several_classes_show_the_likeliest_or_the_one_named(made: SimpleNamespace, ax: Any) -> None:
@@ -80,7 +80,7 @@ def test_several_classes_show_the_likeliest_or_the_one_named(made: SimpleNamespa
     assert ax.get_ylabel() == "share where it was right"
     ax.clear()
     reliability(report, ax, of="2")
-    assert ax.get_xlabel() == "believed chance of 2"
+    assert ax.get_xlabel() == "believed chance of label 2"
     np.testing.assert_allclose(points(ax).get_offsets()[:, 0], report.by_class["2"].expected)
 
 
@@ -93,7 +93,7 @@ def test_labels_of_several_yes_or_no(ax: Any) -> None:
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("believed chance of a label", "share where it was true")
     ax.clear()
     reliability(report, ax, of="topic1")
-    assert ax.get_xlabel() == "believed chance of topic1"
+    assert ax.get_xlabel() == "believed chance of label topic1"
 
 
 def test_numbers_show_the_coverage_of_central_intervals(ax: Any) -> None:

@@ -22,7 +22,7 @@ from sondage.plot.curves import boxes, rearranged
 
 
 def lines(ax: Any) -> list[Any]:
-    return [one for one in ax.get_lines() if one.get_gid()]
+    return [one for one in ax.get_lines() if one.get_gid() == "sondage curve"]
 
 
 def bands(ax: Any) -> list[Any]:
@@ -59,7 +59,8 @@ def test_axes_are_named_and_square(made: SimpleNamespace, ax: Any) -> None:
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("false positive rate", "true positive rate")
     assert ax.get_aspect() == 1.0
     assert ax.get_xlim() == ax.get_ylim() == (-0.01, 1.01)
-    assert len([one for one in ax.get_lines() if not one.get_gid()]) == 1  # the diagonal
+    assert len(ax.get_lines()) == 2
+    assert legend(ax) == ["95 %, each threshold", "guessing"]
 
 
 def test_precision_and_recall_have_no_diagonal(made: SimpleNamespace, ax: Any) -> None:

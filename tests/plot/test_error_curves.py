@@ -75,7 +75,7 @@ def test_on_a_log_scale_shares_of_nothing_are_hollow_at_the_lower_edge(study: St
 
 def test_the_legend_names_what_there_is(study: Study, ax: Any) -> None:
     error_curve(study, ax)
-    seen = ["seen (area: labels)", "outermost error", "95 % band"]
+    seen = ["seen (area: labels)", "none wrong", "outermost error", "95 % band"]
     assert legend(ax) == ["predicted 0", "predicted 1", *seen]
     new = new_axes()
     error_curve(sd.create_study(study.pool, "f1", rng=0), new)
@@ -101,11 +101,15 @@ def test_a_tight_tail_is_narrower(study: Study) -> None:
 
 def test_classes_can_be_chosen_and_many_are_cut(many: Study, ax: Any) -> None:
     error_curve(many, ax)
-    assert len(lines(ax)) == 4
+    classes = [name for name in legend(ax) if name.startswith("predicted")]
+    assert len(classes) == 4
+    # Ranks over all classes have one curve, drawn once.
+    assert legend(ax)[0] == "error rate"
+    assert len([line for line in ax.get_lines() if line.get_label() == "error rate"]) == 1
     assert ax.get_xlabel() == "rank by doubt, over all classes"
     chosen = new_axes()
     error_curve(error_curves(many), chosen, of=[3, "predicted 1"])
-    assert list(lines(chosen)) == ["predicted 3", "predicted 1"]
+    assert [name for name in legend(chosen) if "predicted" in name] == ["predicted 3", "predicted 1"]
     for wrong in (["nothing"], []):
         with pytest.raises(InvalidInput, match="of= names"):
             error_curve(many, new_axes(), of=wrong)

@@ -104,7 +104,7 @@ def test_it_is_saved_as_a_picture(name: str, size: tuple[float, float], drawn: A
 def test_nothing_sticks_out_and_the_plot_keeps_room(name: str, size: tuple[float, float], drawn: Any) -> None:
     ax, _ = drawn(name, size)
     figure = ax.figure.bbox
-    texts = [ax.xaxis.label, ax.yaxis.label, *ticks(ax, "x"), *ticks(ax, "y")]
+    texts = [ax.title, ax._left_title, ax.xaxis.label, ax.yaxis.label, *ticks(ax, "x"), *ticks(ax, "y")]
     if ax.get_legend():
         texts += ax.get_legend().get_texts()
     for text in texts:
@@ -113,7 +113,23 @@ def test_nothing_sticks_out_and_the_plot_keeps_room(name: str, size: tuple[float
             inside = box.x0 >= -2 and box.x1 <= figure.x1 + 2 and box.y0 >= -2 and box.y1 <= figure.y1 + 2
             assert inside, text.get_text()
     area = ax.get_window_extent()
-    assert area.width * area.height > 0.15 * figure.width * figure.height
+    assert area.width * area.height > 0.13 * figure.width * figure.height
+
+
+@EACH
+@SIZES
+def test_the_title_says_a_finding_above_the_legend(name: str, size: tuple[float, float], drawn: Any) -> None:
+    ax, _ = drawn(name, size)
+    assert len(ax.get_title(loc="left")) > 10
+    if ax.get_legend():
+        assert ax._left_title.get_window_extent().y0 >= ax.get_legend().get_window_extent().y1 - 2
+
+
+def test_a_title_that_was_given_stays_alone(made: SimpleNamespace) -> None:
+    ax = new_axes()
+    ax.set_title("Mine")
+    DRAWN["forest"](made, ax)
+    assert (ax.get_title(), ax.get_title(loc="left")) == ("Mine", "")
 
 
 @EACH

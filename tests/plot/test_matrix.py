@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
+from tests.plot.axes import legend
 
 import sondage as sd
 from sondage.errors import InvalidInput
@@ -49,7 +50,8 @@ def test_every_cell_has_its_value_and_both_ends_of_its_interval(made: SimpleName
         np.testing.assert_allclose(ends, [low[i, j], high[i, j]], atol=5.1e-4)
     assert [one.get_text() for one in ax.get_yticklabels()] == ["0", "1", "2", "3"]
     assert ax.get_ylabel() == "true"
-    assert " ".join(ax.get_xlabel().split()) == "predicted (share of the true class and its 95 % interval)"
+    assert ax.get_xlabel() == "predicted"
+    assert legend(ax) == ["share of the true class, 95 % interval below"]
 
 
 def test_shares_of_a_class_are_coloured_from_0_to_1(made: SimpleNamespace, ax: Any) -> None:
@@ -63,7 +65,7 @@ def test_shares_of_all_items_are_coloured_up_to_the_largest(made: SimpleNamespac
         0.0,
         pytest.approx(made.matrix.estimate("confusion_matrix").value.max()),
     )
-    assert ax.get_xlabel().startswith("predicted (share of all items")
+    assert legend(ax)[0].startswith("share of all items")
 
 
 def test_text_is_light_on_dark_cells(made: SimpleNamespace, ax: Any) -> None:
@@ -103,7 +105,7 @@ def test_of_a_bound_the_bound_is_written(
     confusion(estimate, made.matrix.measure, ax)
     bound = float(getattr(estimate.ci, end)[0])
     assert texts(ax)[0, 0].endswith(f"\n{sign}{bound:.2f}".replace("0.", "."))
-    assert "bound" in ax.get_xlabel()
+    assert "bound" in legend(ax)[0]
 
 
 def test_many_classes_have_a_colour_bar_in_place_of_numbers(ax: Any) -> None:

@@ -59,7 +59,7 @@ def test_draws_estimates_against_labels(ax) -> None:
     assert line.get_xdata().tolist() == [10, 20, 30]
     assert line.get_ydata().tolist() == [0.5, 0.6, 0.55]
     assert ax.get_xlabel() == "labels spent"
-    assert ax.get_ylabel() == "F1 with 90 % interval"
+    assert ax.get_ylabel() == "F1"
 
 
 def test_shades_the_interval(ax) -> None:
@@ -71,7 +71,7 @@ def test_shades_the_interval(ax) -> None:
 
 def test_undefined_parts_are_left_out_and_named(ax) -> None:
     progress({"uniform": a_history(np.nan, np.nan, 0.5, 0.6)}, ax=ax)
-    assert legend(ax) == ["uniform (undefined below 30)"]
+    assert legend(ax) == ["uniform (undefined below 30)", "90 % interval"]
     drawn = line_of(ax, "uniform (undefined below 30)").get_ydata()
     assert np.isnan(drawn[:2]).all()
     assert drawn[2:].tolist() == [0.5, 0.6]
@@ -140,13 +140,16 @@ def test_a_study_is_drawn_as_it_was_along_the_way(made: SimpleNamespace, ax) -> 
     (line,) = [one for one in ax.get_lines() if one.get_linewidth() > 2]
     assert line.get_xdata().tolist() == [one.n_labels for one in wanted]
     assert line.get_ydata().tolist() == [one.value for one in wanted]
-    assert ax.get_legend() is None
+    assert legend(ax) == ["estimate", "95 % interval"]
+    last = wanted[-1]
+    said = f"{last.ci.low:.2f} to {last.ci.high:.2f} after {last.n_labels} labels"
+    assert ax.get_title(loc="left") == f"F1 {said}"
 
 
 def test_studies_by_name_and_another_measure(made: SimpleNamespace, ax) -> None:
     progress({"a": made.strata, "b": made.items}, ax=ax, measure="recall", points=3)
-    assert legend(ax) == ["a", "b"]
-    assert ax.get_ylabel() == "recall with 95 % interval"
+    assert legend(ax) == ["a", "b", "95 % interval"]
+    assert ax.get_ylabel() == "recall"
     assert line_of(ax, "b").get_ydata()[-1] == made.items.estimate("recall").value
 
 
@@ -240,14 +243,14 @@ def test_bands_run_from_optimistic_to_pessimistic(made: SimpleNamespace, ax: Any
 
 def test_the_width_wanted_and_where_it_is_reached(made: SimpleNamespace, ax: Any) -> None:
     sd.plot.plan(made.plan, ax)
-    assert legend(ax) == ["error-curve", "uniform", "wanted 0.05"]
+    assert legend(ax) == ["error-curve", "uniform", "width wanted, 0.05", "optimistic to pessimistic"]
     point = ax.get_lines()[-1]
     assert (point.get_xdata()[0], point.get_ydata()[0]) == (made.plan.needed.expected, 0.05)
 
 
 def test_a_plan_of_the_uniform_design_has_one_line(made: SimpleNamespace, ax: Any) -> None:
     sd.plot.plan(sd.plan(made.pool, "accuracy", design="uniform", draws=9), ax)
-    assert legend(ax) == ["uniform"]
+    assert legend(ax) == ["uniform", "optimistic to pessimistic"]
 
 
 def test_a_single_number_of_labels_is_a_point(made: SimpleNamespace, ax: Any) -> None:

@@ -10,12 +10,15 @@ from sondage.beliefs.calibration import Reliability
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes
+from sondage.report import findings
 from sondage.study.estimates.belief_report import BeliefReport
 
 _NUMBERS = "coverage"
 """Name of the table for labels that are numbers."""
 _AREA, _LEAST_AREA = 700.0, 24.0
 """Areas of a point that stands for the whole pool, and of the smallest."""
+_APART = 45.0
+"""Points between two numbers on a log scale."""
 
 
 def reliability(
@@ -60,7 +63,7 @@ def reliability(
         expected, observed, low = (np.maximum(one, edge) for one in (expected, observed, low))
     else:
         style.unit_square(ax, 0.03)
-    right = style.diagonal(ax, "calibrated")
+    right = style.diagonal(ax, "belief is right")
     colour = style.COLOURS[0]
     bars = ax.vlines(expected, low, table.high, color=colour, linewidth=1.6, alpha=0.6, zorder=2, label=level)
     whole = _AREA * min(min(style.extent(ax)) / 250.0, 1.0)
@@ -68,8 +71,9 @@ def reliability(
     area = np.maximum(whole * share, _LEAST_AREA)
     style.dots(ax, expected, observed, area, table.observed < edge, colour, zorder=3)
     said = "seen" if table.name == _NUMBERS else "seen (area: share of pool)"
-    (dot,) = ax.plot([], [], "o", color=colour, markersize=6, label=said)
-    return style.finish(ax, *_axis_names(table.name, report, of), [right, dot, bars], grid="both")
+    dot = style.key(said, "o", color=colour, markersize=6)
+    title = findings.agreed(table.expected, table.low, table.high)
+    return style.finish(ax, *_axis_names(table.name, report, of), [right, dot, bars], title, grid="both")
 
 
 def _table(report: Any, of: str | None) -> Reliability:
@@ -96,12 +100,14 @@ def _axis_names(name: str, report: Any, of: str | None) -> tuple[str, str]:
         if name == "likeliest":
             return "believed chance of the likeliest class", "share where it was right"
         return "believed chance of a label", "share where it was true"
-    what = f" of {name}" if name else ""
-    return f"believed chance{what}", f"share{what} seen"
+    what = f" label {name}" if name else " a positive"
+    return f"believed chance of{what}", f"share with{what}" if name else "share of positives"
 
 
 def _log_square(ax: Axes, values: Any) -> float:
     """Both axes alike, on a log scale; the lower edge."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
     positive = values[values > 0]
     edge = 10.0 ** np.floor(np.log10(max(float(positive.min()), 1e-6))) if len(positive) else 1e-3
     ax.set_xscale("log")
@@ -109,4 +115,9 @@ def _log_square(ax: Axes, values: Any) -> float:
     ax.set_xlim(edge, 1.2)
     ax.set_ylim(edge, 1.2)
     ax.set_aspect("equal")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(numticks=max(int(min(style.extent(ax)) / _APART), 2)))
+        axis.set_minor_locator(NullLocator())
+        style.percent(axis)
+    ax.tick_params(pad=7)  # hollow dots at the edge reach into the numbers
     return float(edge)

@@ -10,6 +10,7 @@ from sondage.errors import InvalidInput
 from sondage.measures import Curve, Measure, PrecisionRecallCurve, RocCurve
 from sondage.plot import style
 from sondage.plot.style import Axes
+from sondage.report import findings
 from sondage.study import Estimate, Study
 from sondage.types import Floats, Ints
 
@@ -19,14 +20,14 @@ _MARKED = 30
 """Points up to which each is marked."""
 _POINTS = 1000
 """Points that are drawn of a longer curve."""
-_BETWEEN, _GRID = 12, 400
-"""Steps between two points of a curve, and places along x, at which a band of boxes is worked out."""
+_GRID = 400
+"""Places along x, besides the corners of boxes, at which their outline is worked out."""
 _TOGETHER = ("simultaneous", "bonferroni", "scheffe")
 """Intervals that hold for all thresholds at once."""
 _NAMES = {"fpr": "false positive rate", "tpr": "true positive rate"}
 _MONOTONE = ("fpr", "tpr", "recall")
 """Rates that fall as the threshold rises."""
-_MARK, _BAND = "sondage curve", "sondage band: "
+_MARK, _BAND, _GUESSING = "sondage curve", "sondage band: ", "guessing"
 
 
 def curve(
@@ -77,7 +78,7 @@ def curve(
     before = sum(line.get_gid() == _MARK for line in ax.get_lines())
     colour = style.colour(before)
     if found.x_name == "fpr" and not before:
-        style.diagonal(ax)
+        style.diagonal(ax, _GUESSING).set_gid(_GUESSING)
     for one, source, opacity in ((around, outer, 0.1), (found, estimate, 0.2)):
         if one is not None and band is not None:
             _draw_band(ax, one, band, colour, opacity, _band_label(source))
@@ -96,25 +97,23 @@ def curve(
     )
     style.unit_square(ax)
     x, y = (_NAMES.get(name, name) for name in (found.x_name, found.y_name))
-    return style.finish(ax, x, y, _handles(ax), grid="both")
+    title = "" if before else findings.on_curve(found.x_name, found.x, found.y, found.y_low, found.y_high)
+    return style.finish(ax, x, y, _handles(ax), title, grid="both")
 
 
 def _handles(ax: Axes) -> list[Any]:
     """Curves that have a name, and what shading means: in no curve's colour where there are several."""
-    from matplotlib.patches import Patch
-
     curves = [line for line in ax.get_lines() if line.get_gid() == _MARK]
     bands = {one.get_gid(): one for one in ax.collections if str(one.get_gid()).startswith(_BAND)}
     shaded = [
-        Patch(
-            color=style.INK if len(curves) > 1 else one.get_facecolor()[0][:3],
-            alpha=one.get_alpha(),
-            linewidth=0,
-            label=gid.removeprefix(_BAND),
+        style.shade(
+            gid.removeprefix(_BAND),
+            style.INK if len(curves) > 1 else one.get_facecolor()[0][:3],
+            one.get_alpha(),
         )
         for gid, one in bands.items()
     ]
-    return [*shaded, *curves]
+    return [*shaded, *curves, *(line for line in ax.get_lines() if line.get_gid() == _GUESSING)]
 
 
 def _checked(measure: Any) -> Measure:
@@ -184,21 +183,35 @@ def boxes(x_low: Floats, x_high: Floats, y_low: Floats, y_high: Floats) -> tuple
     >>> float(x[0]), float(x[-1]), float(low.min()), float(high.max())
     (0.0, 0.6, 0.2, 0.4)
     """
-    corners = np.stack([x_low, x_high, y_low, y_high])
-    place = np.linspace(0, len(x_low) - 1, (len(x_low) - 1) * _BETWEEN + 1)
-    left, right, bottom, top = (np.interp(place, np.arange(len(x_low)), one) for one in corners)
-    x = np.linspace(left.min(), right.max(), _GRID)
-    step = x[1] - x[0]
-    # A box between two places of the grid counts at the nearest, so that nothing is lost.
-    first = np.searchsorted(x, left - step / 2)
-    last = np.maximum(np.searchsorted(x, right + step / 2, "right") - 1, first)
-    low, high = np.full(_GRID, np.inf), np.full(_GRID, -np.inf)
-    for a, b, least, most in zip(first, last, bottom, top, strict=True):
-        piece = slice(a, b + 1)
-        np.minimum(low[piece], least, out=low[piece])
-        np.maximum(high[piece], most, out=high[piece])
+    x = np.unique(np.concatenate([np.linspace(x_low.min(), x_high.max(), _GRID), x_low, x_high]))
+    low, high = np.full(len(x), np.inf), np.full(len(x), -np.inf)
+    # On the way from one box to the next every corner moves straight, so a place is reached from one moment
+    # to another, and the least and greatest y there are those of one of the two.
+    for k in range(max(len(x_low) - 1, 1)):
+        pair = [k, min(k + 1, len(x_low) - 1)]
+        begin, end = _reached(x_low[pair], x, 1.0), _reached(x_high[pair], x, -1.0)
+        first, last = np.maximum(begin[0], end[0]), np.minimum(begin[1], end[1])
+        there = first <= last
+        for moment in (first[there], last[there]):
+            bottom, top = (
+                np.clip((1 - moment) * one[0] + moment * one[1], one.min(), one.max())
+                for one in (y_low[pair], y_high[pair])
+            )
+            low[there], high[there] = np.minimum(low[there], bottom), np.maximum(high[there], top)
     empty = low > high
     return x, np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+
+
+def _reached(edge: Floats, x: Floats, sign: float) -> tuple[Floats, Floats]:
+    """First and last moment in [0, 1] at which an edge on its way lies on the near side of every x."""
+    begin, end = sign * edge
+    if begin == end:
+        never = np.where(begin <= sign * x, 0.0, 2.0)
+        return never, np.ones(len(x))
+    cross = (sign * x - begin) / (end - begin)
+    if end > begin:
+        return np.where(cross >= 0, 0.0, 2.0), np.minimum(cross, 1.0)
+    return np.where(cross <= 1, np.maximum(cross, 0.0), 2.0), np.ones(len(x))
 
 
 def _band_label(source: Any) -> str:

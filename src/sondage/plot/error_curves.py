@@ -10,6 +10,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes
+from sondage.report import findings
 from sondage.report.error_curve import ClassCurve, ErrorCurves, error_curves
 from sondage.study import Study
 from sondage.types import Floats, Ints
@@ -66,29 +67,35 @@ def error_curve(
     floor = _vertical(ax, chosen, log)
     dots = [_joined(one) for one in chosen]
     most = max([int(labels.max(initial=1)) for _, _, labels in dots])
-    handles = []
+    together = found.across and len(chosen) > 1
+    # Ranks over all classes have one curve, drawn once; otherwise every class has its own.
+    handles = [] if not together else [style.banded(ax, 0, "error rate", *_curve(chosen, floor), zorder=3)]
     for k, (one, (rank, wrong, labels)) in enumerate(zip(chosen, dots, strict=True)):
-        x, *curves = _steps(one)
-        curves = [np.maximum(each, floor) for each in curves]
-        handles.append(style.banded(ax, k, one.name, x, *curves, zorder=3))
+        looks = {"color": style.colour(k), "linestyle": "" if together else style.style(k)}
+        if not together:
+            style.banded(ax, k, one.name, *_curve([one], floor), zorder=3)
+        handles.append(style.key(one.name, style.MARKERS[k % 4], **looks))
         area = np.maximum(_AREA * labels / most, _LEAST_AREA)
         share = np.maximum(wrong / labels, floor)
-        style.dots(ax, rank, share, area, wrong == 0, style.colour(k), zorder=4)
+        style.dots(ax, rank, share, area, wrong == 0, style.colour(k), 4, style.MARKERS[k % 4])
         if one.outermost:
-            looks = {"color": style.colour(k), "markersize": 6, "clip_on": False, "zorder": 5}
-            ax.plot([one.outermost], [0.0], "^", transform=ax.get_xaxis_transform(), **looks)
+            edge = {"color": style.colour(k), "markersize": 6, "clip_on": False, "zorder": 5}
+            ax.plot([one.outermost], [0.0], "^", transform=ax.get_xaxis_transform(), **edge)
     if any(len(labels) for _, _, labels in dots):
-        handles += ax.plot([], [], "o", color=style.FAINT, markersize=5, label="seen (area: labels)")
+        handles += [
+            style.key("seen (area: labels)", "o"),
+            style.key("none wrong", "o", markerfacecolor="white"),
+        ]
     if any(one.outermost for one in chosen):
-        handles += ax.plot([], [], "^", color=style.FAINT, markersize=5, label="outermost error")
-    band = ax.fill_between(
-        [], [], color=style.FAINT, alpha=2 * style.BAND, label=f"{100 * found.confidence_level:g} % band"
-    )
+        handles.append(style.key("outermost error", "^"))
     ax.set_xlim(0.8, 1.25 * max(int(one.last.max()) for one in chosen))
     _ticks(ax, log)
     along = "rank by doubt, over all classes" if found.across else "rank from the boundary"
     along = along if found.ranked else "items (there is no order)"
-    return style.finish(ax, along, "share of wrong predictions", [*handles, band])
+    band = style.shade(f"{100 * found.confidence_level:g} % band")
+    worst = max(chosen, key=lambda one: one.most)
+    title = findings.unseen(worst.name, float(worst.believed.sum()), worst.most)
+    return style.finish(ax, along, "share of wrong predictions", [*handles, band], title)
 
 
 def _chosen(found: ErrorCurves, of: Sequence[Any] | None) -> list[ClassCurve]:
@@ -109,12 +116,15 @@ def _chosen(found: ErrorCurves, of: Sequence[Any] | None) -> list[ClassCurve]:
     return chosen
 
 
-def _steps(one: ClassCurve) -> tuple[Floats, Floats, Floats, Floats]:
-    """The curve and its band through the strata, from the first rank to the last."""
-    if len(one.rank) == 1:
-        x = np.array([float(one.first[0]), float(max(one.last[0], one.first[0] + 1))])
-        return x, np.repeat(one.rate, 2), np.repeat(one.low, 2), np.repeat(one.high, 2)
-    return one.rank, one.rate, one.low, one.high
+def _curve(classes: Sequence[ClassCurve], floor: float) -> list[Floats]:
+    """Rank, rate and band through the strata, from the first rank to the last; rates from ``floor`` on."""
+    names = ("rank", "rate", "low", "high")
+    x, *rates = (np.concatenate([getattr(one, name) for one in classes]) for name in names)
+    if len(x) == 1:
+        first, last = float(classes[0].first[0]), float(classes[0].last[0])
+        x, rates = np.array([first, max(last, first + 1)]), [np.repeat(one, 2) for one in rates]
+    order = np.argsort(x, kind="stable")
+    return [x[order], *(np.maximum(one[order], floor) for one in rates)]
 
 
 def _joined(one: ClassCurve) -> tuple[Floats, Ints, Ints]:

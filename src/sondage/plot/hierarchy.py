@@ -8,6 +8,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.plot import style
+from sondage.plot.allocation import brief
 from sondage.plot.style import Axes
 from sondage.strata.hierarchy import Tree
 from sondage.strata.stratification import Stratification
@@ -35,7 +36,7 @@ def tree(
     ax
         Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
     names
-        What to write beside the strata, after their numbers. More than 40 have no room for names.
+        What to write beside the strata; without names their numbers. More than 40 have no room for either.
     size
         Items of the strata: the area of a dot is in proportion to the items under its node.
 
@@ -46,7 +47,7 @@ def tree(
     >>> strata = EqualSize(4).describe(Pool.from_arrays(score=range(100)))
     >>> ax = sd.plot.tree(strata, Figure().add_subplot())
     >>> [text.get_text() for text in ax.get_yticklabels()][:2]
-    ['0   0 to 24', '1   25 to 49']
+    ['0 to 24', '25 to 49']
     """
     if isinstance(strata, Stratification):
         names = strata.names if names is None else names
@@ -77,7 +78,7 @@ def _draw(ax: Axes, tree: Tree, names: Sequence[str] | None, size: Ints | None) 
         area = np.maximum(_ROOT_AREA * items / items[0], 2.0)
     ax.scatter(x[inner], y[inner], s=area[inner], color=style.FAINT, linewidths=0, zorder=2)
     ax.scatter(x[~inner], y[~inner], s=area[~inner], color=style.COLOURS[0], linewidths=0, zorder=3)
-    _dress(ax, tree, names)
+    _dress(ax, tree, names, size)
     return ax
 
 
@@ -91,17 +92,16 @@ def _heights(tree: Tree) -> Floats:
     return y
 
 
-def _dress(ax: Axes, tree: Tree, names: Sequence[str] | None) -> None:
+def _dress(ax: Axes, tree: Tree, names: Sequence[str] | None, size: Ints | None) -> None:
     leaves, deepest = len(tree.leaf), int(tree.depth.max())
     right = deepest + 0.3
     ax.set_xlim(-0.3, right)
     ax.set_ylim(leaves - 0.5, -0.5)
     ax.set_xticks(range(deepest + 1))
-    style.name_axis(ax, "x", "depth")
+    style.name_axis(ax, "x", "depth" if size is None else "depth (area: items)")
     ax.yaxis.tick_right()
     if leaves <= _NAMED:
-        beside = [""] * leaves if names is None else [f"   {name}" for name in names]
-        style.row_names(ax, [f"{k}{name}" for k, name in enumerate(beside)])
+        style.row_names(ax, brief(names) if names is not None else [str(k) for k in range(leaves)])
         # Strata that end early are led to their names.
         ax.hlines(
             range(leaves), tree.depth[tree.leaf], right, color=style.FAINT, linewidth=0.6, linestyle=":"
@@ -111,3 +111,6 @@ def _dress(ax: Axes, tree: Tree, names: Sequence[str] | None) -> None:
         style.name_axis(ax, "y", "stratum")
     ax.spines[["top", "right", "left", "bottom"]].set_visible(False)
     ax.tick_params(length=0, labelcolor=style.INK)
+    style.headline(
+        ax, f"{leaves:,} strata in {deepest:,} {'steps' if deepest != 1 else 'step'} from the whole pool"
+    )

@@ -11,11 +11,16 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.plot import style
 from sondage.plot.style import Axes
+from sondage.report import findings
 from sondage.study import Estimate
 from sondage.types import Floats
 
 _PER_GROUP = re.compile(r"^(.+)\[([^\[\]=]+)=([^=]*)\]$")
 """``recall[region=north]``: a measure, a grouping column, a level."""
+
+
+_MIXED = "value"
+"""What is measured, where rows are of different measures."""
 
 
 class _Rows(NamedTuple):
@@ -97,7 +102,9 @@ def forest(
             label="truth",
             zorder=4,
         )
-    return style.finish(ax, rows.values_are, rows.rows_are, handles, grid="x")
+    alike = rows.values_are.split(" with ")[0] != _MIXED
+    title = findings.compared(rows.names, rows.value, rows.low, rows.high, reference, alike)
+    return style.finish(ax, rows.values_are, rows.rows_are, handles, title, grid="x")
 
 
 def _draw(ax: Axes, rows: _Rows, order: Any, size: float) -> None:
@@ -164,7 +171,7 @@ def _names(pairs: list[tuple[str, str]]) -> tuple[list[str], str, str]:
     if len(set(inner)) == 1 and len(pairs) > 1 and all(outer):
         return outer, "", inner[0]
     found = [_PER_GROUP.match(name) for name in inner]
-    rows_are, values_are = "", "value"
+    rows_are, values_are = "", _MIXED
     if len({match and match.group(1, 2) for match in found}) == 1 and found[0]:
         values_are, rows_are = found[0].group(1, 2)
         inner = [match.group(3) for match in found if match]

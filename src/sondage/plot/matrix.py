@@ -10,6 +10,7 @@ from sondage.errors import InvalidInput
 from sondage.measures import ConfusionMatrix, Measure
 from sondage.plot import style
 from sondage.plot.style import Axes
+from sondage.report import findings
 from sondage.study import Estimate, Study
 from sondage.types import Array, Bools, Floats, is_whole
 
@@ -47,7 +48,7 @@ def confusion(
         Whether to write the numbers; by default where there is room for them. Without them there is a
         colour bar.
     digits
-        Of the numbers.
+        Of the numbers; up to two more where an interval would look like a point.
 
     >>> from matplotlib.figure import Figure
     >>> import sondage as sd
@@ -63,7 +64,9 @@ def confusion(
     bound = _checked(measure)
     if not is_whole(digits) or digits < 0:
         raise InvalidInput(f"digits= must be a whole number, not {digits!r}")
-    value, beside, asked = _tables(estimate, bound, digits)
+    value, low, high, asked = _tables(estimate, bound)
+    digits = _telling(low, high, digits)
+    beside = _ranges(low, high, estimate.alternative, digits)
     classes = [style.shortened(str(one), _LONGEST) for one in bound.classes]
     ax = style.axes_for(ax)
     top = float(np.nanmax(value)) if np.isfinite(value).any() else 1.0
@@ -85,12 +88,14 @@ def confusion(
                 words = f"{value[i, j]:.{digits}f}\n{beside[i, j]}"
                 colour = "white" if image.norm(value[i, j]) > _DARK else style.INK
             ax.text(j, i, words, ha="center", va="center", color=colour, size=numbers)
-        style.name_axis(ax, "x", f"predicted ({said} and its {style.level_of(estimate)})")
+        said += f", {style.level_of(estimate)} below"
     else:
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
         bar.outline.set_visible(False)
-        bar.ax.tick_params(length=0, labelcolor=style.INK)
-        style.name_axis(ax, "x", f"predicted ({said})")
+        bar.ax.tick_params(length=0, labelcolor=style.INK, labelsize=ax.yaxis.label.get_fontsize())
+    style.name_axis(ax, "x", "predicted")
+    style.legend_above(ax, [style.shade(said, image.cmap(0.6), 1.0)])
+    style.headline(ax, findings.mixed_up(classes, value, low, high))
     return ax
 
 
@@ -100,8 +105,8 @@ def _checked(measure: Any) -> ConfusionMatrix:
     return measure
 
 
-def _tables(estimate: Any, measure: ConfusionMatrix, digits: int) -> tuple[Floats, Array, Bools]:
-    """(C, C) values, what to write of their intervals, and which cells were asked for."""
+def _tables(estimate: Any, measure: ConfusionMatrix) -> tuple[Floats, Floats, Floats, Bools]:
+    """(C, C) values, the ends of their intervals, and which cells were asked for."""
     style.expect(estimate, Estimate, "estimate= takes an estimate or a study")
     if not measure.classes:
         raise InvalidInput(
@@ -113,16 +118,31 @@ def _tables(estimate: Any, measure: ConfusionMatrix, digits: int) -> tuple[Float
             f"are not the {measure.m} of measure=: pass one of this measure and pool"
         )
     cells, square = tuple(measure.at.cells), (len(measure.classes),) * 2
-    value, beside, asked = np.full(square, np.nan), np.full(square, "", object), np.zeros(square, bool)
-    value[cells], low, high = style.ends(estimate)
-    a, b = ([_short(one, digits) for one in end] for end in (low, high))
-    beside[cells] = {
-        "two-sided": [f"{one}–{other}" for one, other in zip(a, b, strict=True)],
-        "greater": [f"≥{one}" for one in a],
-        "less": [f"≤{one}" for one in b],
-    }[estimate.alternative]
+    (value, low, high), asked = np.full((3, *square), np.nan), np.zeros(square, bool)
+    value[cells], low[cells], high[cells] = style.ends(estimate)
     asked[cells] = True
-    return value, beside, asked
+    return value, low, high, asked
+
+
+def _telling(low: Floats, high: Floats, digits: int) -> int:
+    """Digits that tell the ends of nearly every interval apart, at most two more than were asked for.
+
+    >>> _telling(np.array([0.931, 0.008]), np.array([0.95, 0.012]), 2)
+    3
+    """
+    apart = (high - low)[high > low]
+    for more in range(3):
+        if not len(apart) or (apart >= 0.5 * 10.0 ** -(digits + more)).all():
+            break
+    return digits + more
+
+
+def _ranges(low: Floats, high: Floats, alternative: str, digits: int) -> Array:
+    """(C, C) what to write of the intervals."""
+    form = {"two-sided": "{0}–{1}", "greater": "≥{0}", "less": "≤{1}"}[alternative]
+    ends = [[_short(one, digits) for one in end.ravel()] for end in (low, high)]
+    written = [form.format(a, b) for a, b in zip(*ends, strict=True)]
+    return np.array(written, dtype=object).reshape(low.shape)
 
 
 def _short(share: float, digits: int) -> str:
@@ -143,7 +163,8 @@ def _cell(ax: Axes, names: list[str], digits: int) -> tuple[float, float, float]
         aside = style.LETTER * longest * size
         # Below the names is the name of the axis, on two lines where it is short of room.
         below = style.LINE * size if upright(names, size, width / len(names)) else 0.75 * aside
-        cell = min(width - aside - 2 * usual, height - below - 2.5 * usual) / len(names)
+        # Above is the finding, with the legend.
+        cell = min(width - aside - 2 * usual, height - below - 6.5 * usual) / len(names)
         if size * style.LINE <= cell:
             break
     cell = max(cell, 1.0)

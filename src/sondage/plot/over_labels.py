@@ -12,6 +12,7 @@ from sondage.intervals import Interval
 from sondage.measures import Measure
 from sondage.plot import style
 from sondage.plot.style import Axes
+from sondage.report import findings
 from sondage.report.past import history
 from sondage.study import Estimate, Plan, Study
 from sondage.types import Floats
@@ -69,16 +70,23 @@ def progress(
         ax.axhline(truth, color=style.INK, linewidth=1.2, zorder=1.5)
         handles.append(line)
     for k, (name, numbers) in enumerate(columns.items()):
-        line = _draw(ax, k, name, *numbers)
-        if name:
-            handles.append(line)
+        handles.append(_draw(ax, k, name or "estimate", *numbers))
     shown = [one for numbers in columns.values() for one in numbers[1:]]
     limits = style.span(np.concatenate([*shown, [] if truth is None else [truth]]))
     if limits is not None:
         ax.set_ylim(*limits)
     first = next(iter(estimates.values()))[0]
-    measured = f"{style.measured(first.names[0])} with {style.level_of(first)}"
-    return _against_labels(ax, [labels for labels, *_ in columns.values()], measured, handles)
+    measured = said = style.measured(first.names[0])
+    if first.alternative != "two-sided":
+        said = f"{measured} with {style.level_of(first)}"
+    elif np.isfinite(np.concatenate(shown)).any():
+        handles.append(
+            style.shade(style.level_of(first), style.colour(0) if len(named) == 1 else style.FAINT)
+        )
+    title = findings.settled(
+        measured, {name: (labels[-1], low[-1], high[-1]) for name, (labels, _, low, high) in columns.items()}
+    )
+    return _against_labels(ax, [labels for labels, *_ in columns.values()], said, handles, title)
 
 
 def widths(
@@ -140,7 +148,10 @@ def widths(
                 label=f"{name}, {called}" if name else called,
             )
     ax.set_ylim(0, 1.03 * max(float(np.nanmax(width, initial=0.0)) for _, width in lines.values()) or 1.0)
-    return _against_labels(ax, [labels for labels, _ in lines.values()], "width of the interval", handles)
+    shown = [labels for labels, _ in lines.values()]
+    last = {str(line.get_label()): float(line.get_ydata()[-1]) for line in handles}
+    title = findings.widths(max(float(one[-1]) for one in shown), last)
+    return _against_labels(ax, shown, "width of the interval", handles, title)
 
 
 def plan(plan: Plan, ax: Axes | None = None) -> Axes:
@@ -180,7 +191,7 @@ def plan(plan: Plan, ax: Axes | None = None) -> Axes:
     target, needed = plan.goal.target, plan.needed.expected if plan.needed is not None else None
     if target is not None:
         line = ax.axhline(target, color=style.INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1.5)
-        line.set_label(f"wanted {target:.3g}")
+        line.set_label(f"width wanted, {target:.3g}")
         handles.append(line)
         if needed is not None:
             ax.plot([needed], [target], "o", color=style.INK, markersize=5, zorder=3)
@@ -190,13 +201,17 @@ def plan(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0.0, limits[1] if limits else None)
     shown = style.measured(plan.names[0]) if len(plan.names) == 1 else "the widest of all"
     width_of = f"width of the {100 * plan.confidence_level:g} % interval of {shown}"
-    return style.finish(ax, "labels", width_of, handles)
+    handles.append(style.shade("optimistic to pessimistic"))
+    uniformly = plan.needed_uniform if plan.design != "uniform" else None
+    last = (int(plan.labels[-1]), float(by_design[-1, 1]))
+    title = findings.planned(target, needed, uniformly and uniformly.expected, last)
+    return style.finish(ax, "labels", width_of, handles, title)
 
 
-def _against_labels(ax: Axes, labels: list[Floats], y: str, handles: list[Any]) -> Axes:
+def _against_labels(ax: Axes, labels: list[Floats], y: str, handles: list[Any], title: str) -> Axes:
     ax.set_xlim(0, 1.01 * max(float(one.max()) for one in labels))
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    return style.finish(ax, "labels spent", y, handles)
+    return style.finish(ax, "labels spent", y, handles, title)
 
 
 def _log_labels(ax: Axes, low: float, high: float) -> None:

@@ -20,8 +20,11 @@ Axes = Any
 
 # Okabe and Ito (2008): told apart with any colour vision; line styles tell them apart in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+MARKERS = "osDv"
 STYLES = ("-", (0, (3.5, 1.2)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 INK, FAINT, PALE, GRID = "#222222", "#8a8a8a", "#d4d4d4", "#e6e6e6"
+AMBER = COLOURS[5]
+"""As light as blue is dark: bars in the two are told apart in grey."""
 BAND = 0.14
 """Opacity of an interval's band."""
 
@@ -33,10 +36,14 @@ _SMALL, SMALLEST = 6.5, 5.0
 """Points below which text is hard to read, and cannot be read at all."""
 _FOR_NAMES, _MOST_LETTERS = 0.4, 44
 """Share of a figure's width that names of rows may take, and most letters of one."""
+_USUAL_EXTENT, _LEAST_SCALE = (250.0, 170.0), 0.7
+"""Width and height of axes in points below which letters shrink, and how far they do."""
+_BOLD, _TITLE_LINES = 0.62, 3
+"""Mean width of a bold letter, in font sizes, and most lines of a title."""
 _ROOMY = 150.0
 """Points from which axes have room for many ticks."""
-_FOR_TICKS = 48.0
-"""Points that the left side of axes takes for numbers."""
+_FOR_TICKS = 4.8
+"""Room that the left side of axes takes for numbers, in font sizes."""
 _HANDLE, _PAD, _APART = 2.2, 0.6, 1.5
 """Length of a legend's lines, their distance from the text, and that of columns, in font sizes."""
 
@@ -68,7 +75,7 @@ def axes_for(ax: Axes | None) -> Axes:
     if ax is not None:
         if not hasattr(ax, "set_xlim"):
             raise InvalidInput(f"ax= takes axes of matplotlib, not {type(ax).__name__}")
-        return ax
+        return _lettered(ax)
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -76,7 +83,26 @@ def axes_for(ax: Axes | None) -> Axes:
     figure = pyplot.gcf()
     if not figure.axes and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
-    return pyplot.gca()
+    return _lettered(pyplot.gca())
+
+
+def _lettered(ax: Axes) -> Axes:
+    """Axes with smaller letters where they are small: a plot on a phone is more than its words."""
+    scale = min(one / usual for one, usual in zip(extent(ax), _USUAL_EXTENT, strict=True))
+    if scale < 1:
+        size = max(scale, _LEAST_SCALE) * _points("axes.labelsize")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.label.set_fontsize(size)
+        ax.tick_params(labelsize=size)
+    return ax
+
+
+def _points(setting: str) -> float:
+    """A size of matplotlib's settings, in points."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
+    return float(FontProperties(size=rcParams[setting]).get_size_in_points())
 
 
 def colour(k: int) -> str:
@@ -105,18 +131,37 @@ def banded(
     if (np.isfinite(low) & np.isfinite(high)).any():
         ax.fill_between(x, low, high, color=colour(k), alpha=BAND, linewidth=0, zorder=1)
     for end in (low, high) if ends else ():
-        ax.plot(x, end, color=colour(k), alpha=0.45, linewidth=0.8)
+        ax.plot(x, end, color=colour(k), linestyle=style(k), alpha=0.6, linewidth=0.8)
     looks = {"color": colour(k), "linestyle": style(k), "linewidth": 1.8, "zorder": 2, **line}
     (drawn,) = ax.plot(x, value, label=label, **looks)
     return drawn
 
 
-def dots(ax: Axes, x: Array, y: Array, area: Array, hollow: Bools, colour: str, zorder: int) -> None:
+def shade(label: str, colour: str = FAINT, opacity: float = 2 * BAND) -> Any:
+    """What shading means, for a legend: in no line's colour where it stands for several bands."""
+    from matplotlib.patches import Patch
+
+    return Patch(color=colour, alpha=opacity, linewidth=0, label=label)
+
+
+def key(label: str, marker: str, **looks: Any) -> Any:
+    """What a marker means, for a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D(
+        [], [], label=label, marker=marker, **{"color": FAINT, "linestyle": "", "markersize": 5, **looks}
+    )
+
+
+def dots(
+    ax: Axes, x: Array, y: Array, area: Array, hollow: Bools, colour: str, zorder: int, marker: str = "o"
+) -> None:
     """Dots of some areas; hollow ones stand for 0, which a log scale has no place for."""
     ax.scatter(
         x,
         y,
         s=area,
+        marker=marker,
         facecolors=np.where(hollow, "white", colour),
         edgecolors=np.where(hollow, colour, "white"),
         linewidths=0.8,
@@ -126,9 +171,15 @@ def dots(ax: Axes, x: Array, y: Array, area: Array, hollow: Bools, colour: str, 
 
 
 def finish(
-    ax: Axes, x: str, y: str, handles: Sequence[Any], *, grid: Literal["x", "y", "both"] = "y"
+    ax: Axes,
+    x: str,
+    y: str,
+    handles: Sequence[Any],
+    title: str,
+    *,
+    grid: Literal["x", "y", "both"] = "y",
 ) -> Axes:
-    """Quiet axes with lines only where values are read, their names, and the legend: the end of every plot.
+    """Quiet axes with lines only where values are read, their names, the legend, and above it the finding.
 
     With ``grid="x"`` rows are read: their names need no line beside them.
     """
@@ -143,14 +194,26 @@ def finish(
     name_axis(ax, "x", x)
     name_axis(ax, "y", y)
     legend_above(ax, handles, "right" if grid == "x" else "left")
+    headline(ax, title)
     return ax
+
+
+def headline(ax: Axes, text: str) -> None:
+    """The finding, above the legend; a title that somebody gave to the axes stays alone."""
+    if ax.get_title():
+        return
+    size = float(ax.yaxis.label.get_fontsize())
+    letters = max(int(_room(ax, "left") / (_BOLD * size)), 16)
+    text = textwrap.shorten(text, _TITLE_LINES * (letters - 5), placeholder=" ...")
+    legend, pad = ax.get_legend(), 0.5 * size
+    if legend is not None:
+        pad += float(legend.get_window_extent().height) * 72.0 / float(ax.figure.dpi)
+    ax.set_title(_even(text, letters), loc="left", pad=pad, size=size, weight="bold", color=INK)
 
 
 def percent(axis: Any) -> None:
     """Shares on an axis as percentages."""
-    from matplotlib.ticker import PercentFormatter
-
-    axis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    axis.set_major_formatter(lambda share, _: f"{100 * share:,.6g} %")
 
 
 def unit_square(ax: Axes, margin: float = 0.01) -> None:
@@ -181,7 +244,19 @@ def name_axis(ax: Axes, along: Literal["x", "y"], text: str) -> None:
     """The name of an axis, on as many lines as it needs."""
     axis = ax.xaxis if along == "x" else ax.yaxis
     letters = max(int(extent(ax)[along == "y"] / (LETTER * axis.label.get_fontsize())), 10)
-    axis.set_label_text(textwrap.fill(text, letters), color=INK)
+    axis.set_label_text(_even(text, letters), color=INK)
+
+
+def _even(text: str, letters: int) -> str:
+    """As few lines as there must be, of about the same length: no last word on a line of its own.
+
+    >>> _even("chance of being asked, against a uniform sample", 34).split("\\n")
+    ['chance of being asked,', 'against a uniform sample']
+    """
+    lines = len(textwrap.wrap(text, letters))
+    lengths = range(max(len(text) // max(lines, 1), 1), letters)
+    least = next((n for n in lengths if len(textwrap.wrap(text, n)) <= lines), letters)
+    return textwrap.fill(text, least)
 
 
 def legend_above(ax: Axes, handles: Sequence[Any], align: Literal["left", "right"] = "left") -> None:
@@ -192,10 +267,7 @@ def legend_above(ax: Axes, handles: Sequence[Any], align: Literal["left", "right
     handles = [handle for handle in handles if handle.get_label() and handle.get_label()[0] != "_"]
     if not handles:
         return
-    from matplotlib import rcParams
-    from matplotlib.font_manager import FontProperties
-
-    usual = float(FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points())
+    usual = min(_points("legend.fontsize"), float(ax.yaxis.label.get_fontsize()))
     letters = [len(handle.get_label()) for handle in handles]
     room, height = _room(ax, align), extent(ax)[1]
     for size in np.linspace(usual, min(_SMALL, usual), 6):
@@ -238,7 +310,7 @@ def _room(ax: Axes, align: str) -> float:
     # Square axes stand in the middle of their place; a layout will move small axes away from their names.
     name = ax.yaxis.label
     lines = name.get_text().count("\n") + 1 if name.get_text() else 0
-    names = _FOR_TICKS + LINE * lines * float(name.get_fontsize())
+    names = (_FOR_TICKS + LINE * lines) * float(name.get_fontsize())
     return whole - max(left + (width - side) / 2, names) - 4.0
 
 
