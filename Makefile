@@ -46,7 +46,7 @@ bench: $(VENV)/.installed-test
 
 docs: $(VENV)/.installed-check
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
-	@echo "Open site/index.html"
+	@echo "Read them, with search: $(VENV)/bin/python -m http.server --directory site"
 
 clean:
 	rm -rf $(VENV) site dist .pytest_cache .ruff_cache .mypy_cache .hypothesis sondage-demo.png

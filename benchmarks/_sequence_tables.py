@@ -1,4 +1,4 @@
-"""The tables of docs/sequences.md."""
+"""The tables of docs/tables.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = (50, 100, 150, 250, 350, 500, 750, 1000, 1500, 2000)
 
 
 def markdown(found: dict[str, list[Row]]) -> list[str]:
-    """The tables of docs/sequences.md, from those of every part of the benchmark."""
+    """The tables of docs/tables.md, from those of every part of the benchmark."""
     lines = ["*Made by `python -m benchmarks sequences --docs`.*", ""]
     header = ["positives", "measure", "runs", "ever missed", *(f"width at {n:,} labels" for n in LOOKS)]
     rows = [

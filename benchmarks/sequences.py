@@ -3,7 +3,7 @@
 Draws are those of a study (``benchmarks/_paths.py``). A sequence has ever missed if it has ever given up the
 cell in which the truth lies, which takes the capital at the two ends of that cell; widths take all cells, and
 are means over fewer runs. Beside it: an ordinary interval looked at every 50 labels. ``--parts`` runs some of
-the tables and takes the others from the last result; ``--docs`` puts them into docs/sequences.md.
+the tables and takes the others from the last result; ``--docs`` puts them into docs/tables.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks._pools import Labelled, available, load
 from benchmarks._results import FOLDER, Result, Row
 from benchmarks._sequence_tables import CURVE, LOOKS, POOLS, SHOWN, markdown
 from benchmarks._two_systems import decided, equal_systems
-from benchmarks.variance import TABLES, embed, in_parallel
+from benchmarks.variance import embed, in_parallel
 from sondage import create_study
 from sondage.datasets import synthetic_pool
 from sondage.designs import Audit, Design, Sequential
@@ -35,7 +35,6 @@ from sondage.measures.base import Measure
 from sondage.streams import stream
 
 MEASURES = ("f1", "recall", "precision", "accuracy")
-PAGE = TABLES.with_name("sequences.md")
 REFERENCE = {"40 %": (0.167, 0.118, 0.083), "5 %": (0.37, 0.23, 0.13), "1 %": (0.74, 0.50, 0.31)}
 """Widths for F1 at 250, 500 and 1,000 labels that were aimed at: pools of the same kind, 12 cells."""
 
@@ -48,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--few", type=int, default=100, help="studies for what takes long: rounds of one, ordinary intervals")
     add("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="P", help=", ".join(PARTS))
     add("--workers", type=int, default=None)
-    add("--docs", action="store_true", help="put the tables into docs/sequences.md")
+    add("--docs", action="store_true", help="put the tables into docs/tables.md")
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace) -> Result:
             result.tables[title] = before[title]
     if args.docs:
         found = {name: result.tables.get(title, []) for name, (title, _) in PARTS.items()}
-        embed("sequences", markdown(found), PAGE)
+        embed("sequences", markdown(found))
     result.notes.append(
         f"nominal .05; standard error of a rate of .05 in {args.runs:,} runs: "
         f"{np.sqrt(NOMINAL * (1 - NOMINAL) / args.runs):.3f}."

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -86,5 +90,21 @@ def test_tables_of_the_benchmarks_have_their_markers() -> None:
     begun = re.findall(r"<!-- ([\w-]+):begin -->", text)
     assert begun == re.findall(r"<!-- ([\w-]+):end -->", text)
     assert len(set(begun)) == len(begun)
-    parts = {"variance", "coverage", "papers", "allocations", "steps"}
+    parts = {"variance", "coverage", "papers", "allocations", "steps", "sequences"}
     assert parts <= set(begun)
+
+
+def test_built_pages_load_nothing_from_outside_and_can_be_searched(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("material")
+    pytest.importorskip("mkdocstrings")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    loads = re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)=[\"']?(?:https?:)?//[^>]*>")
+    for page in tmp_path.rglob("*.html"):
+        assert loads.findall(page.read_text(encoding="utf-8")) == [], page
+    index = json.loads((tmp_path / "search" / "search_index.json").read_text(encoding="utf-8"))
+    found = {entry["location"].split("#")[0].strip("/") for entry in index["docs"]}
+    assert {page.stem for page in DOCS.glob("*.md")} - {"index"} <= found

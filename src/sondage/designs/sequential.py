@@ -80,7 +80,7 @@ class Audit(Design):
     the belief predicts, which gives the next increment its least variance. ``share="deficit"`` goes by what a
     cell lacks of its goal, renewed after every draw; the goal is its share of all labels at the end of the
     round, in proportion to size times spread and at most its size. That spreads labels more evenly, but
-    chances that fall whenever a cell has had its turn make increments vary more (see docs/sequences.md).
+    chances that fall whenever a cell has had its turn make increments vary more (see docs/tables.md).
 
     ``floor`` is the share of draws that ignores the belief: half of it evenly along the logarithm of the rank
     from the decision boundary, half by size. Every item left therefore has a chance at every draw: estimates
