@@ -20,7 +20,15 @@ def main(argv: Sequence[str]) -> int:
     options = [k for k, one in enumerate(names) if one.startswith("-")]
     names, rest = (names[: options[0]], names[options[0] :]) if options else (names, [])
     known = catalogue()
-    unknown = [name for name in names if name not in known]
+    # A benchmark of several studies takes the name of one: ``papers sawade-comparison``.
+    studies: dict[str, list[str]] = {}
+    for word in names:
+        last = next(reversed(studies), "")
+        if word not in known and last and word in getattr(known[last], "STUDIES", ()):
+            studies[last].append(word)
+        else:
+            studies.setdefault(word, [])
+    unknown = [name for name in studies if name not in known]
     if unknown or (not names and {"-h", "--help"} & set(rest)):
         if unknown:
             print(f"unknown benchmark: {', '.join(unknown)}\n", file=sys.stderr)
@@ -29,14 +37,14 @@ def main(argv: Sequence[str]) -> int:
             print(f"  {name:12} {_title(module)}", file=sys.stderr)
         return UNKNOWN if unknown else 0
     parsed = []
-    for name in names or known:  # all are checked before the first one runs
+    for name in studies or known:  # all are checked before the first one runs
         parser = argparse.ArgumentParser(
             prog=f"python -m benchmarks {name}",
             description=known[name].__doc__,
             formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         )
         known[name].arguments(parser)
-        parsed.append((name, parser.parse_args(rest)))
+        parsed.append((name, parser.parse_args([*studies.get(name, []), *rest])))
     for name, args in parsed:
         print(f"== {name}: {_title(known[name])}", flush=True)
         try:
@@ -45,7 +53,7 @@ def main(argv: Sequence[str]) -> int:
             print(f"skipped: {why}\n")
             continue
         show(result)
-        print(f"\nwritten to {write(name, args, result)}\n", flush=True)
+        print(f"\nwritten to {write('-'.join([name, *studies.get(name, [])]), args, result)}\n", flush=True)
     return 0
 
 

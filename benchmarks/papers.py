@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 import sondage as sd
+from benchmarks import _sawade_comparison
 from benchmarks._pools import load
 from benchmarks._results import Result, Row
 from benchmarks.variance import embed, in_parallel, last_rows, stamp
@@ -26,6 +27,8 @@ from sondage.simulation.engine import encoded_labels
 from sondage.streams import stream
 from sondage.types import Floats
 
+STUDIES = ("needle", "sawade-comparison")
+"""What can be named after ``papers``; the first is made if nothing is."""
 BUDGETS = (500, 1000, 2000)
 LEVEL = 0.95
 
@@ -52,15 +55,19 @@ METHODS = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", nargs="?", choices=STUDIES, default=STUDIES[0], help="whose results")
     parser.add_argument("--repeats", type=int, default=400, help="studies for every number")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--pool", default="abt_buy", help="abt_buy has references")
     parser.add_argument("--designs", nargs="+", metavar="D", help="only these; others as in the last result")
+    parser.add_argument("--figures", metavar="FOLDER", help="of sawade-comparison: where to draw its figures")
     parser.add_argument("--docs", action="store_true", help="put the table into docs/tables.md")
 
 
 def run(args: argparse.Namespace) -> Result:
+    if args.study == "sawade-comparison":
+        return _sawade_comparison.run(args)
     rows: list[Row] = []
     last = last_rows("papers", args)
     for name, method in METHODS.items():

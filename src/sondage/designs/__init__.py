@@ -4,6 +4,7 @@ from sondage.designs import allocations
 from sondage.designs.active_inference import ActiveInference
 from sondage.designs.ais import AIS, Oasis
 from sondage.designs.base import Design, Problem
+from sondage.designs.disagreement import Disagreement
 from sondage.designs.error_curve.design import ErrorCurveDesign
 from sondage.designs.importance import Importance, Optimal
 from sondage.designs.poisson import Poisson, PoissonOnline
@@ -17,6 +18,7 @@ __all__ = [
     "ActiveInference",
     "Audit",
     "Design",
+    "Disagreement",
     "ErrorCurveDesign",
     "Importance",
     "Lure",
