@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 from tests.plot.axes import new_axes
+from tests.study.comparing.pools import labelled, voters
 
 import sondage as sd
 from sondage.measures import ConfusionMatrix, PrecisionRecallCurve
@@ -45,6 +46,16 @@ def made() -> SimpleNamespace:
     matrix = sd.create_study(classes, ConfusionMatrix(normalize="true"), budget=300, rng=0)
     matrix.run(told)
     plan = sd.plan(pool, "f1", width=0.05, draws=9)
+    voters_, votes = voters(600, (0.8, 0.7, 0.6, 0.5))
+    compared = labelled(voters_, votes, 150, objective=sd.Compare()).compare()
     return SimpleNamespace(
-        pool=pool, labels=labels, strata=strata, auto=auto, items=items, curve=curve, matrix=matrix, plan=plan
+        pool=pool,
+        labels=labels,
+        strata=strata,
+        auto=auto,
+        items=items,
+        curve=curve,
+        matrix=matrix,
+        plan=plan,
+        compared=compared,
     )

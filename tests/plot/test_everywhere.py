@@ -32,6 +32,8 @@ DRAWN: dict[str, Callable[[SimpleNamespace, Any], Any]] = {
     "confusion": lambda made, ax: sd.plot.confusion(made.matrix, ax=ax),
     "labels_by_stratum": lambda made, ax: sd.plot.labels_by_stratum(made.strata, ax),
     "design_shape": lambda made, ax: sd.plot.design_shape({"auto": made.strata, "other": made.items}, ax),
+    "pairs": lambda made, ax: sd.plot.pairs(made.compared, ax),
+    "wins": lambda made, ax: sd.plot.wins(made.compared, ax),
     "plan": lambda made, ax: sd.plot.plan(made.plan, ax),
     "widths": lambda made, ax: sd.plot.widths(
         {"auto": made.strata, "other": made.items}, ax, intervals=("logit", "wald"), points=4

@@ -5,6 +5,7 @@ matplotlib is imported when something is drawn, never before (``pip install 'son
 
 from sondage.plot.allocation import design_shape, labels_by_stratum
 from sondage.plot.calibration import reliability
+from sondage.plot.comparing import pairs, wins
 from sondage.plot.curves import curve
 from sondage.plot.error_curves import error_curve
 from sondage.plot.hierarchy import tree
@@ -19,9 +20,11 @@ __all__ = [
     "error_curve",
     "forest",
     "labels_by_stratum",
+    "pairs",
     "plan",
     "progress",
     "reliability",
     "tree",
     "widths",
+    "wins",
 ]

@@ -89,7 +89,8 @@ def forest(
         line = ax.axvline(reference, color=style.INK, linewidth=1, linestyle=style.STYLES[2], zorder=1)
         line.set_label(f"reference {reference:g}")
         handles.append(line)
-    _draw(ax, rows, order, size)
+    bounds = np.array([rows.bounds[k] for k in order], dtype=object)
+    draw_rows(ax, rows.value[order], rows.low[order], rows.high[order], size, bounds)
     if np.isfinite(true).any():
         handles += ax.plot(
             true[order],
@@ -107,12 +108,14 @@ def forest(
     return style.finish(ax, rows.values_are, rows.rows_are, handles, title, grid="x")
 
 
-def _draw(ax: Axes, rows: _Rows, order: Any, size: float) -> None:
+def draw_rows(
+    ax: Axes, value: Floats, low: Floats, high: Floats, size: float, bounds: Any = "two-sided"
+) -> None:
+    """Rows of values and intervals; ``bounds`` is the alternative of each."""
     left, right = ax.get_xlim()
     colour = style.COLOURS[0]
-    y = np.arange(len(order))
-    value, low, high = rows.value[order], rows.low[order], rows.high[order]
-    bounds = np.array([rows.bounds[k] for k in order], dtype=object)
+    y = np.arange(len(value))
+    bounds = np.broadcast_to(np.asarray(bounds, dtype=object), value.shape)
     defined = np.isfinite(value)
     # An interval that is open on a side, or endless there, runs to the edge and ends in an arrow.
     begin = np.where(np.isfinite(low), low, left)

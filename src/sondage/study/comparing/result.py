@@ -204,7 +204,7 @@ class Comparisons:
         return self.best[0] if len(self.best) == 1 and self.undefined is None else None
 
     @property
-    def _ahead(self) -> Any:
+    def ahead(self) -> Any:
         """(k, k) whether one system is surely better than another."""
         out = np.zeros((len(self.systems),) * 2, dtype=bool)
         sure = self.p_value <= self.alpha
@@ -216,7 +216,7 @@ class Comparisons:
     @property
     def ranking(self) -> Any:
         """A frame of all systems, those that look best first, with the ranks that each may have."""
-        ahead, order = self._ahead, np.argsort(-self.lead, kind="stable")
+        ahead, order = self.ahead, np.argsort(-self.lead, kind="stable")
         better, worse = ahead.sum(axis=0), ahead.sum(axis=1)
         return frame_of(
             {
@@ -293,7 +293,7 @@ class Comparisons:
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         """Every system with its lead and ranks, in words."""
-        ahead, order = self._ahead, np.argsort(-self.lead, kind="stable").tolist()
+        ahead, order = self.ahead, np.argsort(-self.lead, kind="stable").tolist()
         better, worse = ahead.sum(axis=0), ahead.sum(axis=1)
         rows = []
         for i in order:
