@@ -185,6 +185,7 @@ class Disagreement(Sequential):
             return np.ones((k, k)) - np.eye(k)
         if known and measure.paired:
             lead, error = _leads(problem, known, believed)
+            lead = measure.sign * lead
         return objective.pair_weights(measure.compared, lead, error)
 
 

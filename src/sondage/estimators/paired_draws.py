@@ -183,11 +183,13 @@ class PairedDraws:
 
 
 def paired_draws(case: Case) -> PairedDraws | None:
-    """The paired draws of a case; None unless draws are one by one and the measure a mean of contrasts."""
+    """The paired draws of a case; None unless draws are one by one, of a bounded mean of contrasts."""
     measure, sample = case.measure, case.sample
     if not (isinstance(measure, Contrast) and measure.paired):
         return None
     if case.oracle != "deterministic" or case.tellable or case.pool.labels.kind == "vector":
+        return None
+    if not all(np.isfinite(end).all() for end in measure.range):  # a step would have no end
         return None
     one_by_one = all(kind.one_by_one or kind.is_uniform(case.units) for kind in sample.kinds)
     return PairedDraws(case) if one_by_one else None

@@ -56,6 +56,8 @@ class Measure(Named, family="sondage.measures"):
 
     label_kind: ClassVar[LabelKind] = "classes"
 
+    less_is_better: ClassVar[bool] = False
+    """Whether of two systems the one with the smaller value is the better one."""
     tangent: ClassVar[bool] = False
     """Whether it stands for another measure near some averages: what moves nothing there may move
     something elsewhere, so no item counts as known without a label."""

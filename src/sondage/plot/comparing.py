@@ -35,7 +35,7 @@ def pairs(comparison: Comparison | Comparisons, ax: Axes | None = None, *, most:
     >>> votes = {"a": [0, 1, 1, 0], "b": [0, 1, 0, 1]}
     >>> pool = sd.Pool.from_arrays(systems={name: {"prediction": said} for name, said in votes.items()})
     >>> study = sd.create_study(pool, "accuracy", objective=sd.Compare("a", "b"), rng=1)
-    >>> last = study.run({0: 0, 1: 1, 2: 1, 3: 0})
+    >>> last = study.run({0: 0, 1: 1, 2: 1, 3: 0}, budget=4)
     >>> ax = sd.plot.pairs(study.compare(), Figure().add_subplot())
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['a - b']
@@ -46,7 +46,7 @@ def pairs(comparison: Comparison | Comparisons, ax: Axes | None = None, *, most:
         value, low, high = style.ends(est)
         names, measure = [" - ".join(comparison.systems)], est.names[0].split(":")[0]
     else:
-        # The one ahead comes first, so that differences are above 0; the closest pairs on top.
+        # The greater value comes first, so that differences are above 0; the closest pairs on top.
         turn = np.where(comparison.difference < 0, -1.0, 1.0)
         ends = np.sort([turn * comparison.low, turn * comparison.high], axis=0)
         value = turn * comparison.difference
@@ -80,7 +80,7 @@ def wins(comparison: Comparison | Comparisons, ax: Axes | None = None) -> Axes:
     >>> votes = {"a": [0, 1, 1, 0], "b": [0, 1, 0, 1]}
     >>> pool = sd.Pool.from_arrays(systems={name: {"prediction": said} for name, said in votes.items()})
     >>> study = sd.create_study(pool, "accuracy", objective=sd.Compare("a", "b"), rng=1)
-    >>> last = study.run({0: 0, 1: 1, 2: 1, 3: 0})
+    >>> last = study.run({0: 0, 1: 1, 2: 1, 3: 0}, budget=4)
     >>> ax = sd.plot.wins(study.compare(), Figure().add_subplot())
     >>> [text.get_text() for text in ax.texts]
     ['+', '−']
@@ -119,9 +119,9 @@ def _told(comparison: Comparison | Comparisons) -> tuple[list[str], Any]:
     if isinstance(comparison, Comparison):
         ahead = np.array([[name == comparison.winner] * 2 for name in comparison.systems])
         np.fill_diagonal(ahead, val=False)
-        lead = np.array([0.0, -float(np.nan_to_num(comparison.difference.value))])
+        lead = comparison.sign * np.array([0.0, -float(np.nan_to_num(comparison.difference.value))])
     else:
-        ahead, lead = comparison.ahead, np.nan_to_num(comparison.lead)
+        ahead, lead = comparison.ahead, comparison.sign * np.nan_to_num(comparison.lead)
     order = np.argsort(-lead, kind="stable")
     told = ahead.astype(int) - ahead.T.astype(int)
     return [comparison.systems[i] for i in order], told[np.ix_(order, order)]

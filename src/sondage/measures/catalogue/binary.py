@@ -185,6 +185,7 @@ class FalseNegativeRate(_Rate):
     """
 
     alias: ClassVar[str] = "false_negative_rate"
+    less_is_better: ClassVar[bool] = True
     truly, said = True, False
 
 
@@ -198,6 +199,7 @@ class FalsePositiveRate(_Rate):
     """
 
     alias: ClassVar[str] = "false_positive_rate"
+    less_is_better: ClassVar[bool] = True
     truly, said = False, True
 
 

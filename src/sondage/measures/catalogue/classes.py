@@ -55,6 +55,7 @@ class ExpectedCost(PlainMean):
     """
 
     alias: ClassVar[str] = "expected_cost"
+    less_is_better: ClassVar[bool] = True
     cost: tuple[tuple[float, ...], ...]
     system: str | None = None
 

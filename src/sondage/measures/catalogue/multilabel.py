@@ -190,6 +190,7 @@ class HammingLoss(_YesOrNo):
     """
 
     alias: ClassVar[str] = "hamming_loss"
+    less_is_better: ClassVar[bool] = True
     aliases: ClassVar[tuple[str, ...]] = ("multilabel_hamming_loss",)
     system: str | None = None
 

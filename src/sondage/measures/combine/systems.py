@@ -37,6 +37,14 @@ class OfSystems(Derived):
     def compared(self) -> tuple[str, ...]:
         """The names of the systems, in order."""
 
+    @property
+    def sign(self) -> float:
+        """1 where more of the measure is better, -1 where less is."""
+        inner = self.measure
+        while hasattr(inner, "measure"):  # of some items, of another threshold
+            inner = inner.measure
+        return -1.0 if inner.less_is_better else 1.0
+
     def bind(self, pool: Pool) -> Self:
         """Bind all sides, if they can be compared."""
         names = self.compared

@@ -11,7 +11,7 @@ from scipy.special import bdtr, ndtr, ndtri, stdtr, stdtrit
 
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Case, estimate_totals
-from sondage.estimators.linear import linearise
+from sondage.estimators.linear import for_population, linearise
 from sondage.estimators.paired_draws import PairedDraws, paired_draws
 from sondage.estimators.sample import REFUSED
 from sondage.intervals.betting import holm
@@ -92,6 +92,8 @@ def _of_two(
     now: Snapshot, bound: Difference, margin: float, level: float, looked: bool, test: Test
 ) -> Comparison:
     case = now.case(bound)
+    if looked:
+        _draws(case, possible=now.parts.target == "pool")
     interval = "sequence" if looked else "t"
     estimate = estimate_of(
         now,
@@ -104,6 +106,7 @@ def _of_two(
         estimator=None,
     )
     facts: dict[str, Any] = {"can_differ": _can_differ(case), "n_pool": len(now.pool), "margin": margin}
+    facts["sign"] = bound.sign
     if not bool(np.all(estimate.defined)):
         return Comparison(bound.compared, estimate, 1.0, {}, "", facts)
     value, error = float(estimate.value), float(estimate.std_error)
@@ -145,7 +148,7 @@ def _of_two(
 
 def _claims(bound: Difference, margin: float, ends: dict[float, tuple[float, float]]) -> dict[str, float]:
     """P-values of what may be claimed of two systems, one-sided each."""
-    a, b = bound.compared
+    a, b = bound.compared[:: int(bound.sign)]  # the one that is better where the difference is above 0
     said = {f"{a} is better": ends[0.0][0], f"{b} is better": ends[0.0][1]}
     if margin:
         said |= {
@@ -166,7 +169,8 @@ def _draws(case: Case, possible: bool = True) -> PairedDraws:
     if draws is None:
         raise NotSupported(
             "a comparison that holds at any time needs items drawn one by one, each with a recorded chance, "
-            "and a measure that is a mean over the items, such as accuracy: use design='auto' with "
+            "and a measure that is a mean over the items with known ends, such as "
+            "accuracy, and target='pool': use design='auto' with "
             "objective=Compare(...), or looking=False for a number of labels fixed beforehand"
         )
     return draws
@@ -234,6 +238,7 @@ def _of_many(
         "n_labels": now.n_labels,
         "measure": bound.measure.names[0],
         "aim": asked.aim,
+        "sign": bound.sign,
         "level": level,
     }
     k, nothing = len(names), np.full(len(pairs), np.nan)
@@ -242,8 +247,11 @@ def _of_many(
         return Comparisons(
             names, pairs, lead, nothing, nothing, nothing, nothing, p, names, "fixed-n", "", totals.why, facts
         )
+    population = now.parts.target == "population"
+    if population:
+        totals = for_population(totals, len(now.pool))
     linear = linearise(totals, bound)
-    draws = paired_draws(case)
+    draws = None if population else paired_draws(case)
     value, parts = contrasts @ linear.value, linear.parts @ contrasts.T
     widening, few = np.abs(contrasts) @ linear.widening, np.zeros(len(pairs), dtype=bool)
     refused = (case.sample.status == REFUSED).any()
@@ -255,20 +263,21 @@ def _of_many(
     alpha = 1.0 - level
     if totals.exact or not (error > 0).any():
         p = np.where(value == 0, 1.0, 0.0)
-        best = tuple(np.array(names)[lead >= lead.max() - 1e-12].tolist())
+        good = bound.sign * lead
+        best = tuple(np.array(names)[good >= good.max() - 1e-12].tolist())
         return Comparisons(
             names, pairs, lead, value, 0 * value, value, value, p, best, "fixed-n", "exact", None, facts
         )
     if looked:
-        draws = draws or _draws(case)
+        draws = draws or _draws(case, possible=not population)
         up, down = (one[:, 0] for one in evidence(draws, contrasts))
         p = holm(np.minimum(1.0, 2.0 * np.exp(-np.maximum(up, down))).tolist())
         cells = _CELLS if len(pairs) <= _MANY_PAIRS else _FEW_CELLS
         spans = np.tile([2.0 * bound.range[0][0], 2.0 * bound.range[1][0]], (len(pairs), 1))
         ends = hulls(draws, contrasts, float(np.log(2.0 * len(pairs) / alpha)), spans, cells)
-        beaten = _beaten(pairs, k, up, down) >= np.log((k - 1) / alpha)
+        beaten = _beaten(pairs, k, bound.sign, up, down) >= np.log((k - 1) / alpha)
         low, high = ends.T
-        best = _left(names, lead, beaten)
+        best = _left(names, bound.sign * lead, beaten)
         return Comparisons(
             names, pairs, lead, value, error, low, high, p, best, "uniform", "e-process, Holm", None, facts
         )
@@ -278,11 +287,11 @@ def _of_many(
     p, reach = _corrected(now, parts, error, k, np.abs(t), raw, df, alpha, correction)
     against = (-np.log(np.maximum(stdtr(df, -one), 1e-300)) for one in (t, -t))
     if asked.aim == "best":
-        beaten = _beaten(pairs, k, *against) >= np.log((k - 1) / alpha)
+        beaten = _beaten(pairs, k, bound.sign, *against) >= np.log((k - 1) / alpha)
     else:  # the same as the pairs say
         sure = (np.where((p <= alpha) & (sign * t > 0), 1.0, 0.0) for sign in (1.0, -1.0))
-        beaten = _beaten(pairs, k, *sure) > 0
-    best = _left(names, lead, beaten)
+        beaten = _beaten(pairs, k, bound.sign, *sure) > 0
+    best = _left(names, bound.sign * lead, beaten)
     low, high = value - reach * error, value + reach * error
     test = f"Wald test, {correction}"
     return Comparisons(names, pairs, lead, value, error, low, high, p, best, "fixed-n", test, None, facts)
@@ -312,7 +321,7 @@ def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
     pairs = objective.pairs(names)
     threshold = float(np.log(2.0 * len(pairs) / (1.0 - level)))
     if objective.aim == "best":
-        lead = np.nan_to_num(np.atleast_1d(whole.value), nan=-np.inf)
+        lead = np.nan_to_num(bound.sign * np.atleast_1d(whole.value), nan=-np.inf)
         ahead = int(lead.argmax())
         pairs = tuple((ahead, j) for j in range(k) if j != ahead)
         threshold = float(np.log((k - 1) / (1.0 - level)))
@@ -367,9 +376,10 @@ def _leads(pairs: Sequence[tuple[int, int]], k: int, value: Floats) -> Floats:
     return total / k
 
 
-def _beaten(pairs: Sequence[tuple[int, int]], k: int, up: Floats, down: Floats) -> Floats:
+def _beaten(pairs: Sequence[tuple[int, int]], k: int, sign: float, up: Floats, down: Floats) -> Floats:
     """(k,) the greatest evidence that some other system is better than each."""
     most = np.zeros(k)
+    up, down = (up, down) if sign > 0 else (down, up)
     for (i, j), above, below in zip(pairs, up.tolist(), down.tolist(), strict=True):
         most[j], most[i] = max(most[j], above), max(most[i], below)
     return most

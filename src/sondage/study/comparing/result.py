@@ -54,7 +54,12 @@ class Comparison:
         """The better system, if the labels tell; None otherwise."""
         if not self.p_value <= self.alpha or self.identical:
             return None
-        return self.systems[0 if float(self.difference.value) > 0 else 1]
+        return self.systems[0 if self.sign * float(self.difference.value) > 0 else 1]
+
+    @property
+    def sign(self) -> float:
+        """1 where more of the measure is better, -1 where less is."""
+        return float(self.facts["sign"])
 
     @property
     def equivalent(self) -> bool:
@@ -210,13 +215,18 @@ class Comparisons:
         sure = self.p_value <= self.alpha
         for (i, j), value, told in zip(self.places, self.difference.tolist(), sure.tolist(), strict=True):
             if told and value:
-                out[(i, j) if value > 0 else (j, i)] = True
+                out[(i, j) if self.sign * value > 0 else (j, i)] = True
         return out
+
+    @property
+    def sign(self) -> float:
+        """1 where more of the measure is better, -1 where less is."""
+        return float(self.facts["sign"])
 
     @property
     def ranking(self) -> Any:
         """A frame of all systems, those that look best first, with the ranks that each may have."""
-        ahead, order = self.ahead, np.argsort(-self.lead, kind="stable")
+        ahead, order = self.ahead, np.argsort(-self.sign * self.lead, kind="stable")
         better, worse = ahead.sum(axis=0), ahead.sum(axis=1)
         return frame_of(
             {
@@ -293,7 +303,7 @@ class Comparisons:
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         """Every system with its lead and ranks, in words."""
-        ahead, order = self.ahead, np.argsort(-self.lead, kind="stable").tolist()
+        ahead, order = self.ahead, np.argsort(-self.sign * self.lead, kind="stable").tolist()
         better, worse = ahead.sum(axis=0), ahead.sum(axis=1)
         rows = []
         for i in order:
