@@ -127,7 +127,7 @@ class Compare(Objective):
         one = measure.bind(pool)
         if pool.labels.kind == "vector":
             raise NotSupported(
-                "Compare does not serve items with several labels at once yet: make a study of the difference, "
+                "Compare does not serve items with several labels at once yet: make a study of "
                 f"sondage.measures.Difference({measure.alias!r}, {names[0]!r}, {names[1]!r})"
             )
         if one.m != 1:
