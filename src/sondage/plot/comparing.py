@@ -62,7 +62,9 @@ def pairs(comparison: Comparison | Comparisons, ax: Axes | None = None, *, most:
     draw_rows(ax, value, low, high, size)
     together = " (all pairs together)" if len(comparison.systems) > 2 else ""
     level = f"{100 * (1 - comparison.alpha):g} % interval{together}"
-    return style.finish(ax, f"difference of {style.measured(measure)}, {level}", "", [], grid="x")
+    return style.finish(
+        ax, f"difference of {style.measured(measure)}, {level}", "", [], _title(comparison), grid="x"
+    )
 
 
 def wins(comparison: Comparison | Comparisons, ax: Axes | None = None) -> Axes:
@@ -105,7 +107,7 @@ def wins(comparison: Comparison | Comparisons, ax: Axes | None = None) -> Axes:
         mark = _MARKS[1 - told[i, j]]
         ax.text(j + 0.5, i + 0.5, mark, ha="center", va="center", color="white", size=size)
     handles = [Patch(color=shade, label=word) for shade, word in zip(_SHADES, _WORDS, strict=True)]
-    style.finish(ax, "than this system", "this system is", handles, grid="x")
+    style.finish(ax, "than this system", "this system is", handles, _title(comparison), grid="x")
     ax.grid(visible=False)
     return ax
 
@@ -125,3 +127,8 @@ def _told(comparison: Comparison | Comparisons) -> tuple[list[str], Any]:
     order = np.argsort(-lead, kind="stable")
     told = ahead.astype(int) - ahead.T.astype(int)
     return [comparison.systems[i] for i in order], told[np.ix_(order, order)]
+
+
+def _title(comparison: Comparison | Comparisons) -> str:
+    """Who wins, in a few words."""
+    return f"{comparison.winner} is the best" if comparison.winner else "No winner yet"
