@@ -14,7 +14,7 @@ VENV = .venv
 RUN = $(VENV)/bin/python -m
 INSTALL = $(RUN) pip --quiet --disable-pip-version-check install --prefer-binary --editable
 
-.PHONY: help demo test test-slow check bench docs clean
+.PHONY: help demo test test-slow check bench docs pictures clean
 .NOTPARALLEL:
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make check      format, lint, types, documentation"
 	@echo "make bench      run the benchmarks"
 	@echo "make docs       build the documentation into site/"
+	@echo "make pictures   draw the picture of the README again"
 	@echo "make clean      remove everything these commands made"
 
 demo: $(VENV)/.installed-demo
@@ -47,6 +48,9 @@ bench: $(VENV)/.installed-test
 docs: $(VENV)/.installed-check
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
 	@echo "Read them, with search: $(VENV)/bin/python -m http.server --directory site"
+
+pictures: $(VENV)/.installed-test
+	$(VENV)/bin/python docs/pictures/learning.py
 
 clean:
 	rm -rf $(VENV) site dist .pytest_cache .ruff_cache .mypy_cache .hypothesis sondage-demo.png

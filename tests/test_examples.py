@@ -29,3 +29,16 @@ def test_an_example_is_short_and_runs(program: Path, tmp_path: Path) -> None:
     assert done.stderr == ""
     assert [words for words in SAID[program.stem] if words not in done.stdout] == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_picture_of_the_readme_is_made_by_its_program_and_small(tmp_path: Path) -> None:
+    folder = ROOT / "docs" / "pictures"
+    made = tmp_path / "learning.png"
+    done = subprocess.run(
+        [sys.executable, str(folder / "learning.py"), str(made)], capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == 0, done.stderr
+    for path in (made, folder / "learning.png"):
+        assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+        assert 20_000 < path.stat().st_size < 200_000
+    assert "docs/pictures/learning.png" in (ROOT / "README.md").read_text(encoding="utf-8")
