@@ -8,7 +8,7 @@ from tests.study.comparing.pools import accuracies, labelled, scored, voters
 
 import sondage as sd
 from sondage.designs.disagreement import Disagreement
-from sondage.errors import NotSupported
+from sondage.errors import InvalidInput, NotSupported
 from sondage.objective import Compare
 
 FIVE = (0.7, 0.68, 0.55, 0.5, 0.4)
@@ -151,3 +151,62 @@ def labelled_again(pool, truth):
     study = sd.create_study(pool, "accuracy", objective=Compare(aim="best", margin=0.01), rng=1)
     study.tell({item.id: truth[item.id] for item in study.ask(40)})
     return study
+
+
+def test_lower_is_better_for_errors_of_two_and_of_many() -> None:
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=600)
+    said = {
+        name: y + noise * rng.normal(size=600) for name, noise in (("bad", 1.5), ("good", 0.3), ("fair", 0.7))
+    }
+    pool = sd.Pool.from_arrays(systems={n: {"prediction": one} for n, one in said.items()}, labels="real")
+    truth = dict(enumerate(y.tolist()))
+    study = labelled(pool, truth, 200, measure="mean_absolute_error", objective=Compare(aim="best"))
+    result = study.compare()
+    assert result.winner == "good"
+    assert list(result.ranking["system"]) == ["good", "fair", "bad"]
+    assert np.isfinite(result.p_value).all()
+    two = study.compare("bad", "good", margin=0.1)
+    assert two.winner == "good"
+    assert two.p_values["good is better"] < 0.05 < two.p_values["bad is better"]
+    assert two.not_worse == ("good",)
+    with pytest.raises(NotSupported, match="holds at any time"):
+        study.compare(looking=True)
+
+
+def test_rates_of_error_have_the_lower_one_win_at_any_time() -> None:
+    pool, truth = scored(3000, (0.2, 2.5))
+    cost = sd.measures.ExpectedCost(((0, 1), (1, 0)))
+    study = labelled(pool, truth, 400, measure=cost, objective=Compare())
+    assert study.compare(looking=True).winner == "s0"
+
+
+def test_weights_steer_labels_and_not_what_they_say() -> None:
+    pool, truth = voters(800, FIVE, seed=7)
+    study = labelled(pool, truth, 200, objective=Compare(weights={("s0", "s4"): 1.0, ("s0", "s1"): 1.0}))
+    result = study.compare()
+    assert len(result.places) == 10
+    assert "s4" not in result.best
+
+
+@pytest.mark.parametrize(
+    ("systems", "options", "said"),
+    [
+        (("s0", "s1"), {"correction": "holm"}, "correction='holm' is for more than two systems"),
+        (("s0", "s1"), {"test": "sign", "looking": True}, "fixed beforehand"),
+        ((), {"test": "sign"}, "test='sign' is for two systems"),
+        ((), {"margin": 0.1}, "margin= is for two systems"),
+        ((), {"looking": "yes"}, "looking= must be True"),
+        ((), {"correction": "all"}, "correction= must be one of"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(systems, options, said: str) -> None:
+    pool, truth = voters(200, (0.8, 0.6, 0.5))
+    with pytest.raises((InvalidInput, NotSupported), match=said):
+        labelled(pool, truth, 20, objective=Compare()).compare(*systems, **options)
+
+
+def test_identical_systems_among_many() -> None:
+    pool = sd.Pool.from_arrays(systems={name: {"prediction": [0, 1, 1]} for name in "abc"}, labels=[0, 1])
+    result = sd.create_study(pool, "accuracy", objective=Compare(), rng=1).compare()
+    assert "all 3 systems do alike" in str(result)

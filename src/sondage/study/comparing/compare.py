@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -65,12 +66,28 @@ def compare_of(
         margin = objective.margin if isinstance(objective, Compare) else 0.0
     elif not is_number(margin) or margin < 0:
         raise InvalidInput(f"margin= must be a difference of 0 or above, not {margin!r}")
+    elif len(names) > 2:
+        raise NotSupported("margin= is for two systems: compare('a', 'b', margin=...) one pair at a time")
     bound = replace_margin(asked, margin).target(_own_measure(now, measure), now.pool).bind(now.pool)
     level = level_of(now, confidence_level)
-    looked = now.stopped_by is not None if looking is None else looking
+    if looking not in (None, True, False):
+        raise InvalidInput(f"looking= must be True, False or None, not {looking!r}")
+    # Whoever has looked once is given what holds at any time, where there is such a thing.
+    possible = now.parts.target == "pool" and paired_draws(now.case(bound)) is not None
+    looked = now.corrections_before is not None and possible if looking is None else bool(looking)
     if len(names) == 2:
+        _only("correction", correction, "simultaneous", "more than two systems")
+        if looked:
+            _only("test", test, "auto", "a number of labels fixed beforehand (looking=False)")
         return _of_two(now, bound, margin, level, looked, test)
+    _only("test", test, "auto", "two systems")
     return _of_many(now, bound, asked, level, looked, correction)
+
+
+def _only(option: str, given: str, usual: str, what: str) -> None:
+    """Refuse an option that would be ignored."""
+    if given != usual:
+        raise InvalidInput(f"{option}={given!r} is for {what}: leave it out here")
 
 
 def replace_margin(asked: Compare, margin: float) -> Compare:
@@ -94,19 +111,16 @@ def _of_two(
     case = now.case(bound)
     if looked:
         _draws(case, possible=now.parts.target == "pool")
-    interval = "sequence" if looked else "t"
-    estimate = estimate_of(
-        now,
-        (bound, None, None, None),
-        interval=interval,
-        rounds="all",
-        confidence_level=level,
-        alternative="two-sided",
-        exclude=False,
-        estimator=None,
-    )
-    facts: dict[str, Any] = {"can_differ": _can_differ(case), "n_pool": len(now.pool), "margin": margin}
-    facts["sign"] = bound.sign
+    estimate = _estimate(now, bound, level, "sequence" if looked else "t")
+    differ = _can_differ(case)
+    facts: dict[str, Any] = {
+        "can_differ": differ,
+        "left": differ - _told(case),
+        "n_pool": len(now.pool),
+        "margin": margin,
+        "sign": bound.sign,
+        "looked": looked,
+    }
     if not bool(np.all(estimate.defined)):
         return Comparison(bound.compared, estimate, 1.0, {}, "", facts)
     value, error = float(estimate.value), float(estimate.std_error)
@@ -144,6 +158,26 @@ def _of_two(
         name = "sign test"
     p = min(1.0, 2.0 * min(ends[0.0]))
     return Comparison(bound.compared, estimate, p, _claims(bound, margin, ends), name, facts)
+
+
+def _estimate(now: Snapshot, bound: Measure | None, level: float, interval: str = "t") -> Estimate:
+    """The estimate of a measure, or of the study's own, that a comparison shows."""
+    return estimate_of(
+        now,
+        (bound, None, None, None),
+        interval=interval,
+        rounds="all",
+        confidence_level=level,
+        alternative="two-sided",
+        exclude=False,
+        estimator=None,
+    )
+
+
+def _told(case: Case) -> int:
+    """Labels of items on which the systems can differ."""
+    rows = case.pool.rows(case.sample.distinct().row)
+    return int((~case.measure.settled(rows)).sum())
 
 
 def _claims(bound: Difference, margin: float, ends: dict[float, tuple[float, float]]) -> dict[str, float]:
@@ -229,7 +263,7 @@ def _of_many(
     now: Snapshot, bound: Leads, asked: Compare, level: float, looked: bool, correction: Correction
 ) -> Comparisons:
     case, names = now.case(bound), bound.compared
-    pairs = asked.pairs(names)
+    pairs = tuple(combinations(range(len(names)), 2))  # weights steer the labels, not what they say
     contrasts = np.array([np.eye(len(names))[i] - np.eye(len(names))[j] for i, j in pairs])
     totals = estimate_totals(case)
     facts: dict[str, Any] = {
@@ -240,6 +274,7 @@ def _of_many(
         "aim": asked.aim,
         "sign": bound.sign,
         "level": level,
+        "warnings": _estimate(now, bound, level).warnings,
     }
     k, nothing = len(names), np.full(len(pairs), np.nan)
     if not totals.given:
@@ -261,8 +296,8 @@ def _of_many(
     error = np.sqrt(np.square(parts).sum(axis=0) + widening)
     lead = _leads(pairs, k, value)
     alpha = 1.0 - level
-    if totals.exact or not (error > 0).any():
-        p = np.where(value == 0, 1.0, 0.0)
+    if totals.exact or (error == 0).all():
+        p = np.where(np.abs(value) < _SAME, 1.0, 0.0)
         good = bound.sign * lead
         best = tuple(np.array(names)[good >= good.max() - 1e-12].tolist())
         return Comparisons(
@@ -308,16 +343,7 @@ def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
     assert isinstance(bound, Leads)
     names, k = bound.compared, len(bound.compared)
     level = now.parts.confidence_level
-    whole = estimate_of(
-        now,
-        (None, None, None, None),
-        interval="t",
-        rounds="all",
-        confidence_level=level,
-        alternative="two-sided",
-        exclude=False,
-        estimator=None,
-    )
+    whole = _estimate(now, None, level)
     pairs = objective.pairs(names)
     threshold = float(np.log(2.0 * len(pairs) / (1.0 - level)))
     if objective.aim == "best":
@@ -344,6 +370,7 @@ def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
         n_uniform=np.full(len(pairs), np.nan),
         defined=np.isfinite(value),
         bounds=None,
+        warnings=(),
     )
 
 

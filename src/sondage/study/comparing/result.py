@@ -18,6 +18,8 @@ from sondage.types import Floats
 _SHOWN = 12
 """Rows of a long table that a summary has."""
 _POWER = 0.8
+_LOOKING = 2.0
+"""Labels that a test which holds at any time takes, over those of one at a fixed number; about."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,11 @@ class Comparison:
         )
         if not np.isfinite(value) or not np.isfinite(error) or not n:
             return np.inf
-        most = max(self.facts["can_differ"] - n, 0)
-        if value == 0:
-            return float(most)
+        most = max(self.facts["left"], 0)
+        if abs(value) < error / 100:
+            return np.inf
         reach = float(-ndtri(self.alpha / 2) + ndtri(_POWER))
-        wanted = n * (reach * error / abs(value)) ** 2
+        wanted = n * (reach * error / abs(value)) ** 2 * (_LOOKING if self.facts["looked"] else 1.0)
         return float(min(max(wanted - n, 0.0), most))
 
     @property
@@ -112,7 +114,9 @@ class Comparison:
         if self.equivalent:
             return f"{a} and {b} differ by less than {self.facts['margin']:g}"
         to_go = self.labels_to_go
-        more = f"; about {rounded(to_go):,} labels more would tell a difference of that size" if to_go else ""
+        more = ""
+        if to_go and np.isfinite(to_go):
+            more = f"; about {rounded(to_go):,} labels more would tell a difference of that size"
         return f"no winner yet: they seem to differ by {value:.3f} (p {_p(self.p_value)}){more}"
 
     def __str__(self) -> str:
@@ -263,6 +267,8 @@ class Comparisons:
         """Why there is, or is not, one best system, in one sentence."""
         if self.undefined is not None:
             return f"nothing can be said yet: {self.undefined}"
+        if not self.facts["can_differ"]:
+            return f"all {len(self.systems)} systems do alike on every item, whatever its label"
         told = int((self.p_value <= self.alpha).sum())
         pairs = f"{told:,} of {len(self.places):,} pairs are told apart"
         if self.winner:
@@ -290,6 +296,7 @@ class Comparisons:
                 f"  all pairs together at {100 * (1 - self.alpha):g}% ({self.guarantee}; {self.test})"
             )
             lines += self._table()
+        lines += [f"  ! {warning}" for warning in self.facts["warnings"]]
         return "\n".join(lines)
 
     def _table(self) -> list[str]:
@@ -309,7 +316,7 @@ class Comparisons:
         for i in order:
             low, high = 1 + int(better[i]), len(order) - int(worse[i])
             rank = f"{low}" if low == high else f"{low} to {high}"
-            mark = "  may be best" if self.systems[i] in self.best else ""
+            mark = "  may be best" if self.systems[i] in self.best and not self.winner else ""
             rows.append((self.systems[i], f"{self.lead[i]:+.4f}", rank, mark))
         return rows
 
