@@ -46,7 +46,7 @@ from sondage.strata import EqualSize
 
 # Designs whose formulas need whole rounds.
 ROUND_IS_THE_UNIT = ["poisson", "sequential", "importance"]
-ONE_BY_ONE = ["uniform", "sequential", "lure", "auto-audit"]
+ONE_BY_ONE = ["uniform", "sequential", "lure", "auto-audit", "disagreement"]
 HALF_ROUNDS_SERVE = ["uniform", "stratified", "ais"]
 
 
