@@ -146,7 +146,7 @@ class StudyView(ABC):
 
         Without ``systems``, those that the study was made to compare, or all of the pool. ``looking=True``
         gives a test that holds however often you look, ``looking=False`` one for a number of labels fixed
-        beforehand, which needs fewer; by default the former if a stop rule has ended the study. ``margin``
+        beforehand, which needs fewer; by default the former once a stop rule has looked. ``margin``
         adds tests of not being worse by as much, and of being equivalent. ``test`` (of two systems) and
         ``correction`` (of many) are for a fixed number of labels.
         """
