@@ -220,6 +220,19 @@ def test_items_on_which_equal_systems_agree_have_a_chance() -> None:
     assert ((settled > 0) == (a != b)).all()  # no label changes the difference where they agree
 
 
+def test_numbers_on_which_equal_systems_agree_have_a_chance() -> None:
+    """The difference of two roots depends on what both get wrong, and not only on where they differ."""
+    a, b = np.repeat([[0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]], [5, 7, 5, 3], axis=1)
+    pool = Pool.from_arrays(systems={"a": {"prediction": a}, "b": {"prediction": b}}, labels="unit")
+    aim = Difference("rmse", "a", "b")
+    chance = Importance().table(problem_of(pool, aim, Importance()), 1).chance
+    assert chance is not None
+    assert (chance > 0.01).all()  # more than a rounding error
+    study = sd.create_study(pool, aim, design="importance", rng=1)
+    study.run(dict(enumerate((np.arange(20) % 3 / 2).tolist())), budget=10)
+    assert study.estimate().defined
+
+
 def test_items_that_decide_whether_there_is_a_value_have_a_chance() -> None:
     """F1 of a group in which no topic is predicted is 0 if one of its texts has some, and else 0/0."""
     n = 30

@@ -121,3 +121,34 @@ def test_a_rare_pattern_of_other_systems_is_stood_for_and_a_large_one_is_not(siz
     group, found = collapse(strata, np.array([17, 3, 0]), 2)
     assert found.tolist() == [False, False, dark]
     assert bool(group[1] == group[2]) is not dark
+
+
+def test_a_group_without_labels_is_stood_for_by_its_own_units() -> None:
+    """Items of units 0 and 2 were drawn beside it; those of 1 and 3 were drawn apart."""
+    strata = post_strata(
+        [0, 2, 0, 2, 1, 3], [0, 0, 1, 1, 2, 2], [2, 1, 23, 34, 13, 27], [0] * 6, [0, 0, 1, 1, 2, 2]
+    )
+    group, dark = collapse(strata, np.array([0, 0, 2, 2, 12, 24]), 2)
+    assert not dark.any()
+    assert group[0] == group[2]
+    assert group[1] == group[3]
+    assert len({*group[:4].tolist()} & {*group[4:].tolist()}) == 0
+
+
+def test_a_mean_of_one_group_is_that_of_its_labels_stratum_by_stratum() -> None:
+    """Whatever a tiny group without labels does: its items are no part of the group asked for."""
+    said = np.r_[np.zeros(38), np.ones(62)]
+    group = np.array(
+        ["isles"] * 2 + ["north"] * 23 + ["south"] * 13 + ["isles"] + ["north"] * 34 + ["south"] * 27
+    )
+    truth = np.where(said == 1, 0.9, 0.1) + np.where(np.arange(100) % 3 == 0, 0.1, -0.05)
+    pool = sd.Pool.from_arrays(prediction=said, labels="unit", groups={"region": group})
+    aim = sd.measures.Where("mean", {"region": "south"})
+    exact = truth[group == "south"].mean()
+    found = []
+    for seed in range(20):
+        study = sd.create_study(pool, aim, design="stratified-ppi", budget=40, rng=seed)
+        found.append(study.run(dict(enumerate(truth.tolist()))))
+    errors = np.array([one.value - exact for one in found])
+    assert abs(errors.mean()) <= 4 * errors.std(ddof=1) / np.sqrt(20)
+    assert np.mean([one.ci.low <= exact <= one.ci.high for one in found]) >= 0.75

@@ -68,7 +68,7 @@ def moves(problem: Problem, spread: Floats) -> Bools:
     """
     some = spread > _ROUNDING * spread.max(initial=0.0)
     measure = problem.measure
-    if problem.pool.labels.finite and not some.all() and not (measure.wide or measure.tangent):
+    if not some.all() and not (measure.wide or measure.tangent):
         rows, unit = problem.once("representatives", problem.units.representatives)
         rows, unit = rows[~some[unit]], unit[~some[unit]]
         some[unit[~measure.settled(problem.pool.rows(rows))]] = True

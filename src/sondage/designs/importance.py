@@ -73,7 +73,7 @@ class Importance(Design):
         size = item_spread(problem, power, floor=self.probability_floor, risk_floor=self.risk_floor)
         if power == 2:
             size = np.sqrt(size)
-        if self.probability_floor and problem.pool.labels.kind != "real":
+        if self.probability_floor:
             size = self._doubted(problem, size)
         size = over_root_cost(size, problem.units.cost, self.cost)
         if not size.any():  # nothing is believed to matter: then everything might

@@ -342,8 +342,9 @@ def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:
     """(K,) kinds of post-strata that are kept apart: signatures of a family, as far as they have labels.
 
     A unit that was drawn from evenly stands for all its signatures together, if not for each by itself: those
-    with too few labels are taken together, with those that have most where that is not enough, and where
-    nothing else has labels with those that need none.
+    with too few labels are taken together, where that is not enough with others of their units (those that
+    have most labels first, then those of other units), and where nothing else has labels with those that need
+    none.
     """
     kind = compressed(crossed([strata.family, strata.told_apart(count)])).astype(np.int64)
     kinds = int(kind.max()) + 1
@@ -365,7 +366,9 @@ def _kinds_with_labels(strata: PostStrata, count: Ints, least: int) -> Ints:
     for one in np.unique(family[short]):
         mine = np.flatnonzero(short & (family == one))
         rest = np.flatnonzero(open_ & ~short & (family == one))
-        mine = np.append(mine, _enough_of(rest[np.argsort(-held[rest])], held, least - held[mine].sum()))
+        beside = np.isin(rest, kind[np.isin(unit, unit[np.isin(kind, mine)])])
+        rest = rest[np.lexsort((-held[rest], ~beside))]
+        mine = np.append(mine, _enough_of(rest, held, least - held[mine].sum()))
         if held[mine].sum() < least:
             mine = np.append(mine, np.flatnonzero(~open_ & (family == one)))
         becomes[mine] = mine[0]

@@ -126,15 +126,15 @@ class Losses(ABC):
             return self.loss(rows, labels)
 
     def settled(self, rows: Rows) -> Bools:
-        """(n,) whether every class brings a row the same losses, as far as they can be written out."""
+        """(n,) whether every label brings a row the same losses, as far as they can be written out."""
         out = np.zeros(len(rows), dtype=bool)
-        if not rows.labels.finite or rows.labels.size * self.d > _CELLS:
+        tried = rows.labels.size if rows.labels.finite else _GRID + len(rows.systems)
+        if tried * self.d > _CELLS:
             return out
-        labels = np.arange(rows.labels.size, dtype=np.float64)
-        step = max(_CELLS // (len(labels) * self.d), 1)
+        step = max(_CELLS // (tried * self.d), 1)
         for start in range(0, len(rows), step):
             piece = np.arange(start, min(start + step, len(rows)))
-            out[piece] = (np.ptp(self.loss(rows.take(piece), labels), axis=1) == 0).all(axis=1)
+            out[piece] = (np.ptp(self._tried(rows.take(piece)), axis=1) == 0).all(axis=1)
         return out
 
     def extremes(self, rows: Rows, alpha: Floats) -> tuple[Floats, Floats]:
