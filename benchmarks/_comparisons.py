@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from sondage.designs import Design, Disagreement
 from sondage.estimators.paired_draws import Steps
 from sondage.estimators.sequential import expected_at_start
 from sondage.intervals.paired import _greatest
+from sondage.study.comparing.signs import exact_tails, middle_tails
 from sondage.types import Array, Bools, Floats, Ints
 
 ALPHA = 0.05
@@ -192,7 +193,7 @@ class Replay:
             (nothing, nothing),
         )
 
-    def p_values(self, steps: Steps, labels: Ints) -> tuple[Floats, Floats]:
+    def p_values(self, item: Ints, steps: Steps, labels: Ints) -> tuple[Floats, Floats]:
         """(looks, repeats) differences, and two-sided p-values of the test at a fixed number of labels."""
         Z, T = steps.least / self.N, len(steps.least)
         D, t = self.D, np.arange(1, T + 1, dtype=np.float64)
@@ -206,6 +207,11 @@ class Replay:
         error = (SS[at] - 2 * value * SSZ[at] + np.square(value) * ww[at, None]) / np.square(w[at, None])
         error = np.sqrt(np.maximum(error, 0.0) / np.maximum(1.0 - squared, 1e-12))
         p = two_sided(value, error, labels[labels < D, None] - 1.0)
+        if np.ptp(self.chance) < 1e-9 * self.chance.max():  # equal chances: the sign test, mid-p
+            u = self.value[item]
+            won, lost = (np.cumsum(one, axis=1)[:, at].T for one in (u > 0, u < 0))
+            part = np.broadcast_to((at + 1.0)[:, None] / D, won.shape)
+            p = np.vectorize(_sign_test, otypes=[np.float64])(won, lost, part)
         whole = (labels >= D).sum()
         exact = np.full((whole, Z.shape[1]), self.truth)
         certain = np.full((whole, Z.shape[1]), float(self.truth == 0.0))
@@ -220,6 +226,12 @@ class Replay:
     def share(self) -> float:
         """Of the items, those on which the systems can differ."""
         return self.D / self.N
+
+
+@cache
+def _sign_test(more: int, less: int, part: float) -> float:
+    """The two-sided p-value, as studies have it where items had equal chances."""
+    return min(1.0, 2.0 * min(exact_tails(more, less) if more + less < 6 else middle_tails(more, less, part)))
 
 
 def two_sided(value: Floats, error: Floats, df: Any = np.inf) -> Floats:

@@ -110,8 +110,9 @@ def two_equal(
     wrong, ever = np.zeros(len(LOOKS)), 0
     at_once = min(repeats, 250)  # of thousands of studies the arrays would be too large
     for _ in range(repeats // at_once):
-        steps = replay.steps(replay.draws(rng, at_once, long))
-        wrong += (replay.p_values(steps, LOOKS)[1] <= ALPHA).sum(axis=1)
+        item = replay.draws(rng, at_once, long)
+        steps = replay.steps(item)
+        wrong += (replay.p_values(item, steps, LOOKS)[1] <= ALPHA).sum(axis=1)
         ever += int(replay.ever(steps).sum())
     made = repeats // at_once * at_once
     row: Row = {"pool": systems.title, "systems": 2, "repeats": made}
@@ -159,8 +160,8 @@ def labels_to_power(
         found = []
         at_once = min(repeats, max(1, 4_000_000 // replay.D))
         for _ in range(-(-repeats // at_once)):
-            steps = replay.steps(replay.draws(rng, at_once, int(n.max())))
-            value, p = replay.p_values(steps, n)
+            item = replay.draws(rng, at_once, int(n.max()))
+            value, p = replay.p_values(item, replay.steps(item), n)
             found.append(((p <= ALPHA) & (np.sign(value) == np.sign(replay.truth))).mean(axis=1))
         return np.asarray(np.mean(found, axis=0))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,17 @@ def systems() -> Systems:
     return Systems("made", np.arange(3000), said, y, scores)
 
 
+@pytest.mark.parametrize("scores", [True, False])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_replay_is_what_a_study_says(systems: Systems, seed: int) -> None:
+def test_a_replay_is_what_a_study_says(systems: Systems, seed: int, scores: bool) -> None:
+    systems = systems if scores else replace(systems, scores=None)
     replay = Replay(systems, "a", "b")
     study = sd.create_study(replay.pool, "accuracy", objective=sd.Compare("a", "b"), rng=seed)
     study.run(systems.labels, budget=150)
     place = {row: k for k, row in enumerate(replay.item.tolist())}
     drawn = np.array([[place[row] for row in study.snapshot().case().sample.row.tolist()]])
     steps = replay.steps(drawn)
-    value, p = replay.p_values(steps, np.array([150]))
+    value, p = replay.p_values(drawn, steps, np.array([150]))
     found: Any = study.compare()
     assert value[0, 0] == pytest.approx(float(found.difference.value), rel=1e-9)
     assert p[0, 0] == pytest.approx(found.p_value, rel=1e-6)

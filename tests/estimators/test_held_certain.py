@@ -9,8 +9,10 @@ import pytest
 
 import sondage as sd
 from sondage.beliefs import ScoreBelief
+from sondage.estimators import estimate_totals
 from sondage.estimators.base import Case
 from sondage.estimators.held_certain import if_wrong
+from sondage.estimators.linear import linearise
 from sondage.measures import Accuracy
 from sondage.pool.units import ItemUnits
 
@@ -95,3 +97,18 @@ def test_overconfident_scores(design: str) -> None:
         low, high = study.estimate().ci
         held += low <= exact <= high
     assert held >= 17
+
+
+@pytest.mark.parametrize("labels", [30, 60, 100])
+def test_without_scores_nothing_is_held_certain(labels: int) -> None:
+    """Ten classes, so that hardly any has ten labels: the draws have shown all that there is to show."""
+    rng = np.random.default_rng(5)
+    truth = rng.integers(10, size=1500)
+    said = {name: np.where(rng.random(1500) < 0.5, truth, rng.integers(10, size=1500)) for name in "ab"}
+    pool = sd.Pool.from_arrays(systems={name: {"prediction": one} for name, one in said.items()})
+    study = sd.create_study(pool, "accuracy", objective=sd.Compare("a", "b"), rng=labels)
+    study.run(dict(enumerate(truth.tolist())), budget=labels, batch=labels)
+    case = study.snapshot().case()
+    linear = linearise(estimate_totals(case), case.measure)
+    assert linear.widening[0] == 0
+    assert if_wrong(case, case.sample, linear.J).max() == 0

@@ -26,6 +26,7 @@ _HARDLY_LOOKED_AT = 10
 """Labels among the surest items of a class up to which these are taken to be hardly looked at."""
 _OWN = 20
 """Labels of a class from which on its scores may be wrong in a way of their own."""
+_ROUNDING = 1e-9
 _STEP = 0.5
 """Log odds of the doubt in items that are taken to be alike."""
 _LOWEST = float(logit(POSSIBLE))
@@ -51,8 +52,9 @@ def if_wrong(case: Case, seen: Sample, J: Floats) -> Floats:
 
     Of items that are quite certain, scores say only that they are surer than the next surest: the share of
     them that is wrong is uniform up to the doubt in those, d, so that its mean square is ``d^2 / 3``. Of the
-    surest items of a class, with hardly any label among them, the share is as the labels correct the scores,
-    if they do: if these were too sure of themselves where they were looked at, they are elsewhere.
+    surest items of a class, surer than those with labels are on average and with hardly any label among
+    them, the share is as the labels correct the scores, if they do: if these were too sure of themselves
+    where they were looked at, they are elsewhere.
     Neither is more than the labels there allow: uniform on [0, 1] before any, the mean square of a share is
     ``(e + 1) (e + 2) / ((k + 2) (k + 3))`` after k labels of which e were wrong.
     """
@@ -69,10 +71,11 @@ def if_wrong(case: Case, seen: Sample, J: Floats) -> Floats:
     far, bears = _far(case, found, np.nan_to_num(J))
     far = far * (found.kinds.size - known)[:, None] / len(case.pool)
     rates, likely = _rates(found, wrong, known)
+    surer = found.odds[:, None] < _usual(found, known, bears) - _ROUNDING
     for c in np.unique(found.label):
         mine = np.flatnonzero(found.label == c)
         k, e = known[mine, None] * bears[mine], wrong[mine, None] * bears[mine]
-        surest = _hardly_looked_at(found.odds[mine], k)
+        surest = surer[mine] & _hardly_looked_at(found.odds[mine], k)
         certain = found.odds[mine, None] <= _LOWEST
         for side, most in zip(out, far[:, mine], strict=True):
             by_scores = likely @ np.square(rates[mine].T @ (surest * most))
@@ -82,6 +85,17 @@ def if_wrong(case: Case, seen: Sample, J: Floats) -> Floats:
                 np.minimum(by_next, _allowed(certain, most, k, 0.0 * e)),
             )
     return out
+
+
+def _usual(found: _Sureness, known: Floats, bears: Bools) -> Floats:
+    """(m,) mean log odds of doubt in the items that have a label and bear on a coordinate, or in all that do.
+
+    Who is no surer than that is not held certain: without scores all items are alike, however few labels a
+    class of many has.
+    """
+    told = known[:, None] * bears
+    weight = np.where(told.sum(axis=0) > 0, told, found.kinds.size[:, None] * bears)
+    return np.asarray(found.odds @ weight / np.maximum(weight.sum(axis=0), 1.0))
 
 
 def _allowed(which: Bools, most: Floats, k: Floats, e: Floats) -> Floats:

@@ -147,31 +147,6 @@ class LureEstimator(SequentialEstimator):
     control: bool = False
 
 
-@dataclass(frozen=True)
-class PairedEstimator(SequentialEstimator):
-    """Mean of the increments of draws that tell systems apart: items on which all do alike are never drawn.
-
-    What is predicted of an item is what the belief expected before any label, and stays so: that takes no
-    more room for single items than for cells.
-    """
-
-    alias: ClassVar[str] = "paired"
-
-    def predicted(self, case: Case) -> Floats:
-        once = case.once("expected at the start", lambda: expected_at_start(case))
-        return np.broadcast_to(once, (len(case.sample.rounds), *once.shape))
-
-    def drawable(self, case: Case) -> int:
-        table = case.tables(0) if case.sample.rounds else None
-        if table is None or table.chance is None:
-            return len(case.pool)
-        return int(case.units.size[table.chance > 0].sum())
-
-    def _expected(self, case: Case, predicted: Floats, squared_shares: float) -> Floats | None:
-        """Not for single items, of which no two are alike: what one more draw could show is enough."""
-        return None if case.units.itemwise else super()._expected(case, predicted, squared_shares)
-
-
 def expected_at_start(case: Case) -> Floats:
     """(U, d) losses that the belief expected of an item of each unit before any label."""
     rows, unit = case.units.representatives()

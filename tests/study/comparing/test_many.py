@@ -210,3 +210,17 @@ def test_identical_systems_among_many() -> None:
     pool = sd.Pool.from_arrays(systems={name: {"prediction": [0, 1, 1]} for name in "abc"}, labels=[0, 1])
     result = sd.create_study(pool, "accuracy", objective=Compare(), rng=1).compare()
     assert "all 3 systems do alike" in str(result)
+
+
+@pytest.mark.parametrize("refuse", [False, True])
+@pytest.mark.parametrize("n", [8, 60, 150])
+def test_a_pair_has_one_value_however_it_is_asked_for(n: int, refuse: bool) -> None:
+    pool, truth = voters(400, (0.75, 0.7, 0.6, 0.3), seed=4)
+    answers = {key: None if refuse and key % 7 == 0 else value for key, value in truth.items()}
+    study = labelled(pool, answers, n - n // 5, objective=Compare())
+    everyone = study.compare()
+    for k, (i, j) in enumerate(everyone.places):
+        names = everyone.systems[i], everyone.systems[j]
+        assert study.compare(*names).difference.value == pytest.approx(everyone.difference[k], abs=1e-12)
+        own = study.estimate(sd.measures.Difference("accuracy", *names))
+        assert own.value == pytest.approx(everyone.difference[k], abs=1e-12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.special import bdtr
@@ -11,6 +13,7 @@ import sondage as sd
 from sondage.designs.disagreement import Disagreement
 from sondage.errors import InvalidInput, NotSupported
 from sondage.objective import Compare
+from sondage.study.comparing.signs import middle_tails
 
 
 def test_only_disagreements_are_asked_and_the_end_is_exact() -> None:
@@ -83,6 +86,26 @@ def test_the_sign_test_is_binomial() -> None:
     unequal, labels = scored(500, (0.5, 1.0))
     with pytest.raises(NotSupported, match="sign test needs items drawn with equal chances"):
         labelled(unequal, labels, 30, objective=Compare()).compare(test="sign")
+
+
+def test_the_default_of_equal_chances_counts_half_of_what_is_just_as_far() -> None:
+    """Hypergeometric, by brute force: every way in which the labels that tell can fall."""
+    more, less, part = 5, 2, 0.7  # of ten items that tell
+    ways = [sum(one) for one in combinations([1] * 5 + [0] * 5, more + less)]
+    far = np.mean([(w > more) + 0.5 * (w == more) for w in ways])
+    assert middle_tails(more, less, part) == pytest.approx((far, 1 - far))
+
+
+def test_an_interval_leaves_out_nothing_that_its_test_does_not() -> None:
+    inside = 0
+    for seed in range(60):
+        pool, truth = voters(400, (0.66, 0.6), seed=seed)
+        result = labelled(pool, truth, 40, rng=seed, objective=Compare()).compare()
+        assert result.test == "sign test, mid-p"
+        if result.winner is None:
+            inside += 1
+            assert result.difference.ci.low <= 0 <= result.difference.ci.high
+    assert 5 < inside < 55
 
 
 def test_identical_systems_are_said_to_be_identical_without_a_label() -> None:

@@ -8,11 +8,12 @@ from itertools import combinations
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.special import bdtr, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Case, estimate_totals
 from sondage.estimators.linear import for_population, linearise
+from sondage.estimators.paired import of_pairs
 from sondage.estimators.paired_draws import PairedDraws, paired_draws
 from sondage.estimators.sample import REFUSED
 from sondage.intervals.betting import holm
@@ -22,10 +23,11 @@ from sondage.measures.combine.systems import Contrast, Difference, Leads
 from sondage.objective import Compare
 from sondage.streams import kept_stream
 from sondage.study.comparing.result import Comparison, Comparisons
+from sondage.study.comparing.signs import exact_tails, middle_tails, signs_of
 from sondage.study.estimates.questions import estimate_of, level_of
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
 from sondage.study.snapshot import Snapshot
-from sondage.types import Bools, Floats, is_number
+from sondage.types import Floats, is_number
 
 Correction = Literal["simultaneous", "holm", "bonferroni", "tukey", "none"]
 Test = Literal["auto", "wald", "sign", "self-normalised"]
@@ -36,8 +38,7 @@ _FEWEST = 6
 """Labels on which two systems differ below which no exact test can tell them apart at 95 %."""
 _SD_FLOOR = 0.01
 _SAME = 1e-9
-_BLOCK = 64
-_CELLS, _FEW_CELLS, _MANY_PAIRS = 400, 60, 30
+_CELLS, _FEW_CELLS, _MANY_PAIRS = 400, 60, 45
 """Values that an interval which holds at any time is made of: of one pair, and of each of many."""
 
 
@@ -137,7 +138,7 @@ def _of_two(
         p = min(1.0, 2.0 * min(ends[0.0]))
         return Comparison(bound.compared, estimate, p, _claims(bound, margin, ends), "e-process", facts)
     totals = estimate_totals(case)
-    signs = _signs(case) if test in ("auto", "sign") else None
+    signs = signs_of(case) if test in ("auto", "sign") else None
     if test == "sign" and signs is None:
         raise NotSupported(
             "the sign test needs items drawn with equal chances among those on which two systems differ, and "
@@ -151,12 +152,16 @@ def _of_two(
         for c in (0.0, margin, -margin)
     }
     name = "Wald test" if test != "self-normalised" else "Wald test, self-normalised"
-    if signs is not None and (test == "sign" or sum(signs) < _FEWEST):
-        more, less = signs
-        n = more + less
-        ends[0.0] = (float(bdtr(n - more, n, 0.5)), float(bdtr(n - less, n, 0.5))) if n else (1.0, 1.0)
-        name = "sign test"
+    if signs is not None:
+        more, less, part = signs
+        part = part if now.parts.target == "pool" else 0.0
+        exact = test == "sign" or more + less < _FEWEST
+        ends[0.0] = exact_tails(more, less) if exact else middle_tails(more, less, part)
+        name = "sign test" if exact else "sign test, mid-p"
     p = min(1.0, 2.0 * min(ends[0.0]))
+    if signs is not None and p > 1.0 - level:  # an interval leaves nothing out that its test does not
+        low, high = float(estimate.ci.low), float(estimate.ci.high)
+        estimate = replace(estimate, ci=ConfidenceInterval(min(low, 0.0), max(high, 0.0)))
     return Comparison(bound.compared, estimate, p, _claims(bound, margin, ends), name, facts)
 
 
@@ -223,26 +228,6 @@ def _can_differ(case: Case) -> int:
     return case.once("items that can differ", make) if case.measure.paired else len(case.pool)  # type: ignore[attr-defined]
 
 
-def _signs(case: Case) -> tuple[int, int] | None:
-    """Labels for which the first, and the second, system does better; None where they had unequal chances."""
-    sample = case.sample.distinct()
-    if not isinstance(case.measure, Contrast) or not case.measure.paired or case.pool.has("weight"):
-        return None
-    loss = case.losses(sample)[:, 1]
-    for number in np.unique(sample.round).tolist():
-        table = case.tables(number)
-        if sample.rounds[number].kind.is_uniform(case.units):
-            continue
-        if table is None or table.chance is None:
-            return None
-        chance = table.chance[table.chance > 0]
-        if np.ptp(chance) > _SAME * chance.max():
-            return None
-    if not np.isin(np.abs(loss), (0.0, 1.0)).all():
-        return None
-    return int((loss > 0).sum()), int((loss < 0).sum())
-
-
 def _self_normalised(case: Case) -> tuple[float, float]:
     """Difference and standard error, self-normalised (Sawade 2013, eq. 3.21 and 3.22, corrected).
 
@@ -291,8 +276,10 @@ def _of_many(
     widening, few = np.abs(contrasts) @ linear.widening, np.zeros(len(pairs), dtype=bool)
     refused = (case.sample.status == REFUSED).any()
     if draws is not None and not totals.exact and not refused:
-        value, parts, few = _by_draws(draws, contrasts)
+        value, parts, few = of_pairs(case, draws, contrasts, _FEWEST)
         widening = 0.0 * value
+    elif refused and len(pairs) <= _MANY_PAIRS and not totals.exact:
+        value = _each_alone(now, bound, pairs, value)
     error = np.sqrt(np.square(parts).sum(axis=0) + widening)
     lead = _leads(pairs, k, value)
     alpha = 1.0 - level
@@ -374,25 +361,14 @@ def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
     )
 
 
-def _by_draws(draws: PairedDraws, contrasts: Floats) -> tuple[Floats, Floats, Bools]:
-    """(P,) differences, (T, P) contributions to their errors, and (P,) whether too few labels tell of a pair.
-
-    Each draw counts by the inverse of the variance that was foreseen before it: while a pair did not count
-    its items came rarely, and what such draws say of it would drown what was known.
-    """
-    values, parts, few = [], [], []
-    for steps in (
-        draws.steps(contrasts[begin : begin + _BLOCK]) for begin in range(0, len(contrasts), _BLOCK)
-    ):
-        weight = 1.0 / steps.foreseen
-        share = weight / weight.sum(axis=0)
-        Z = 0.5 * (steps.least + steps.most) / draws.weight
-        value = (share * Z).sum(axis=0)
-        slack = np.maximum(1.0 - np.square(share).sum(axis=0), 0.1)
-        values.append(value)
-        parts.append(share * (Z - value) / np.sqrt(slack))
-        few.append(steps.told < _FEWEST)
-    return np.concatenate(values), np.concatenate(parts, axis=1), np.concatenate(few)
+def _each_alone(now: Snapshot, bound: Leads, pairs: Sequence[tuple[int, int]], value: Floats) -> Floats:
+    """(P,) differences as they are of two systems alone: what stands for a missing label depends on these."""
+    names, out = bound.compared, value.copy()
+    for k, (i, j) in enumerate(pairs):
+        case = now.case(Difference(bound.measure, names[i], names[j]).bind(now.pool))
+        totals = estimate_totals(case)
+        out[k] = linearise(totals, case.measure).value[0] if totals.given else value[k]
+    return out
 
 
 def _leads(pairs: Sequence[tuple[int, int]], k: int, value: Floats) -> Floats:
