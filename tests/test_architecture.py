@@ -30,6 +30,8 @@ FLOOR = (
     "binomial",
     "frames",
     "progress",
+    "results",
+    "wording",
 )
 """Files that every room may stand on."""
 FLOW = (

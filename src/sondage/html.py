@@ -20,7 +20,8 @@ def html_table(caption: str, rows: Iterable[Sequence[str]], head: Sequence[str] 
         for first, *others in rows
     )
     top = html_row(head, "th") if head else ""
-    return f"<table><caption>{escape(caption)}</caption>{top}{body}</table>"
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}{top}{body}</table>"
 
 
 def html_row(cells: Iterable[str], tag: str) -> str:

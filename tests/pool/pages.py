@@ -18,13 +18,13 @@ class Cells(HTMLParser):
         assert self._open == []
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        assert tag in {"table", "caption", "tr", "th", "td", "ul", "li"}
+        assert tag in {"table", "caption", "tr", "th", "td", "ul", "li", "div", "p", "strong", "em"}
         self._open.append(tag)
         if tag == "tr":
             self.rows.append([])
         elif tag in ("th", "td"):
             self.rows[-1].append("")
-        elif tag in ("caption", "li"):
+        elif tag in ("caption", "li", "p"):
             self.others.append("")
 
     def handle_endtag(self, tag: str) -> None:

@@ -15,6 +15,7 @@ from sondage.designs import Design, ErrorCurveDesign, Poisson, PoissonOnline
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.report import error_curves, explain
+from sondage.report.estimate import ASSUMES
 from sondage.report.explanation import _errors
 from sondage.report.next_labels import _along_the_score
 from sondage.strata import EqualSize
@@ -48,10 +49,10 @@ def assert_readable(found: Any) -> None:
     text = str(found)
     assert max(map(len, text.split("\n"))) <= 100
     page = found._repr_html_()
-    assert page.count("<caption>") == 4
-    Cells(page)
+    assert set(found.lead) <= set(Cells(page).others)
+    assert all(one.heading in page for one in found.sections)
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert set(plain) == {"title", "errors", "next", "estimate", "sections"}
+    assert set(plain) == {"title", "lead", "errors", "next", "estimate", "sections"}
     assert "nan" not in text
 
 
@@ -62,7 +63,7 @@ def test_every_design_can_be_explained(design: str, labels: int, source: Any) ->
     if labels:
         made.run(source[1], budget=labels)
     found = made.explain(n=25)
-    assert [one.heading for one in found.sections] == HEADINGS
+    assert [one.heading for one in found.sections] == [*HEADINGS, *([ASSUMES] if labels else [])]
     assert sum(band.coming for band in found.next.bands) == pytest.approx(25, rel=1e-6)
     assert sum(band.items for band in found.next.bands) == 3000
     assert sum(band.labels for band in found.next.bands) == made.n_labels
@@ -167,16 +168,17 @@ def test_every_design_asks_as_many_of_each_band_as_was_said(name: str) -> None:
 
 
 def test_what_the_estimate_rests_on(study: Study) -> None:
-    lines = study.explain().sections[-1].lines
-    estimate = study.estimate()
-    assert lines[0].startswith(f"f1 {estimate.value:.3f}, 95 % interval {estimate.ci.low:.3f} to ")
-    assert lines[1] == "150 labels."
+    found, estimate = study.explain(), study.estimate()
+    assert found.lead[0] == str(estimate).split("\n")[0]
+    assert found.lead[1] == "150 labels of 3,000 items, design 'error-curve', belief 'error-curve'"
     assert re.match(
-        r"Of about \d+ wrong predictions in all, \d+ were seen; the other \d+ are read off", lines[2]
+        r"To improve it: label the next 25 items, \d+ of them predicted [01], rank ", found.lead[2]
     )
-    assumed = next(line for line in lines if line.startswith("It is assumed that"))
-    for one in estimate.assumptions:
-        assert one in assumed
+    lines = found.sections[2].lines
+    assert lines[0].startswith("150 labels used; a random sample would need about ")
+    assert lines[1].startswith("To improve it: about 450 more labels should halve the interval")
+    assert re.match(r"Of about \d+ errors in all, \d+ were seen; the other \d+ are expected from", lines[2])
+    assert found.sections[3].lines == estimate.assumptions
 
 
 def test_open_items_refusals_and_warnings_are_said(source: Any) -> None:
@@ -185,8 +187,10 @@ def test_open_items_refusals_and_warnings_are_said(source: Any) -> None:
     items = made.ask(30)
     made.tell({item.id: labels[item.id] for item in items[:20]})
     made.tell(items[20].id, None)
-    lines = made.explain().sections[-1].lines
-    assert "20 labels, 9 asked and still open, 1 cannot be told." in lines
+    found = made.explain()
+    assert found.lead[2] == "To improve it: answer the 9 open items first"
+    lines = found.sections[2].lines
+    assert "20 labels used, 9 still open, 1 could not be labelled." in lines
     assert any(line.startswith("Beware: 9 asked items are still open") for line in lines)
 
 
@@ -197,7 +201,7 @@ def test_at_the_end_there_is_nothing_to_ask() -> None:
     found = made.explain()
     assert found.next.n == 0
     assert "Nowhere: every item has been asked." in str(found)
-    assert "nothing is left to think of" in " ".join(str(found).split())
+    assert "none is left to label" in " ".join(str(found).split())
     budgeted = sd.create_study(pool, "accuracy", budget=5, rng=1)
     budgeted.run(lambda item: 1)
     assert "Nowhere: the budget is spent." in str(budgeted.explain())

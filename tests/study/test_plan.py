@@ -60,15 +60,15 @@ def test_it_says_which_interval_it_speaks_of_and_what_looking_costs(
 ) -> None:
     found = sd.plan(POOL, "f1", width=0.2, design=design, **FAST)
     assert (found.interval, found.looks_at) == (interval, looks_at)
-    text = str(found).replace("\n  ", " ")
-    assert f"widths of the 95 % interval {interval!r}, from end to end, for a number of labels fixed" in text
+    text = " ".join(str(found).split())
+    assert f"widths of the 95% interval {interval!r} from end to end, for a number of labels fixed" in text
     assert json.loads(json.dumps(found.to_dict()))["looks_at"] == (looks_at or None)
     if not looks_at:
         assert found.needed_looking is None
         assert "these intervals do not allow for looking" in text
         return
     assert f"a stop rule looks at the interval {looks_at!r}" in text
-    assert "with stop=Width(0.2) expect about" in text
+    assert "stop=Width(0.2); expect about" in text
     assert found.wider > 1.2
     assert found.needed.expected < found.needed_looking.expected  # type: ignore[union-attr,operator]
 
@@ -91,7 +91,7 @@ def test_a_study_that_stops_by_looking_takes_about_as_many_labels_as_it_says(des
 def test_without_a_width_it_says_that_looking_stops_later() -> None:
     found = sd.plan(POOL, "f1", **FAST)
     assert found.needed_looking is None
-    assert "it stops later than these widths say" in str(found).replace("\n  ", " ")
+    assert "it stops later than these widths say" in " ".join(str(found).split())
 
 
 def test_the_labels_needed_are_where_the_width_is_reached(plan: sd.Plan) -> None:
@@ -191,7 +191,7 @@ def test_a_population_may_be_out_of_reach() -> None:
     found = sd.plan(scored(400), "accuracy", design="uniform", width=0.02, target="population", **FAST)
     assert found.needed is not None
     assert found.needed.pessimistic is None
-    assert "more than there are" in str(found)
+    assert "more labels than the pool has items" in " ".join(str(found).split())
     assert any("takes a larger pool" in note for note in found.notes)
 
 
@@ -234,8 +234,8 @@ def test_the_cost_of_what_is_needed() -> None:
     assert found.needed_cost is not None
     for n, cost in zip(found.needed, found.needed_cost, strict=True):
         assert cost == pytest.approx(n * COSTS.mean(), rel=1e-6)  # type: ignore[operator]
-    assert "at a cost of about" in str(found)
-    assert "cost" in str(found).split("\n")[2]
+    assert "at a cost of about" in " ".join(str(found).split())
+    assert any(line.split()[:2] == ["labels", "cost"] for line in str(found).split("\n"))
 
 
 # ---- after a pilot -------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def test_labels_that_are_there_count(pilot: sd.Study) -> None:
     assert np.ptp(found.width[0]) == 0  # it is what it is
     assert found.width[0, 1, 0] == pytest.approx(now.ci.high - now.ci.low, rel=0.2)
     assert found.cost[-1] == pytest.approx(COSTS.sum())
-    assert "60 items were asked already, and count" in str(found)
+    assert "labels count the 60 items asked already" in str(found)
     assert found.to_frame()["more"].tolist() == [0, 40, 1440]
 
 
@@ -341,7 +341,7 @@ def test_after_a_pilot_widths_come_out_as_predicted() -> None:
 def test_the_summary_fits_a_terminal(plan: sd.Plan) -> None:
     for found in (plan, sd.plan(PRICED, ["f1", "recall"], design="poisson", width=0.1, **FAST)):
         assert max(len(line) for line in str(found).split("\n")) <= 80
-        assert "a uniform sample would need about" in str(found)
+        assert "a random sample would need about" in " ".join(str(found).split())
 
 
 def test_html_has_a_row_for_every_number_of_labels(plan: sd.Plan) -> None:
@@ -362,7 +362,7 @@ def test_frame_and_dict_hold_the_same(plan: sd.Plan) -> None:
 def test_without_a_wish_there_is_a_table_alone() -> None:
     found = sd.plan(POOL, "f1", design="stratified", **FAST)
     assert (found.needed, found.needed_cost, found.needed_uniform) == (None, None, None)
-    assert "uniform sample would" not in str(found)
+    assert "random sample would" not in str(found)
     assert found.labels.tolist() == [25, 50, 100, 250, 500, 1000]
 
 

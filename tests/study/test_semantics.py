@@ -286,9 +286,9 @@ def test_5_worst_case_bounds_are_those_of_every_completion(pool: Pool, labels: d
     assert est.bounds.high == pytest.approx((right + 5) / SIZE, abs=1e-12)
     assert est.bounds.low < est.value < est.bounds.high
     assert est.ci.low < est.value < est.ci.high  # what was refused is not known
-    assert any("5.6% cannot be told" in warning for warning in est.warnings)
+    assert any("5.56 % of the items could not be labelled" in warning for warning in est.warnings)
     assert est.n_refused == 5
-    assert any("cannot be told are like the others" in one for one in est.assumptions)
+    assert any("could not be labelled are like others" in one for one in est.assumptions)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -611,7 +611,7 @@ def test_9_labels_drawn_for_precision_cannot_serve_recall(
     assert not est.defined
     assert est.why is not None
     assert est.why.startswith(f"{dark / SIZE:.1%} of the pool ({dark} items")
-    assert f"recall undefined: {est.why}" in est.summary()
+    assert f"recall undefined: {est.why}" in " ".join(est.summary().split())
     assert study.estimate("precision").defined
 
 
@@ -688,7 +688,7 @@ def test_a_random_sample_needs_the_labels_that_it_has(measure: str) -> None:
     study.tell({id: answers[id] for id in items[:5]} | {items[5]: None})
     estimate = study.estimate()
     assert estimate.n_uniform == estimate.n_labels == 395
-    assert "uniform sample would need" not in str(estimate)
+    assert "random sample would need" not in str(estimate)
 
 
 # ---- 10. auto is resolved at creation ------------------------------------------------------------
@@ -971,4 +971,4 @@ def test_5_excluded_items_have_no_worst_case(pool: Pool, labels: dict[int, int])
     assert study.estimate().bounds is not None
     outside = study.estimate(exclude=True)
     assert outside.bounds is None
-    assert not any("cannot be told" in warning for warning in outside.warnings)
+    assert not any("could not be labelled" in warning for warning in outside.warnings)

@@ -16,7 +16,7 @@ from scipy.special import expit, ndtri
 from sondage.beliefs.recalibration import PRIOR, clipped_logit, level_and_slope
 from sondage.errors import InvalidInput
 from sondage.frames import frame_of
-from sondage.pool.plain_values import plain_dict
+from sondage.results import plain_dict
 from sondage.types import Bools, Floats, Ints
 
 COVERAGE = (0.5, 0.8, 0.9, 0.95)

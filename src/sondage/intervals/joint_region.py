@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import fdtri, gammaln
@@ -15,16 +15,20 @@ from sondage.estimators.linear import Linear, linearise
 from sondage.intervals.base import within_range
 from sondage.intervals.wald import skewed
 from sondage.measures.base import Measure
+from sondage.results import Result
 from sondage.streams import stream
 from sondage.types import Bools, Floats
+
+if TYPE_CHECKING:
+    from sondage.report.page import Page
 
 FLAT = 1e-12
 """Directions with less than this share of the largest variance, on a common scale, have none."""
 _DIRECTIONS = 4000
 
 
-@dataclass(frozen=True)
-class Region:
+@dataclass(frozen=True, repr=False)
+class Region(Result):
     """All points ``x`` with ``(x - centre)' covariance^-1 (x - centre) <= radius^2``, stretched to ``ends``.
 
     With the chance ``confidence_level`` it holds the true values of all coordinates together. ``ends`` are
@@ -165,30 +169,14 @@ class Region:
             "high": self.limits[1].tolist(),
         }
 
-    def __str__(self) -> str:
-        low, high = self.limits
-        rows = [
-            f"  {name} {value:.4f}, at most from {a:.4f} to {b:.4f}"
-            for name, value, a, b in zip(self.names, self.centre, low, high, strict=True)
-        ]
-        return "\n".join([self._title(), *rows])
+    def _page(self) -> Page:
+        from sondage.report.region import region_page
 
-    def __repr__(self) -> str:
-        return f"<Region {self._title()}>"
+        return region_page(self)
 
-    def _title(self) -> str:
-        flat = "" if self.rank == len(self.names) else f" of dimension {self.rank}"
-        return f"{100 * self.confidence_level:g}% region{flat} for {', '.join(self.names)}"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        head = "<tr><th>measure</th><th>centre</th><th>least</th><th>greatest</th></tr>"
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{value:.4f}</td><td>{a:.4f}</td><td>{b:.4f}</td></tr>"
-            for name, value, a, b in zip(self.names, self.centre, *self.limits, strict=True)
-        )
-        return f"<table><caption>{escape(self._title())}</caption>{head}{rows}</table>"
+    def _columns(self) -> dict[str, Any]:
+        low, high = (end.tolist() for end in self.limits)
+        return {"name": list(self.names), "centre": self.centre.tolist(), "low": low, "high": high}
 
 
 def region(totals: Totals, measure: Measure, level: float) -> Region:
@@ -199,7 +187,10 @@ def region(totals: Totals, measure: Measure, level: float) -> Region:
     >>> totals = Totals(np.array([1.0, 0.8]), parts, 100.0, 99.0, np.zeros((2, 2)))
     >>> print(region(totals, resolve("accuracy"), 0.95))
     95% region for accuracy
-      accuracy 0.8000, at most from 0.3455 to 1.0000
+    <BLANKLINE>
+      measure   centre   least  greatest
+      ----------------------------------
+      accuracy  0.8000  0.3455    1.0000
     """
     if not 0 < level < 1:
         raise InvalidInput(f"confidence_level= must be between 0 and 1, not {level!r}")

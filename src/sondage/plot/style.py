@@ -11,8 +11,8 @@ import numpy as np
 
 from sondage.errors import InvalidInput, MissingExtra
 from sondage.measures import Measure, resolve
+from sondage.report.estimate import INTERVALS
 from sondage.study import Estimate, Study
-from sondage.study.estimates.result import INTERVAL_WORDS
 from sondage.types import Array, Bools, Floats
 
 Axes = Any
@@ -376,7 +376,7 @@ def measured(name: str) -> str:
 
 def level_of(estimate: Estimate) -> str:
     """``95 % interval``."""
-    return f"{100 * estimate.confidence_level:g} % {INTERVAL_WORDS[estimate.alternative]}"
+    return f"{100 * estimate.confidence_level:g} % {INTERVALS[estimate.alternative]}"
 
 
 def ends(estimate: Estimate) -> tuple[Floats, Floats, Floats]:

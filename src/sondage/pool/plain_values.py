@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -23,32 +21,6 @@ def plain(value: Any) -> Any:
         return value.tolist()
     # A list inside a cell is a series of the library that the frame came from.
     return value.to_list() if hasattr(value, "to_list") else value
-
-
-def plain_dict(result: Any) -> dict[str, Any]:
-    """A result for JSON: its fields by name, lists for arrays, None for what is no finite number.
-
-    >>> from typing import NamedTuple
-    >>> class Ends(NamedTuple):
-    ...     low: float
-    ...     high: float
-    >>> plain_dict(Ends(np.array([0.5, np.nan]), np.inf))
-    {'low': [0.5, None], 'high': None}
-    """
-    names = getattr(result, "_fields", None) or [one.name for one in fields(result)]
-    return {name: _plain_field(getattr(result, name)) for name in names}
-
-
-def _plain_field(value: Any) -> Any:
-    if is_dataclass(value) or hasattr(value, "_fields"):
-        return plain_dict(value)
-    if isinstance(value, Mapping):
-        return {name: _plain_field(one) for name, one in value.items()}
-    if isinstance(value, (np.ndarray, np.generic)):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [_plain_field(one) for one in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def is_gap(value: Any) -> bool:

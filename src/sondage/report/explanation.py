@@ -1,58 +1,37 @@
-"""A study in plain words: what is thought of the pool, where labels go next, what the estimate rests on."""
+"""A study in plain words: what the model gets wrong, where labels go next, what the estimate rests on."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from sondage.errors import InvalidInput, SondageError
-from sondage.html import html_list, html_table
 from sondage.report.error_curve import Expected, expected_errors
+from sondage.report.estimate import ASSUMES, better, headline, rests_on
 from sondage.report.next_labels import NextLabels, next_labels
-from sondage.report.text import about, table
+from sondage.report.page import Page, Section
+from sondage.report.text import about
+from sondage.results import Result
 from sondage.strata.stratification import percent
-from sondage.study.estimates.result import Estimate, rounded
+from sondage.study.estimates.result import Estimate
 from sondage.study.view import StudyView
 from sondage.types import is_whole
+from sondage.wording import counted, some_names
 
-_WIDTH = 79
-"""Letters on a line."""
 _CLASSES = 6
 """Predicted classes that are written out."""
 _COORDINATES = 6
 """Coordinates of the measure that are written out."""
 
 
-class Section(NamedTuple):
-    """A heading, sentences below it, and a table where there is one."""
-
-    heading: str
-    lines: tuple[str, ...]
-    head: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-
-    def __str__(self) -> str:
-        said = [
-            textwrap.fill(line, _WIDTH, initial_indent="  ", subsequent_indent="    ") for line in self.lines
-        ]
-        if self.rows:
-            said.append(textwrap.indent(table(self.head, self.rows), "  "))
-        return "\n".join([self.heading, *said])
-
-    def html(self) -> str:
-        """The same for a notebook."""
-        return html_table(self.heading, self.rows, self.head) + html_list(self.lines)
-
-
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Result):
     """What ``study.explain()`` gives: print it, or read its parts.
 
-    ``errors`` is what is thought of each predicted class, ``next`` where the next labels go, ``estimate``
+    ``errors`` are those expected of each predicted class, ``next`` where the next labels go, ``estimate``
     what the labels so far say (None while there are none).
     """
 
@@ -60,20 +39,22 @@ class Explanation:
     errors: tuple[Expected, ...]
     next: NextLabels
     estimate: Estimate | None
+    lead: tuple[str, ...]
     sections: tuple[Section, ...]
 
-    def __str__(self) -> str:
-        return "\n\n".join(
-            [textwrap.fill(self.title, _WIDTH, break_on_hyphens=False), *(str(one) for one in self.sections)]
-        )
+    def _page(self) -> Page:
+        return Page(self.lead, self.sections)
 
-    def _repr_html_(self) -> str:
-        return html_table(self.title, ()) + "".join(one.html() for one in self.sections)
+    def _columns(self) -> dict[str, list[Any]]:
+        """One row per predicted class."""
+        rows = [asdict(one) for one in self.errors]
+        return {one.name: [row[one.name] for row in rows] for one in fields(Expected)}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
             "title": self.title,
+            "lead": list(self.lead),
             "errors": [asdict(one) for one in self.errors],
             "next": asdict(self.next),
             "estimate": None if self.estimate is None else self.estimate.to_dict(),
@@ -104,24 +85,27 @@ def explain(study: StudyView, *, n: int | None = None) -> Explanation:
             estimate = study.estimate()
         except SondageError as error:  # an explanation must be able to speak of any study
             why_not = f"There is no estimate: {error}."
-    names = ", ".join(study.measure.names[:_COORDINATES])
-    more = f", ... ({study.measure.m:,} in all)" if study.measure.m > _COORDINATES else ""
-    title = (
-        f"Study {study.name!r} of {names}{more}: {study.n_labels:,} labels of {len(study.pool):,} items, "
-        f"design {study.design.alias!r}, belief {study.belief.alias or type(study.belief).__name__!r}"
+    done = (
+        f"{counted(study.n_labels, 'label')} of {counted(len(study.pool), 'item')}, design "
+        f"{study.design.alias!r}, belief {study.belief.alias or type(study.belief).__name__!r}"
     )
-    sections = (
-        _thought(study, errors),
+    title = f"Study {study.name!r} of {some_names(study.measure.names)}: {done}"
+    sections = [
+        _wrong(study, errors),
         _coming(study, coming),
         Section("What the estimate rests on", tuple(_rests(study, errors, estimate, why_not))),
-    )
-    return Explanation(title, errors, coming, estimate, sections)
+    ]
+    if estimate is not None and estimate.assumptions:
+        sections.append(Section(ASSUMES, estimate.assumptions))
+    first = f"{some_names(study.measure.names)}: no estimate yet" if estimate is None else headline(estimate)
+    lead = (first, done, _next_step(study, coming))
+    return Explanation(title, errors, coming, estimate, lead, tuple(sections))
 
 
 # ---- what is wrong -------------------------------------------------------------------------------
 
 
-def _thought(study: StudyView, errors: tuple[Expected, ...]) -> Section:
+def _wrong(study: StudyView, errors: tuple[Expected, ...]) -> Section:
     heading = "What the model probably gets wrong"
     if not errors:
         what = "numbers" if study.pool.labels.kind == "real" else "not one class each"
@@ -146,7 +130,7 @@ def _sentence(one: Expected) -> str:
     if one.labels:
         seen += f" and {one.wrong:,} of them wrong"
     if not one.left:
-        return f"{one.name}: {seen}; nothing is left to think of."
+        return f"{one.name}: {seen}; none is left to label."
     line = f"{one.name}: {seen}. {_errors(one.left_wrong)} left unseen among the other {one.left:,}"
     if one.half_within and _whole(one.left_wrong) > 1:
         line += f", half of them up to rank {one.half_within:,}"
@@ -171,14 +155,29 @@ def _whole(number: float) -> int:
 # ---- where the next labels go --------------------------------------------------------------------
 
 
+def _why_none(study: StudyView) -> str:
+    every = study.snapshot().asked >= len(study.pool)
+    return "every item has been asked" if every else "the budget is spent"
+
+
+def _next_step(study: StudyView, coming: NextLabels) -> str:
+    """What would make the estimate better: answers that are missing, or labels, and where most of them go."""
+    if study.n_open:
+        return f"To improve it: answer the {counted(study.n_open, 'open item')} first"
+    if not coming.n:
+        return f"No more labels: {_why_none(study)}"
+    most = max(coming.bands, key=lambda band: band.coming)
+    said = f"To improve it: label the next {counted(coming.n, 'item')}"
+    of = "" if most.name.startswith("predicted") else f" {coming.named_by}"
+    return said + f", {most.coming:.0f} of them{of} {most.name}" if len(coming.bands) > 1 else said
+
+
 def _coming(study: StudyView, coming: NextLabels) -> Section:
     if not coming.n:
-        every = study.snapshot().asked >= len(study.pool)
-        why = "every item has been asked." if every else "the budget is spent."
-        return Section("Where the next labels go", (f"Nowhere: {why}",))
+        return Section("Where the next labels go", (f"Nowhere: {_why_none(study)}.",))
     curves = any(band.thought is not None for band in coming.bands)
     named_by, names = _short(coming)
-    head = (named_by, "items", "labels", "wrong", "of the rest", "next", "tells of", "against uniform")
+    head = (named_by, "items", "labels", "wrong", "unseen wrong", "next", "mostly for", "against random")
     rows = [
         (
             name,
@@ -194,7 +193,7 @@ def _coming(study: StudyView, coming: NextLabels) -> Section:
     ]
     used = [k for k in range(len(head)) if any(row[k] for row in rows)]
     return Section(
-        f"Where the next {coming.n:,} labels go",
+        f"Where the next {'label goes' if coming.n == 1 else f'{coming.n:,} labels go'}",
         (coming.rule,),
         tuple(head[k] for k in used),
         tuple(tuple(row[k] for k in used) for row in rows),
@@ -221,37 +220,27 @@ def _rests(
     if estimate is None:
         yield why_not
         return
-    level = f"{100 * estimate.confidence_level:g} %"
-    for name, value, low, high, uniform in estimate.coordinates()[:_COORDINATES]:
-        if np.isnan(value):
+    for name, value, *_ in estimate.coordinates()[:_COORDINATES]:
+        if np.isnan(value) and len(estimate.names) > 1:
             yield f"{name} is undefined: {estimate.why or 'the labels so far do not decide it'}."
-            continue
-        line = f"{name} {value:.3f}, {level} interval {low:.3f} to {high:.3f} ({estimate.guarantee})"
-        if estimate.saves(uniform):
-            line += f"; a uniform sample would need about {rounded(uniform):,} labels"
-        yield line + "."
     for remark in estimate.remarks():
         yield f"{remark}."
-    line = f"{study.n_labels:,} labels"
-    for count, what in ((estimate.n_open, "asked and still open"), (estimate.n_refused, "cannot be told")):
-        line += f", {count:,} {what}" if count else ""
-    yield line + "."
+    yield f"{rests_on(estimate)}."
+    yield f"{better(estimate)}."
     if estimate.interval == "posterior" and any(one.left for one in errors):
         # How much of the estimate was seen, and how much is believed.
         seen, thought = sum(one.wrong for one in errors), sum(one.left_wrong for one in errors)
         yield (
-            f"Of about {about(seen + thought)} wrong predictions in all, {seen:,} were seen; the other "
-            f"{about(thought)} are {study.belief.words_for_unseen(study.problem().state)}."
+            f"Of about {about(seen + thought)} errors in all, {seen:,} {'was' if seen == 1 else 'were'} seen"
+            f"; the other {about(thought)} are {study.belief.words_for_unseen(study.problem().state)}."
         )
         for one in errors:
             if one.beyond:
-                told = f"none of {one.labels_beyond:,} labels showed a wrong one"
+                told = f"none of {counted(one.labels_beyond, 'label')} showed an error"
                 yield (
                     f"{one.name}: beyond rank {one.outermost:,} "
                     f"{told if one.labels_beyond else 'there is no label'}; "
-                    f"about {about(one.beyond)} are probably there."
+                    f"about {about(one.beyond)} more probably are there."
                 )
-    if estimate.assumptions:
-        yield f"It is assumed that {'; that '.join(estimate.assumptions)}."
     for warning in estimate.warnings:
         yield f"Beware: {warning}."

@@ -13,9 +13,8 @@ from sondage.ingest.pandas_index import labels_by_id
 from sondage.intervals.base import Interval
 from sondage.journal import Journal, Lease, Record, Round
 from sondage.pool.pool import Pool
-from sondage.study import html
 from sondage.study.budget import checked_count
-from sondage.study.estimates.result import Estimate, some_names
+from sondage.study.estimates.result import Estimate
 from sondage.study.labelling import loop, telling
 from sondage.study.labelling.asking import Item, items_of, next_round
 from sondage.study.replay.replay import Replay
@@ -24,6 +23,7 @@ from sondage.study.stopping.looking import look, remembered
 from sondage.study.stopping.rules import Decision, StopRule
 from sondage.study.view import StudyView
 from sondage.types import Id
+from sondage.wording import some_names
 
 _NOTHING: Any = object()
 
@@ -53,9 +53,6 @@ class Study(StudyView):
             f"<Study {self.name!r}: {some_names(self.measure.names)} by {self.design.alias!r}, "
             f"{now.asked}{budget} asked, {now.n_open} open>"
         )
-
-    def _repr_html_(self) -> str:
-        return html.study_table(self.snapshot())
 
     def snapshot(self) -> Snapshot:
         """The study as its journal has it now; later answers do not reach what is returned."""

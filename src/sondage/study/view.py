@@ -21,6 +21,7 @@ from sondage.study.budget import Cost
 
 if TYPE_CHECKING:
     from sondage.report.explanation import Explanation
+    from sondage.report.page import Page
     from sondage.study.estimates.belief_report import BeliefReport
     from sondage.study.estimates.result import Estimate
     from sondage.study.labelling.asking import Item
@@ -47,6 +48,17 @@ class StudyView(ABC):
         A study reads its journal once for every question. To ask many of the same moment, whatever others
         tell meanwhile, ask its snapshot, which has the same methods.
         """
+
+    def __str__(self) -> str:
+        return self._page().text()
+
+    def _repr_html_(self) -> str:
+        return self._page().html()
+
+    def _page(self) -> Page:
+        from sondage.report.study import study_page
+
+        return study_page(self.snapshot())
 
     @property
     def measure(self) -> Measure:

@@ -41,7 +41,7 @@ def test_the_numbers_are_those_of_the_belief(made: Any) -> None:
         unit = int(study.units.codes[pool.row_of(item.id)])
         found = re.match(
             r"predicted (\d), rank ([\d,]+)(?: to ([\d,]+))? from the boundary, where (?:about )?(.+) of the "
-            r"predictions are thought wrong; (.+); (?:at random from ([\d,]+) items|the last) .*cell$",
+            r"predictions are probably wrong; (.+); (?:at random from ([\d,]+) items|the last) .*cell$",
             item.reason,
         )
         assert found, item.reason
@@ -129,7 +129,7 @@ def test_a_class_that_cannot_matter_is_asked_whatever_is_thought(made: Any) -> N
     assert isinstance(problem.state, CurveState)
     assert problem.state.ranks is not None
     unit = int(np.flatnonzero(problem.state.ranks.expects == 0)[-1])
-    assert "some labels go everywhere, whatever is thought" in words(problem, unit)
+    assert "some labels go everywhere, whatever errors are expected" in words(problem, unit)
 
 
 def test_other_kinds_of_pool() -> None:
@@ -152,7 +152,7 @@ def test_a_pool_that_is_asked_to_the_end_has_a_reason_for_all() -> None:
     study = sd.create_study(Pool.from_arrays(score=np.linspace(-1, 1, 30), threshold=0.0), "f1", rng=1)
     for _ in range(10):
         for item in study.ask(3):
-            assert "thought wrong" in item.reason
+            assert "probably wrong" in item.reason
             study.tell(item.id, 1)
     with pytest.raises(NothingLeft):
         study.ask(1)

@@ -295,18 +295,18 @@ def test_shown_and_written() -> None:
     assert written["saving"]["n"] == 100
     assert set(written["saving"]["realised"]) == {"f1", "accuracy"}
     assert written["reliability"]["n"] == report.reliability.n.tolist()  # type: ignore[union-attr]
-    text = str(report)
+    text = " ".join(str(report).split())
     for word in (
         "label likelihood",
         "calibration error",
         "90% interval",
         "saving at 100 labels",
-        "realised: f1",
+        "so far: f1",
     ):
         assert word in text
     page = report._repr_html_()
     assert page.count("<tr>") == 1 + len(report.reliability.n)  # type: ignore[union-attr]
-    assert "<th>expected</th>" in page
+    assert "<th>believed</th>" in page
 
 
 @pytest.mark.parametrize(

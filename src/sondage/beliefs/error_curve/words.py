@@ -11,9 +11,10 @@ from sondage.pool.labels import LabelSpace
 from sondage.strata.stratification import percent
 
 ASSUMPTIONS = {
-    "honest": "beyond the outermost wrong prediction seen, the error rate does not rise again with rank, but "
-    f"for a small share of each class (about {HONEST.astray:.0%}) that may lie anywhere whatever its score",
-    "tight": "beyond the outermost wrong prediction seen, the odds of an error at least halve with every "
+    "honest": "beyond the last error seen, the error rate does not rise again with distance from the "
+    f"boundary, except for a small share of each class (about {100 * HONEST.astray:.0f} %) that may "
+    "lie anywhere",
+    "tight": "beyond the last error seen, the odds of an error at least halve with every "
     "doubling of the rank, and faster in the outer half of a class",
 }
 """What draws rest on, by what is held where no wrong prediction was seen."""
@@ -29,8 +30,8 @@ def remarks(state: CurveState, labels: LabelSpace) -> Iterator[str]:
     if chance >= _WORTH_SAYING:
         likely = f"{100 * chance:.0f} %" if chance < 0.99 else "over 99 %"
         yield (
-            f"It is {likely} likely that the model says nothing, or next to nothing: that items predicted to "
-            "be of a class are of it hardly more often than others, and errors do not thin out with rank."
+            f"It is {likely} likely that the model says nothing, or next to nothing: that its predictions "
+            "are hardly better than chance, and its errors do not thin out with rank."
         )
         return
     if not state.n.any():
@@ -40,11 +41,13 @@ def remarks(state: CurveState, labels: LabelSpace) -> Iterator[str]:
         if weight_of_mean(share) >= _WEAK:
             yield (
                 f"The model is weak: {percent(float(share))} of the surest half of those predicted {name} "
-                "are probably wrong. So errors among the others are taken to thin out more slowly."
+                "are probably wrong. So errors further out are assumed to thin out more slowly."
             )
 
 
 def words_for_unseen(state: CurveState) -> str:
     """Where the number of wrong predictions not seen comes from."""
     level = state.uninformative.chance >= _WORTH_SAYING
-    return "read off the curves" + (", which are level so far as the model says nothing" if level else "")
+    return "expected from the error curves" + (
+        ", which are level as far as the model says nothing" if level else ""
+    )

@@ -23,11 +23,11 @@ _WORTH_SAYING, _ENOUGH = 0.25, 50
 
 
 def reason_of(design: ErrorCurveDesign, problem: Problem, unit: int) -> str:
-    """What is thought of the predictions of a unit, and which measure learns most from a label there."""
+    """How many predictions of a unit are probably wrong, and which measure learns most from a label there."""
     about = tells_of(design, problem)[unit]
     why = f"a label there tells most about {about}"
     if about is None:
-        why = "some labels go everywhere, whatever is thought"
+        why = "some labels go everywhere, whatever errors are expected"
     return f"{thought_of(problem, unit)}; {why}"
 
 
@@ -59,21 +59,21 @@ def rule_words(design: ErrorCurveDesign, problem: Problem, n: int) -> str:
     aims = ", ".join(dict.fromkeys(name for aim in design.aims(problem.measure) for name in aim.names))
     cautious = float(design.shares(problem, n).cautious.sum())
     rule = (
-        f"To bands of rank, in proportion to how far their unseen labels can still move {aims}; "
-        f"{100 * cautious:.0f} % of them by size and along the rank, whatever is thought."
+        f"Most labels go where those still unseen can move {aims} most; {100 * cautious:.0f} % are spread "
+        "over all ranks, whatever errors are expected there."
     )
     strange, share_for_it = design.strange(problem)
     if share_for_it > _WORTH_SAYING and problem.answered.sum() >= _ENOUGH:
         rule += (
-            f" Error rates on both sides of the boundary add up to {100 * (1 - strange):.0f} %, and not to "
-            "100 % or so: either the model is very good, or its scores order nothing. Labels far off will "
-            "tell."
+            f" Error rates on both sides of the boundary add up to {100 * (1 - strange):.0f} %, not to about "
+            "100 %: either the model is very good, or its scores order nothing. Labels far from the boundary "
+            "will show which."
         )
     return rule
 
 
 def thought_of(problem: Problem, unit: int) -> str:
-    """Where the items of a unit lie from the boundary, and how many of such predictions are thought wrong."""
+    """Where the items of a unit lie from the boundary, and how many such predictions are probably wrong."""
     state, belief, pool = problem.state, problem.belief, problem.pool
     assert isinstance(state, CurveState)
     assert isinstance(belief, ErrorCurve)
@@ -87,4 +87,4 @@ def thought_of(problem: Problem, unit: int) -> str:
     whose = "" if state.ranks.agreed[int(state.ranks.family[unit])] else f" of {systems[0]}"
     rate = percent(float(state.rate()[unit]))
     about = "" if rate.startswith("<") else "about "
-    return f"{', '.join(place)}, where {about}{rate} of the predictions{whose} are thought wrong"
+    return f"{', '.join(place)}, where {about}{rate} of the predictions{whose} are probably wrong"

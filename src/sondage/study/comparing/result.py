@@ -12,8 +12,10 @@ from scipy.special import ndtri
 from sondage.frames import frame_of
 from sondage.html import html_table
 from sondage.intervals.base import Guarantee
-from sondage.study.estimates.result import Estimate, rounded
+from sondage.results import Result
+from sondage.study.estimates.result import Estimate
 from sondage.types import Floats
+from sondage.wording import rounded
 
 _SHOWN = 12
 """Rows of a long table that a summary has."""
@@ -22,8 +24,8 @@ _LOOKING = 2.0
 """Labels that a test which holds at any time takes, over those of one at a fixed number; about."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
     """Two systems compared: ``difference`` is that of the first less the second.
 
     ``p_value`` is two-sided, of "there is no difference"; ``p_values`` has one for every claim, one-sided.
@@ -119,12 +121,6 @@ class Comparison:
             more = f"; about {rounded(to_go):,} labels more would tell a difference of that size"
         return f"no winner yet: they seem to differ by {value:.3f} (p {_p(self.p_value)}){more}"
 
-    def __str__(self) -> str:
-        return self.summary()
-
-    def __repr__(self) -> str:
-        return f"<Comparison {self.summary()}>"
-
     def summary(self) -> str:
         """What is known, what it rests on, and what would make it better."""
         est, facts = self.difference, self.facts
@@ -180,8 +176,8 @@ class Comparison:
         return html_table(self.why, rows, head)
 
 
-@dataclass(frozen=True)
-class Comparisons:
+@dataclass(frozen=True, repr=False)
+class Comparisons(Result):
     """Many systems compared, all pairs together.
 
     ``lead`` is (k,) how far each system is above the mean of all. ``difference``, ``low``, ``high`` and
@@ -275,12 +271,6 @@ class Comparisons:
             return f"{self.winner} is the best of {len(self.systems)}; {pairs}"
         some = ", ".join(self.best[:4]) + (", ..." if len(self.best) > 4 else "")
         return f"no winner yet: {len(self.best)} of {len(self.systems)} may be the best ({some}); {pairs}"
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def __repr__(self) -> str:
-        return f"<Comparisons {self.summary()}>"
 
     def summary(self) -> str:
         """What is known, what it rests on, and a table of the systems."""

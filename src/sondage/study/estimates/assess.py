@@ -181,6 +181,7 @@ def _of_block(case: Case, question: Question, notes: tuple[str, ...]) -> Estimat
         defined=_plain(~undefined),
         why=remarks.why_undefined(case, question, totals, lacking, undefined),
         bounds=bounds,
+        n_pool=question.pool_size,
     )
 
 

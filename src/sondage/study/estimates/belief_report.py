@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,12 +22,14 @@ from sondage.beliefs.recalibration import Recalibrated
 from sondage.designs.influence.labels_saved import best_saving, expected_saving
 from sondage.estimators import estimator_for
 from sondage.estimators.sample import ANSWERED
-from sondage.html import html_list, html_table
 from sondage.pool.labels import LabelSpace
-from sondage.pool.plain_values import plain_dict
+from sondage.results import Result
 from sondage.study.estimates.questions import level_of
 from sondage.study.estimates.result import Estimate
 from sondage.study.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from sondage.report.page import Page
 
 _ROUGH = 30
 _USUAL = 100
@@ -50,14 +52,6 @@ class SavingReport:
     as_seen: float | None
     realised: dict[str, float]
 
-    def words(self) -> str:
-        """One line of text."""
-        line = f"saving at {self.n:,} labels: {self.if_calibrated:.1f} times if the belief is calibrated"
-        if self.as_seen is not None:
-            line += f", {self.as_seen:.1f} times as the labels correct it"
-        realised = [f"{name} {value:.1f}" for name, value in self.realised.items() if np.isfinite(value)]
-        return line + (f"; realised: {', '.join(realised[:6])}" if realised else "")
-
 
 class PartReport(NamedTuple):
     """A part of a mixture: its weight before any label and now, and the label likelihood of it alone."""
@@ -68,8 +62,8 @@ class PartReport(NamedTuple):
     likelihood: LabelLikelihood
 
 
-@dataclass(frozen=True)
-class BeliefReport:
+@dataclass(frozen=True, repr=False)
+class BeliefReport(Result):
     """The belief of a study before any label, held against the labels seen.
 
     ``likelihood`` and ``reliability`` are None where there are too few labels; ``by_class`` has one class
@@ -89,39 +83,15 @@ class BeliefReport:
     parts: tuple[PartReport, ...]
     notes: tuple[str, ...]
 
-    def __str__(self) -> str:
-        return self.summary()
+    def _page(self) -> Page:
+        from sondage.report.belief import belief_page
 
-    def summary(self) -> str:
-        """Some lines of text."""
-        lines = [f"belief {self.belief!r} before any label, against {self.n_labels:,} labels"]
-        seen = self.likelihood
-        if seen is not None and seen.even is None:
-            lines.append(f"mean log-likelihood of the labels {seen.mean_log:.3f} ± {seen.std_error:.3f}")
-        elif seen is not None:
-            ends = f"[{seen.low:.3f}, {seen.high:.3f}]"
-            lines.append(f"label likelihood {seen.value:.3f} {ends} (equal chances: {seen.even:.3f})")
-        if self.reliability is not None:
-            lines += _reliability_lines(self.reliability, self.confidence_level)
-        lines.append(self.saving.words())
-        for part in self.parts:
-            lines.append(
-                f"part {part.name}: weight {part.first:.2f} before any label, {part.weight:.2f} now, "
-                f"label likelihood {part.likelihood.value:.3f}"
-            )
-        return "\n".join([*lines, *(f"  ! {note}" for note in self.notes)])
+        return belief_page(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return plain_dict(self)
-
-    def _repr_html_(self) -> str:
-        said = html_list(line.strip() for line in self.summary().split("\n") if not line.startswith("   "))
-        if self.reliability is None:
-            return said
-        columns = [getattr(self.reliability, name) for name in Reliability.COLUMNS]
-        rows = [[f"{value:.3g}" for value in row] for row in zip(*columns, strict=True)]
-        return said + html_table("calibration", rows, Reliability.COLUMNS)
+    def _columns(self) -> dict[str, list[Any]]:
+        """One row per bin of the calibration; none where there are too few labels."""
+        found = self.reliability
+        return {name: [] if found is None else getattr(found, name).tolist() for name in Reliability.COLUMNS}
 
 
 def belief_report(
@@ -260,18 +230,3 @@ def _notes(now: Snapshot, n: int, n_eff: float, main: Reliability | None) -> tup
             dark = float((table.chance <= 0).mean())
             said.append(f"{dark:.1%} of the pool had no chance of being asked: this speaks of the rest")
     return tuple(said)
-
-
-def _reliability_lines(one: Reliability, level: float) -> list[str]:
-    line = (
-        f"calibration error {one.error:.3f} (by chance alone {one.error_by_chance:.3f}), "
-        f"level {one.level:+.2f} ± {one.level_error:.2f}"
-    )
-    if np.isfinite(one.slope):
-        line += f", slope {one.slope:.2f} ± {one.slope_error:.2f}"
-    table = [f"    believed     seen   {100 * level:g}% interval  share of pool  labels"]
-    for e, o, low, high, w, n in zip(
-        *(getattr(one, name).tolist() for name in Reliability.COLUMNS), strict=True
-    ):
-        table.append(f"    {e:8.3f} {o:8.3f}  [{low:.3f}, {high:.3f}] {w:14.1%} {n:7,}")
-    return [line, *table]

@@ -11,8 +11,9 @@ from sondage.estimators import Case, Totals
 from sondage.estimators.linear import Linear
 from sondage.estimators.sample import ANSWERED, REFUSED
 from sondage.intervals.base import Interval
-from sondage.study.estimates.result import ConfidenceInterval, some_names
+from sondage.study.estimates.result import ConfidenceInterval
 from sondage.types import Bools
+from sondage.wording import counted, some_names
 
 if TYPE_CHECKING:
     from sondage.study.estimates.assess import Question
@@ -30,10 +31,10 @@ def assumptions(case: Case, interval: Interval, totals: Totals) -> tuple[str, ..
     """What has to hold for the interval to mean what it says, and which groups the value is about."""
     said = [] if totals.exact else list(interval.assumes(totals))
     if totals.replicates is not None and interval.guarantee == "fixed-n":
-        said.append("the error rates of the belief are right: interval='posterior' allows for more")
+        said.append("the expected error rates are right; interval='posterior' does not need that")
     if (case.sample.status == REFUSED).any():
         value = "for the value alone, " if "increments" in interval.needs else ""
-        said.append(f"{value}items that cannot be told are like the others of their unit")
+        said.append(f"{value}items that could not be labelled are like others of their stratum")
     if case.oracle == "deterministic":
         said.append("every item has one true label")
     attained = getattr(case.measure, "attained", None)
@@ -54,36 +55,40 @@ def warnings(
     """What a reader has to know before trusting the number."""
     said = list(totals.notes)
     if question.n_open:
-        said.append(f"{question.n_open} asked items are still open; easy items tend to be answered first")
+        are = "item is" if question.n_open == 1 else "items are"
+        said.append(f"{question.n_open:,} asked {are} still open; easy items tend to be answered first")
         if case.oracle == "deterministic" and len(case.sample.distinct()) < question.n_labels:
             which = "before the first open draw" if question.by_draws else "of closed rounds"
-            said.append(f"only {len(case.sample.distinct()):,} labels count: those {which}")
+            said.append(f"only {counted(len(case.sample.distinct()), 'label')} used: those {which}")
     if bounds is not None:
         ends = zip(np.atleast_1d(bounds.low), np.atleast_1d(bounds.high), strict=True)
         share = question.n_refused / max(question.n_refused + question.n_labels, 1)
-        ranges = ", ".join(f"[{a:.4f}, {b:.4f}]" for a, b in ends)
-        said.append(f"{share:.1%} cannot be told: at their worst and best the value is in {ranges}")
+        line = f"{100 * share:.3g} % of the items could not be labelled"
+        named = zip(case.measure.names, ends, strict=True)
+        ranges = [
+            f"{name} lies between {a:.4f} and {b:.4f}" for name, (a, b) in named if np.isfinite([a, b]).all()
+        ]
+        said.append(f"{line}; depending on them {', '.join(ranges)}" if ranges else line)
     low, high = case.measure.range
     if ((linear.value < low - 1e-9) | (linear.value > high + 1e-9)).any():
         said.append("the estimate fell outside the possible range and was cut to it: label more items")
     if totals.exact or np.isnan(linear.value).all():
         return tuple(said)
     if totals.n_eff < _FEW_EFFECTIVE:
-        said.append(
-            f"only about {totals.n_eff:.0f} effective labels bear on this: take the interval as rough"
-        )
+        rests = "one label" if round(totals.n_eff) <= 1 else f"{totals.n_eff:.0f} labels"
+        said.append(f"this rests on about {rests}: read the interval as a rough guess")
     squares = np.square(linear.parts[: totals.draws])
     with np.errstate(invalid="ignore"):
         largest = np.nanmax(squares.max(axis=0, initial=0.0) / squares.sum(axis=0), initial=0.0)
     if largest > _ONE_DRAW and len(linear.parts) > _FEW_EFFECTIVE:
         said.append(
-            f"one draw makes up {largest:.0%} of the variance: another of such a weight would move the "
-            "estimate much"
+            f"one label carries {100 * largest:.0f} % of the uncertainty: label more like it before trusting "
+            "this"
         )
     if totals.n_eff < question.design_n_eff / 3:
         said.append(
-            "the labels were chosen for another measure and tell little about this one "
-            f"({totals.n_eff:.0f} effective labels, {question.design_n_eff:.0f} for the other)"
+            "the labels were chosen for another measure and say little about this one (they are worth "
+            f"{counted(totals.n_eff, 'label')} here, {question.design_n_eff:.0f} there)"
         )
     return (*said, *(interval.remarks(totals, case.measure, question.level) if totals.given else ()))
 

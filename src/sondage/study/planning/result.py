@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import ndtri
 
 from sondage.errors import InvalidInput
-from sondage.frames import frame_of
-from sondage.html import html_list, html_table
-from sondage.pool.plain_values import plain_dict
-from sondage.study.estimates.result import rounded, some_names
+from sondage.results import Result
 from sondage.study.planning.forecast import Labels, Three
 from sondage.types import Floats, Ints, is_number
 
-_WORDS = Three._fields
-_WIDE = 80
+if TYPE_CHECKING:
+    from sondage.report.page import Page
 
 
 @dataclass(frozen=True)
@@ -80,8 +76,8 @@ class Goal:
         return f"for an interval {self.width:g} wide"
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Result):
     """What to expect of B numbers of labels, for m coordinates of the measure.
 
     ``width`` and ``uniform_width`` are (B, 3, m): optimistic, expected and pessimistic widths of the interval
@@ -93,6 +89,8 @@ class Plan:
     beforehand. A stop rule looks at another, ``looks_at``, that is about ``wider`` times as wide;
     ``needed_looking`` is how many labels it takes until that one is narrow enough.
     """
+
+    WORDS: ClassVar[tuple[str, ...]] = Three._fields
 
     names: tuple[str, ...]
     design: str
@@ -122,22 +120,17 @@ class Plan:
         """(B, 3, m) the difference that is found with the power of the goal."""
         return self.width / self.goal.found_by
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
-        return f"<Plan of {self._title()}>"
+        from sondage.report.plan import title
 
-    def summary(self) -> str:
-        """A table of the widest coordinate, what the goal takes, and what to know about it."""
-        lines = [*textwrap.wrap(f"plan of {self._title()}", _WIDE), "", *_aligned(*self._table()), ""]
-        said = [textwrap.fill(line, _WIDE, subsequent_indent="  ") for line in self._sentences()]
-        said += [
-            textwrap.fill(note, _WIDE, initial_indent="  ! ", subsequent_indent="    ") for note in self.notes
-        ]
-        return "\n".join([*lines, *said])
+        return f"<Plan of {title(self)}>"
 
-    def to_frame(self) -> Any:
+    def _page(self) -> Page:
+        from sondage.report.plan import plan_page
+
+        return plan_page(self)
+
+    def _columns(self) -> dict[str, list[Any]]:
         """One row per coordinate and number of labels."""
         B, m = len(self.labels), len(self.names)
         columns: dict[str, list[Any]] = {
@@ -146,94 +139,25 @@ class Plan:
             "more": (self.labels - self.n_labels).tolist() * m,
             "cost": self.cost.tolist() * m,
         }
-        for k, word in enumerate(_WORDS):
+        for k, word in enumerate(self.WORDS):
             columns[word] = self.width[:, k].T.ravel().tolist()
-        for k, word in enumerate(_WORDS):
+        for k, word in enumerate(self.WORDS):
             columns[f"uniform_{word}"] = self.uniform_width[:, k].T.ravel().tolist()
         columns["n_uniform"] = self.n_uniform.T.ravel().tolist()
         columns["uniform_cost"] = self.uniform_cost.tolist() * m
         columns["detects"] = self.detects[:, 1].T.ravel().tolist()
-        return frame_of(columns)
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        found = plain_dict(self)
+        """Plain values for JSON; widths by optimistic, expected and pessimistic."""
+        found = super().to_dict()
         wish = found.pop("goal")
         del found["costs_differ"]
         for name in ("width", "uniform_width"):
-            found[name] = {word: getattr(self, name)[:, k].tolist() for k, word in enumerate(_WORDS)}
+            found[name] = {word: getattr(self, name)[:, k].tolist() for k, word in enumerate(self.WORDS)}
         wanted = {"width_wanted": wish["width"], "difference": wish["difference"], "power": wish["power"]}
         return {**found, **wanted, "looks_at": self.looks_at or None}
-
-    def _repr_html_(self) -> str:
-        head, rows = self._table()
-        return html_table(f"Plan of {self._title()}", rows, head) + html_list(
-            [*self._sentences(), *(f"! {note}" for note in self.notes)]
-        )
-
-    # ---- in words --------------------------------------------------------------------------------
 
     def widest(self) -> tuple[Floats, Floats, Floats]:
         """(B, 3) width by the design and by a uniform sample, and (B,) labels of that, at the widest."""
         return self.width.max(axis=2), self.uniform_width.max(axis=2), self.n_uniform.max(axis=1)
-
-    def _title(self) -> str:
-        return f"{some_names(self.names)} by {self.design} on {self.pool_size:,} items ({self.how})"
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        width, uniform, needs = self.widest()
-        head = ["labels", *(["cost"] if self.costs_differ else []), *_WORDS, "uniform", "uniform needs"]
-        rows = []
-        for k, n in enumerate(self.labels.tolist()):
-            row = [f"{n:,}", *([f"{self.cost[k]:,.0f}"] if self.costs_differ else [])]
-            row += [f"{one:.3f}" for one in (*width[k], uniform[k, 1])]
-            rows.append([*row, f"{rounded(needs[k]):,}" if np.isfinite(needs[k]) else ""])
-        return head, rows
-
-    def _sentences(self) -> list[str]:
-        level = f"{100 * self.confidence_level:g} %"
-        widest = " of the widest coordinate" if len(self.names) > 1 else ""
-        said = [
-            f"widths of the {level} interval {self.interval!r}{widest}, from end to end, for a number of "
-            "labels fixed beforehand; uniform: the one expected"
-        ]
-        if self.n_labels:
-            said.append(f"{self.n_labels:,} items were asked already, and count")
-        if self.needed is None:
-            return [*said, self._looking()]
-        line = f"{self.goal}: {_said(self.needed)}"
-        if self.needed_cost is not None and self.costs_differ and np.isfinite(self.needed_cost.expected):
-            line += f", at a cost of about {rounded(self.needed_cost.expected):,}"
-        said.append(line)
-        assert self.needed_uniform is not None
-        said.append(f"a uniform sample would need {_said(self.needed_uniform)}")
-        return [*said, self._looking()]
-
-    def _looking(self) -> str:
-        """What it costs to look and stop, where that can be done."""
-        if not self.looks_at:
-            return (
-                "these intervals do not allow for looking: fix the number of labels beforehand, or use "
-                "design='auto' or 'auto-audit' with a stop rule"
-            )
-        seen = f"a stop rule looks at the interval {self.looks_at!r}, which allows for that"
-        if np.isfinite(self.wider):
-            seen += f" and is about {self.wider:.1f} times as wide"
-        if self.needed_looking is None:
-            return f"{seen}: it stops later than these widths say"
-        stop = "Decided()" if self.goal.width is None else f"Width({self.goal.width:g})"
-        return f"{seen}: with stop={stop} expect {_said(self.needed_looking)}"
-
-
-def _aligned(head: list[str], rows: list[list[str]]) -> list[str]:
-    """Lines of a table of numbers, flush right."""
-    wide = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = ["  ".join(one.rjust(w) for one, w in zip(row, wide, strict=True)) for row in (head, *rows)]
-    return [lines[0], "-" * len(lines[0]), *lines[1:]]
-
-
-def _said(labels: Labels) -> str:
-    """``about 1,300 labels (400 to 3,900)``."""
-    shown = ["more than there are" if one is None else f"{rounded(one):,}" for one in labels]
-    about = "" if labels.expected is None else "about "
-    return f"{about}{shown[1]} labels ({shown[0]} to {shown[2]})"

@@ -5,24 +5,50 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported
 from sondage.intervals.base import GUARANTEES, Alternative, Guarantee
 from sondage.measures import Measure
+from sondage.results import Result
 from sondage.study.estimates.result import Estimate
+
+if TYPE_CHECKING:
+    from sondage.report.page import Page
 
 SAFE: frozenset[Guarantee] = frozenset({"calibrated", "asymptotic-uniform", "uniform"})
 
 
-class Decision(NamedTuple):
-    """Whether to stop, why (or why not), and what the intervals looked at promise."""
-
+class _Decided(NamedTuple):
     stop: bool
     why: str
     guarantee: Guarantee
+
+
+class Decision(Result, _Decided):
+    """Whether to stop, why (or why not), and what the intervals looked at promise.
+
+    >>> print(Decision(False, "the interval is 0.2 wide, 0.1 is wanted", "uniform").explain())
+    Go on labelling: the interval is 0.2 wide, 0.1 is wanted
+    The interval (uniform) holds however often you look
+    Ask for more with study.ask(n), then look again
+    """
+
+    __slots__ = ()
+
+    def explain(self) -> str:
+        """The decision in three lines: what it is, what it rests on, and what to do next."""
+        return self.summary()
+
+    def _page(self) -> Page:
+        from sondage.report.decision import decision_page
+
+        return decision_page(self)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {name: [value] for name, value in self._asdict().items()}
 
 
 class Outlook(NamedTuple):

@@ -1,0 +1,30 @@
+"""A stop rule's decision in words: whether to stop and why, what that rests on, and what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sondage.report.page import Page
+
+if TYPE_CHECKING:
+    from sondage.intervals.base import Guarantee
+    from sondage.study.stopping.rules import Decision
+
+PROMISES: dict[Guarantee, str] = {
+    "fixed-n": "holds if the number of labels was fixed beforehand",
+    "posterior": "holds if its assumptions do and the number of labels was fixed",
+    "calibrated": "was set by simulation to hold although you look often",
+    "asymptotic-uniform": "holds however often you look, once there are many labels",
+    "uniform": "holds however often you look",
+}
+"""What an interval promises, by its guarantee."""
+
+
+def decision_page(decision: Decision) -> Page:
+    """Three lines: the decision, the interval behind it, the next step."""
+    verdict = "Stop" if decision.stop else "Go on labelling"
+    promise = f"The interval ({decision.guarantee}) {PROMISES[decision.guarantee]}"
+    following = "Ask for more with study.ask(n), then look again"
+    if decision.stop:
+        following = "No more labels are needed for this; study.estimate() gives the value"
+    return Page((f"{verdict}: {decision.why}", promise, following))

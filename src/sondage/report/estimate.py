@@ -1,0 +1,165 @@
+"""An estimate in words: the value and its interval, what they rest on, and what would narrow them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isnan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sondage.report.page import Page, Section
+from sondage.wording import counted, rounded
+
+if TYPE_CHECKING:
+    from sondage.study.estimates.result import Estimate
+
+ASSUMES = "This assumes, and does not check:"
+_AT_AN_END = 0.03
+"""Share of its interval from an end within which a value is said to lie there."""
+_NAMED = 4
+"""Values at an end of their interval that are named."""
+_FEW = 10
+"""Effective labels below which no forecast is made."""
+_ROWS = 25
+"""Values that the table lists."""
+_LETTERS = 300
+"""Of the reason why some are undefined."""
+
+
+def estimate_page(estimate: Estimate) -> Page:
+    """The words of an estimate; a table where it has several values."""
+    several = len(estimate.names) > 1
+    notes = [*remarks(estimate), *(f"! {warning}" for warning in estimate.warnings)]
+    if several and any(isnan(value) for _, value, *_ in estimate.coordinates()):
+        notes.insert(0, f"undefined: {_why(estimate)}")
+    if len(estimate.names) > _ROWS:
+        notes.insert(0, f"{len(estimate.names) - _ROWS:,} more values: see to_frame()")
+    if estimate.target != "pool":
+        notes.append(f"target: {estimate.target}")
+    sections = [_table(estimate)] if several else []
+    if notes:
+        sections.append(Section(lines=tuple(notes)))
+    if estimate.assumptions:
+        sections.append(Section(ASSUMES, estimate.assumptions))
+    return Page((headline(estimate), rests_on(estimate), better(estimate)), tuple(sections))
+
+
+def headline(estimate: Estimate) -> str:
+    """The value and how sure it is; of several, the lowest and the highest."""
+    level = f"{100 * estimate.confidence_level:g}%"
+    every = estimate.coordinates()
+    if len(every) == 1:
+        name, value, low, high, _ = every[0]
+        if isnan(value):
+            return f"{name} undefined: {_why(estimate)}"
+        return f"{name} {value:.4f}, {level} {_ends(estimate, low, high)} ({estimate.guarantee})"
+    known = sorted((value, name) for name, value, *_ in every if not isnan(value))
+    if not known:
+        return f"{len(every):,} values, all undefined: {_why(estimate)}"
+    (least, low_name), (most, high_name) = known[0], known[-1]
+    word = INTERVALS[estimate.alternative]
+    return (
+        f"{len(every):,} values from {least:.4f} ({low_name}) to {most:.4f} ({high_name}), each with a "
+        f"{level} {word} ({estimate.guarantee})"
+    )
+
+
+def rests_on(estimate: Estimate) -> str:
+    """The labels used, and how many a random sample would need for a standard error as small."""
+    used = f"{counted(estimate.n_labels, 'label')} used"
+    if estimate.n_draws > estimate.n_labels:
+        used += f" in {counted(estimate.n_draws, 'draw')}"
+    if estimate.n_open:
+        used += f", {estimate.n_open:,} still open"
+    if estimate.n_refused:
+        used += f", {estimate.n_refused:,} could not be labelled"
+    needs = [uniform for *_, uniform in estimate.coordinates() if saves(estimate, uniform)]
+    if len(needs) == 1 == len(estimate.names):
+        used += f"; a random sample would need about {rounded(needs[0]):,} for the same precision"
+    return used
+
+
+def better(estimate: Estimate) -> str:
+    """What would make the estimate better, and about how much of it."""
+    n, left = estimate.n_labels, estimate.n_pool - estimate.n_labels
+    if estimate.n_open:
+        return f"To improve it: answer the {counted(estimate.n_open, 'open item')} first"
+    if not np.all(estimate.defined):
+        return "To improve it: label more items; study.explain() says where the next labels go"
+    if np.all(np.asarray(estimate.ci.high) == np.asarray(estimate.ci.low)):
+        return "Nothing can improve it: every label that it depends on is known"
+    if estimate.target == "pool" and 4 * n >= estimate.n_pool:
+        return f"To improve it: label more; with the other {counted(left, 'item')} it is exact"
+    if estimate.n_eff < _FEW:
+        return "To improve it: label more items; so few labels say little"
+    word = "distance to the bound" if estimate.alternative != "two-sided" else "interval"
+    return f"To improve it: about {counted(rounded(3 * n), 'more label')} should halve the {word}"
+
+
+def remarks(estimate: Estimate) -> list[str]:
+    """What a reader may wonder about: values that lie at an end of their own interval, and why."""
+    found: dict[str, list[str]] = {"upper": [], "lower": []}
+    for name, value, low, high, _ in estimate.coordinates() if estimate.alternative == "two-sided" else ():
+        near = _AT_AN_END * (high - low)
+        if low < high and not low + near < value < high - near:  # no interval: all is known, or nothing
+            found["upper" if value > 0.5 * (low + high) else "lower"].append(name)
+    return [_at_an_end(end, names) for end, names in found.items() if names]
+
+
+def _at_an_end(end: str, names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    verb, what, each = ("lies", "its", "it") if len(names) == 1 else ("lie", "their", "each")
+    away, towards = ("raise", "lower") if end == "upper" else ("lower", "raise")
+    return (
+        f"{', '.join(names[:_NAMED])}{more} {verb} at the {end} end of {what} interval: {each} is the best "
+        f"single guess; labels still unseen may well {towards} it and can hardly {away} it"
+    )
+
+
+INTERVALS = {"two-sided": "interval", "greater": "lower bound", "less": "upper bound"}
+"""What stands beside a value, by the ends that were asked for."""
+
+
+def saves(estimate: Estimate, uniform: float) -> bool:
+    """Whether a random sample would need clearly more labels than were used."""
+    return bool(np.isfinite(uniform) and uniform > 1.1 * estimate.n_labels)
+
+
+def _ends(estimate: Estimate, low: float, high: float) -> str:
+    if estimate.alternative == "greater":
+        return f"lower bound {low:.4f}"
+    if estimate.alternative == "less":
+        return f"upper bound {high:.4f}"
+    return f"CI [{low:.4f}, {high:.4f}]"
+
+
+def _why(estimate: Estimate) -> str:
+    why = estimate.why or "the labels so far do not decide it"
+    return why if len(why) <= _LETTERS else why[:_LETTERS] + "..."
+
+
+def _table(estimate: Estimate) -> Section:
+    """A row per value, with the ends that were asked for and what a random sample would need."""
+    rows = list(_rows(estimate))
+    ends = ("low", "high") if estimate.alternative == "two-sided" else (INTERVALS[estimate.alternative],)
+    head = ("measure", "value", *ends, "labels at random")
+    if not any(row[-1] for row in rows):
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    note = (
+        ()
+        if head[-1] != "labels at random"
+        else ("labels at random: how many a random sample would need for the same precision",)
+    )
+    return Section("", note, head, tuple(rows))
+
+
+def _rows(estimate: Estimate) -> Iterator[tuple[str, ...]]:
+    ends = {"two-sided": (0, 1), "greater": (0,), "less": (1,)}[estimate.alternative]
+    for name, value, low, high, uniform in estimate.coordinates()[:_ROWS]:
+        limits = [(low, high)[k] for k in ends]
+        if isnan(value):
+            yield (name, "undefined", *("" for _ in limits), "")
+            continue
+        needs = f"{rounded(uniform):,}" if saves(estimate, uniform) else ""
+        yield (name, f"{value:.4f}", *(f"{limit:.4f}" for limit in limits), needs)

@@ -1,0 +1,98 @@
+"""A plan in words: how many labels a wish takes, what that rests on, and what it costs to look and stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sondage.report.page import Page, Section
+from sondage.wording import counted, rounded, some_names
+
+if TYPE_CHECKING:
+    from sondage.study.planning.forecast import Labels
+    from sondage.study.planning.result import Plan
+
+
+def plan_page(plan: Plan) -> Page:
+    """What the goal takes (or what the most labels give), where that comes from, and how to stop early."""
+    level = f"{100 * plan.confidence_level:g}%"
+    widest = ", of the widest value" if len(plan.names) > 1 else ""
+    notes = [
+        f"widths of the {level} interval {plan.interval!r} from end to end{widest}, for a number of labels "
+        "fixed beforehand",
+        "at random: the width expected of a random sample, and the labels it would need for the width "
+        "expected of the design",
+    ]
+    if plan.n_labels:
+        notes.append(f"labels count the {counted(plan.n_labels, 'item')} asked already")
+    notes.append(_looking(plan))
+    sections = [Section("", (), *_table(plan)), Section("", (*notes, *(f"! {note}" for note in plan.notes)))]
+    return Page((_headline(plan, level), _rests_on(plan), _sooner(plan)), tuple(sections))
+
+
+def title(plan: Plan) -> str:
+    """What the plan is for, by which design, on which pool."""
+    return f"{some_names(plan.names)} by {plan.design} on {counted(plan.pool_size, 'item')} ({plan.how})"
+
+
+def _headline(plan: Plan, level: str) -> str:
+    if plan.needed is not None:
+        line = f"{some_names(plan.names)}, {plan.goal}: {_said(plan.needed)}"
+        if plan.needed_cost is not None and plan.costs_differ and np.isfinite(plan.needed_cost.expected):
+            line += f", at a cost of about {rounded(plan.needed_cost.expected):,}"
+        return line
+    low, expected, high = plan.widest()[0][-1]
+    return (
+        f"{some_names(plan.names)}: with {counted(int(plan.labels[-1]), 'label')} expect a {level} interval "
+        f"about {expected:.3f} wide ({low:.3f} to {high:.3f})"
+    )
+
+
+def _rests_on(plan: Plan) -> str:
+    how = "Simulated" if plan.how == "simulated" else "By a formula"
+    line = f"{how} on {counted(plan.pool_size, 'item')}, design {plan.design!r}"
+    if plan.needed_uniform is not None:
+        line += f"; a random sample would need {_said(plan.needed_uniform)}"
+    return line
+
+
+def _sooner(plan: Plan) -> str:
+    """How to stop as soon as it is enough."""
+    if not plan.looks_at:
+        return "To stop as soon as it is enough: design='auto' or 'auto-audit', and a stop rule"
+    if plan.needed_looking is None:
+        return "To stop as soon as it is enough: study.run(labels, stop=sondage.Width(...))"
+    stop = "Decided()" if plan.goal.width is None else f"Width({plan.goal.width:g})"
+    return f"To stop as soon as it is enough: stop={stop}; expect {_said(plan.needed_looking)}"
+
+
+def _looking(plan: Plan) -> str:
+    """What it costs to look and stop, where that can be done."""
+    if not plan.looks_at:
+        return "these intervals do not allow for looking: fix the number of labels beforehand"
+    wider = f", about {plan.wider:.1f} times as wide" if np.isfinite(plan.wider) else ""
+    return (
+        f"a stop rule looks at the interval {plan.looks_at!r}, which allows for looking{wider}: it stops "
+        "later than these widths say"
+    )
+
+
+def _table(plan: Plan) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    width, uniform, needs = plan.widest()
+    cost = ("cost",) if plan.costs_differ else ()
+    head = ("labels", *cost, *plan.WORDS, "at random", "labels at random")
+    rows = []
+    for k, n in enumerate(plan.labels.tolist()):
+        row = [f"{n:,}", *([f"{plan.cost[k]:,.0f}"] if plan.costs_differ else [])]
+        row += [f"{one:.3f}" for one in (*width[k], uniform[k, 1])]
+        rows.append((*row, f"{rounded(needs[k]):,}" if np.isfinite(needs[k]) else ""))
+    return head, tuple(rows)
+
+
+def _said(labels: Labels) -> str:
+    """``about 1,300 labels (400 to 3,900)``."""
+    low, expected, high = ("more than the pool has" if one is None else f"{rounded(one):,}" for one in labels)
+    if labels.expected is None:
+        return "more labels than the pool has items" + (f" ({low} to {high})" if low != high else "")
+    return f"about {expected} label{'' if expected == '1' else 's'} ({low} to {high})"

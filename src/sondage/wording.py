@@ -1,0 +1,37 @@
+"""How numbers and names are said, wherever they are said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_NAMED = 4
+"""Names that are written out where there are many."""
+
+
+def counted(number: float, what: str, many: str = "") -> str:
+    """A whole number of things, with the word for one or for many.
+
+    >>> counted(1, "label"), counted(1200, "label"), counted(2, "query", "queries")
+    ('1 label', '1,200 labels', '2 queries')
+    """
+    return f"{number:,.0f} {what if round(number) == 1 else many or what + 's'}"
+
+
+def rounded(count: float) -> int:
+    """Two significant digits: more would be a claim.
+
+    >>> rounded(1234.5), rounded(87.0)
+    (1200, 87)
+    """
+    digits = max(len(str(int(count))) - 2, 0)
+    return int(round(count, -digits))
+
+
+def some_names(names: Sequence[str], most: int = _NAMED) -> str:
+    """The names, or the first of many.
+
+    >>> some_names(["a", "b", "c"], most=2)
+    'a, b, ... (3 in all)'
+    """
+    more = f", ... ({len(names):,} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
