@@ -67,4 +67,4 @@ def test_the_warning_about_one_draw_is_about_a_draw() -> None:
     pool, answers, _ = scored(3)
     study = sd.create_study(pool, "accuracy", design="stratified", budget=200, rng=1)
     study.run(answers)
-    assert not any("one draw makes up" in warning for warning in study.estimate().warnings)
+    assert not any("of the uncertainty" in warning for warning in study.estimate().warnings)
