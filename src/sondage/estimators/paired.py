@@ -11,7 +11,7 @@ from sondage.estimators.base import Case
 from sondage.estimators.paired_draws import PairedDraws, paired_draws
 from sondage.estimators.sample import Sample
 from sondage.estimators.sequential import SequentialEstimator, expected_at_start
-from sondage.types import Bools, Floats
+from sondage.types import Floats, Ints
 
 _BLOCK = 64
 """Contrasts that are worked out side by side."""
@@ -58,12 +58,12 @@ class PairedEstimator(SequentialEstimator):
         return None if case.units.itemwise else super()._expected(case, predicted, squared_shares)
 
 
-def of_pairs(case: Case, draws: PairedDraws, contrasts: Floats, fewest: int) -> tuple[Floats, Floats, Bools]:
-    """(P,) contrasts, (T, P) contributions to their errors, and (P,) whether fewer labels tell of each.
+def of_pairs(case: Case, draws: PairedDraws, contrasts: Floats) -> tuple[Floats, Floats, Ints]:
+    """(P,) contrasts, (T, P) contributions to their errors, and (P,) how many labels tell of each.
 
     Each is what the estimator says of it alone, without what it adds for the unseen.
     """
-    values, parts, few = [], [], []
+    values, parts, told = [], [], []
     for begin in range(0, len(contrasts), _BLOCK):
         steps = draws.steps(contrasts[begin : begin + _BLOCK])
         share = PairedEstimator().pair_shares(case, steps.foreseen)
@@ -72,5 +72,5 @@ def of_pairs(case: Case, draws: PairedDraws, contrasts: Floats, fewest: int) -> 
         slack = np.maximum(1.0 - np.square(share).sum(axis=0), 0.1)
         values.append(value)
         parts.append(share * (Z - value) / np.sqrt(slack))
-        few.append(steps.told < fewest)
-    return np.concatenate(values), np.concatenate(parts, axis=1), np.concatenate(few)
+        told.append(steps.told)
+    return np.concatenate(values), np.concatenate(parts, axis=1), np.concatenate(told)

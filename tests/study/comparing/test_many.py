@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.study.comparing.pools import accuracies, labelled, scored, voters
+from tests.study.comparing.pools import accuracies, equals, labelled, scored, voters
 
 import sondage as sd
 from sondage.designs.disagreement import Disagreement
@@ -224,3 +224,44 @@ def test_a_pair_has_one_value_however_it_is_asked_for(n: int, refuse: bool) -> N
         assert study.compare(*names).difference.value == pytest.approx(everyone.difference[k], abs=1e-12)
         own = study.estimate(sd.measures.Difference("accuracy", *names))
         assert own.value == pytest.approx(everyone.difference[k], abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["f1", "matthews_corrcoef"])
+def test_measures_that_are_no_means_are_looked_at_pair_by_pair(measure: str) -> None:
+    pool, truth = scored(1500, (0.1, 1.0, 2.0), seed=3)
+    for objective in (Compare("s0", "s2"), Compare()):
+        study = sd.create_study(pool, measure, objective=objective, budget=400, rng=2)
+        study.run(truth, stop=sd.Decided())
+        result = study.compare()
+        assert result.guarantee in ("uniform", "asymptotic-uniform")
+        assert result.winner == "s0"
+        assert "too short" not in str(result)
+    pair = study.compare("s0", "s2")
+    assert pair.winner == "s0"
+    row = result.places.index((0, 2))
+    assert pair.difference.value == pytest.approx(result.difference[row], abs=1e-12)
+    assert result.low[row] <= float(pair.difference.ci.low)  # for all pairs together it is wider
+    assert pair.p_value <= result.p_value[row]
+
+
+@pytest.mark.parametrize("objective", [Compare("s0", "s1"), Compare()])
+def test_what_cannot_be_looked_at_is_refused_before_any_label(objective: Compare) -> None:
+    pool, truth = scored(300, (0.1, 1.0, 2.0), seed=3)
+    study = sd.create_study(pool, "roc_auc", objective=objective, budget=100, rng=2)
+    with pytest.raises(NotSupported, match=r"no interval that holds while one looks.*LabelsSpent"):
+        study.run(truth, stop=sd.Decided())
+    assert study.n_labels == 0
+    assert not study.open_items()
+    study.run(truth, stop=sd.LabelsSpent(60))
+    assert study.n_labels == 60
+
+
+@pytest.mark.slow
+def test_equal_systems_are_rarely_told_apart_by_f1_however_often_one_looks() -> None:
+    wrong = 0
+    for seed in range(60):
+        pool, truth = equals(600, 200, seed=seed)
+        study = sd.create_study(pool, "f1", objective=Compare(), budget=200, rng=seed)
+        study.run(truth, stop=sd.Decided(), batch=10)
+        wrong += study.n_labels < 200
+    assert wrong <= 0.05 * 60 + 2 * np.sqrt(60 * 0.05 * 0.95)

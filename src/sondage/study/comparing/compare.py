@@ -16,17 +16,28 @@ from sondage.estimators.linear import for_population, linearise
 from sondage.estimators.paired import of_pairs
 from sondage.estimators.paired_draws import PairedDraws, paired_draws
 from sondage.estimators.sample import REFUSED
+from sondage.intervals.base import Guarantee
 from sondage.intervals.betting import holm
 from sondage.intervals.paired import evidence, hulls
 from sondage.measures import Measure, resolve
 from sondage.measures.combine.systems import Contrast, Difference, Leads
 from sondage.objective import Compare
 from sondage.streams import kept_stream
+from sondage.study.comparing.looking import (
+    MOST_PAIRS,
+    Sides,
+    no_sequence,
+    pair_by_pair,
+    sequence_of,
+    shown_estimate,
+    sides_of,
+)
 from sondage.study.comparing.result import Comparison, Comparisons
 from sondage.study.comparing.signs import exact_tails, middle_tails, signs_of
-from sondage.study.estimates.questions import estimate_of, level_of
+from sondage.study.estimates.questions import level_of
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
 from sondage.study.snapshot import Snapshot
+from sondage.study.stopping.looking import TOO_SHORT
 from sondage.types import Floats, is_number
 
 Correction = Literal["simultaneous", "holm", "bonferroni", "tukey", "none"]
@@ -38,7 +49,7 @@ _FEWEST = 6
 """Labels on which two systems differ below which no exact test can tell them apart at 95 %."""
 _SD_FLOOR = 0.01
 _SAME = 1e-9
-_CELLS, _FEW_CELLS, _MANY_PAIRS = 400, 60, 45
+_CELLS, _FEW_CELLS = 400, 60
 """Values that an interval which holds at any time is made of: of one pair, and of each of many."""
 
 
@@ -74,8 +85,7 @@ def compare_of(
     if looking not in (None, True, False):
         raise InvalidInput(f"looking= must be True, False or None, not {looking!r}")
     # Whoever has looked once is given what holds at any time, where there is such a thing.
-    possible = now.parts.target == "pool" and paired_draws(now.case(bound)) is not None
-    looked = now.corrections_before is not None and possible if looking is None else bool(looking)
+    looked = now.corrections_before is not None and _has_test(now, bound) if looking is None else looking
     if len(names) == 2:
         _only("correction", correction, "simultaneous", "more than two systems")
         if looked:
@@ -83,6 +93,19 @@ def compare_of(
         return _of_two(now, bound, margin, level, looked, test)
     _only("test", test, "auto", "two systems")
     return _of_many(now, bound, asked, level, looked, correction)
+
+
+def _has_test(now: Snapshot, bound: Contrast) -> bool:
+    """Whether there is a test that holds at any time."""
+    if _paired(now, bound) is not None:
+        return True
+    a, *others = bound.compared
+    few = len(others) * (len(others) + 1) // 2 <= MOST_PAIRS
+    return few and sequence_of(now, Difference(bound.measure, a, others[0]).bind(now.pool), 0.9) is not None
+
+
+def _paired(now: Snapshot, bound: Contrast) -> PairedDraws | None:
+    return paired_draws(now.case(bound)) if now.parts.target == "pool" else None
 
 
 def _only(option: str, given: str, usual: str, what: str) -> None:
@@ -110,9 +133,10 @@ def _of_two(
     now: Snapshot, bound: Difference, margin: float, level: float, looked: bool, test: Test
 ) -> Comparison:
     case = now.case(bound)
-    if looked:
-        _draws(case, possible=now.parts.target == "pool")
-    estimate = _estimate(now, bound, level, "sequence" if looked else "t")
+    found = sequence_of(now, bound, level) if looked else shown_estimate(now, bound, level, "t")
+    if found is None:
+        raise NotSupported(no_sequence(bound.measure.names[0]))
+    estimate = found
     differ = _can_differ(case)
     facts: dict[str, Any] = {
         "can_differ": differ,
@@ -131,12 +155,16 @@ def _of_two(
             bound.compared, estimate, float(value == 0.0), _claims(bound, margin, ends), "exact", facts
         )
     if looked:
-        draws = _draws(case)
-        c = np.array([0.0, margin, -margin])
-        up, down = (np.exp(-one[0]) for one in evidence(draws, np.ones((1, 1)), c))
-        ends = {value: (float(a), float(b)) for value, a, b in zip(c.tolist(), up, down, strict=True)}
+        draws, c = _paired(now, bound), np.array([0.0, margin, -margin] if margin else [0.0])
+        if draws is None:
+            sides = sides_of(now, bound, c)
+        else:
+            sides = Sides(*(one[0] for one in evidence(draws, np.ones((1, 1)), c)))
+        up, down = (np.exp(-one).tolist() for one in sides)
+        ends = dict(zip(c.tolist(), zip(up, down, strict=True), strict=True))
         p = min(1.0, 2.0 * min(ends[0.0]))
-        return Comparison(bound.compared, estimate, p, _claims(bound, margin, ends), "e-process", facts)
+        name = "e-process" if estimate.guarantee == "uniform" else "sequence"
+        return Comparison(bound.compared, estimate, p, _claims(bound, margin, ends), name, facts)
     totals = estimate_totals(case)
     signs = signs_of(case) if test in ("auto", "sign") else None
     if test == "sign" and signs is None:
@@ -165,20 +193,6 @@ def _of_two(
     return Comparison(bound.compared, estimate, p, _claims(bound, margin, ends), name, facts)
 
 
-def _estimate(now: Snapshot, bound: Measure | None, level: float, interval: str = "t") -> Estimate:
-    """The estimate of a measure, or of the study's own, that a comparison shows."""
-    return estimate_of(
-        now,
-        (bound, None, None, None),
-        interval=interval,
-        rounds="all",
-        confidence_level=level,
-        alternative="two-sided",
-        exclude=False,
-        estimator=None,
-    )
-
-
 def _told(case: Case) -> int:
     """Labels of items on which the systems can differ."""
     rows = case.pool.rows(case.sample.distinct().row)
@@ -201,18 +215,6 @@ def _claims(bound: Difference, margin: float, ends: dict[float, tuple[float, flo
 def _t_tail(t: float, df: float) -> float:
     """Chance that a t variable is above ``t``; nothing is claimed where there is no error to divide by."""
     return float(stdtr(max(df, 1.0), -t)) if np.isfinite(t) else 1.0
-
-
-def _draws(case: Case, possible: bool = True) -> PairedDraws:
-    draws = paired_draws(case) if possible else None
-    if draws is None:
-        raise NotSupported(
-            "a comparison that holds at any time needs items drawn one by one, each with a recorded chance, "
-            "and a measure that is a mean over the items with known ends, such as "
-            "accuracy, and target='pool': use design='auto' with "
-            "objective=Compare(...), or looking=False for a number of labels fixed beforehand"
-        )
-    return draws
 
 
 def _can_differ(case: Case) -> int:
@@ -259,7 +261,7 @@ def _of_many(
         "aim": asked.aim,
         "sign": bound.sign,
         "level": level,
-        "warnings": _estimate(now, bound, level).warnings,
+        "warnings": _warnings(now, bound, level, looked),
     }
     k, nothing = len(names), np.full(len(pairs), np.nan)
     if not totals.given:
@@ -271,14 +273,14 @@ def _of_many(
     if population:
         totals = for_population(totals, len(now.pool))
     linear = linearise(totals, bound)
-    draws = None if population else paired_draws(case)
+    draws = _paired(now, bound)
     value, parts = contrasts @ linear.value, linear.parts @ contrasts.T
-    widening, few = np.abs(contrasts) @ linear.widening, np.zeros(len(pairs), dtype=bool)
+    widening, told = np.abs(contrasts) @ linear.widening, np.full(len(pairs), np.inf)
     refused = (case.sample.status == REFUSED).any()
     if draws is not None and not totals.exact and not refused:
-        value, parts, few = of_pairs(case, draws, contrasts, _FEWEST)
+        value, parts, told = of_pairs(case, draws, contrasts)
         widening = 0.0 * value
-    elif refused and len(pairs) <= _MANY_PAIRS and not totals.exact:
+    elif refused and len(pairs) <= MOST_PAIRS and not totals.exact:
         value = _each_alone(now, bound, pairs, value)
     error = np.sqrt(np.square(parts).sum(axis=0) + widening)
     lead = _leads(pairs, k, value)
@@ -291,20 +293,26 @@ def _of_many(
             names, pairs, lead, value, 0 * value, value, value, p, best, "fixed-n", "exact", None, facts
         )
     if looked:
-        draws = draws or _draws(case, possible=not population)
-        up, down = (one[:, 0] for one in evidence(draws, contrasts))
+        if draws is None:
+            alone = pair_by_pair(now, bound, pairs, 1.0 - alpha / len(pairs))
+            guarantee = alone[0].guarantee
+            low, high = (np.array([float(one.ci[end]) for one in alone]) for end in (0, 1))
+            sides = [sides_of(now, _of_pair(now, bound, pair), np.zeros(1)) for pair in pairs]
+            up, down = np.concatenate(sides, axis=1)
+        else:
+            guarantee = "uniform"
+            up, down = (one[:, 0] for one in evidence(draws, contrasts))
+            cells = _CELLS if len(pairs) <= MOST_PAIRS else _FEW_CELLS
+            spans = np.tile([2.0 * bound.range[0][0], 2.0 * bound.range[1][0]], (len(pairs), 1))
+            low, high = hulls(draws, contrasts, float(np.log(2.0 * len(pairs) / alpha)), spans, cells).T
         p = holm(np.minimum(1.0, 2.0 * np.exp(-np.maximum(up, down))).tolist())
-        cells = _CELLS if len(pairs) <= _MANY_PAIRS else _FEW_CELLS
-        spans = np.tile([2.0 * bound.range[0][0], 2.0 * bound.range[1][0]], (len(pairs), 1))
-        ends = hulls(draws, contrasts, float(np.log(2.0 * len(pairs) / alpha)), spans, cells)
         beaten = _beaten(pairs, k, bound.sign, up, down) >= np.log((k - 1) / alpha)
-        low, high = ends.T
         best = _left(names, bound.sign * lead, beaten)
-        return Comparisons(
-            names, pairs, lead, value, error, low, high, p, best, "uniform", "e-process, Holm", None, facts
-        )
-    df = max(totals.df, 1.0)
-    t = np.where(few | (error <= 0), 0.0, value / np.where(error > 0, error, 1.0))
+        test = "e-process, Holm" if guarantee == "uniform" else "sequence, Holm"
+        return Comparisons(names, pairs, lead, value, error, low, high, p, best, guarantee, test, None, facts)
+    # Labels for which two systems do alike say nothing of the variance of their difference.
+    df = np.clip(told - 1.0, 1.0, max(totals.df, 1.0))
+    t = np.where((told < _FEWEST) | (error <= 0), 0.0, value / np.where(error > 0, error, 1.0))
     raw = np.asarray(2.0 * stdtr(df, -np.abs(t)))
     p, reach = _corrected(now, parts, error, k, np.abs(t), raw, df, alpha, correction)
     against = (-np.log(np.maximum(stdtr(df, -one), 1e-300)) for one in (t, -t))
@@ -319,6 +327,12 @@ def _of_many(
     return Comparisons(names, pairs, lead, value, error, low, high, p, best, "fixed-n", test, None, facts)
 
 
+def _warnings(now: Snapshot, bound: Leads, level: float, looked: bool) -> tuple[str, ...]:
+    """What is to be said of the labels; not that intervals are too short, where they hold at any time."""
+    said = shown_estimate(now, bound, level, "t").warnings
+    return tuple(one for one in said if not (looked and one.startswith(TOO_SHORT)))
+
+
 def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
     """What a stop rule looks at where many systems are compared: who is surely ahead of whom, at any time.
 
@@ -330,7 +344,7 @@ def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
     assert isinstance(bound, Leads)
     names, k = bound.compared, len(bound.compared)
     level = now.parts.confidence_level
-    whole = _estimate(now, None, level)
+    whole = shown_estimate(now, None, level, "t")
     pairs = objective.pairs(names)
     threshold = float(np.log(2.0 * len(pairs) / (1.0 - level)))
     if objective.aim == "best":
@@ -339,12 +353,17 @@ def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
         pairs = tuple((ahead, j) for j in range(k) if j != ahead)
         threshold = float(np.log((k - 1) / (1.0 - level)))
     contrasts = np.array([np.eye(k)[i] - np.eye(k)[j] for i, j in pairs])
-    kind = now.design.kind
-    draws = _draws(case, possible=kind.one_by_one or kind.is_uniform(now.units))
-    up, down = (one[:, 0] for one in evidence(draws, contrasts))
-    least, most = (float(end[0]) for end in Difference(bound.measure, *names[:2]).bind(now.pool).range)
-    low = np.where(up >= threshold, np.nextafter(0.0, 1.0), least)
-    high = np.where(down >= threshold, np.nextafter(0.0, -1.0), most)
+    draws = _paired(now, bound)
+    guarantee: Guarantee = "uniform"
+    if draws is None:
+        alone = pair_by_pair(now, bound, pairs, 1.0 - 2.0 * float(np.exp(-threshold)))
+        guarantee = alone[0].guarantee
+        low, high = (np.array([float(one.ci[end]) for one in alone]) for end in (0, 1))
+    else:
+        up, down = (one[:, 0] for one in evidence(draws, contrasts))
+        least, most = (float(end[0]) for end in _of_pair(now, bound, (0, 1)).range)
+        low = np.where(up >= threshold, np.nextafter(0.0, 1.0), least)
+        high = np.where(down >= threshold, np.nextafter(0.0, -1.0), most)
     value = contrasts @ np.atleast_1d(whole.value)
     return replace(
         whole,
@@ -352,7 +371,7 @@ def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
         value=value,
         std_error=np.full(len(pairs), np.nan),
         ci=ConfidenceInterval(low, high),
-        guarantee="uniform",
+        guarantee=guarantee,
         interval="sequence",
         n_uniform=np.full(len(pairs), np.nan),
         defined=np.isfinite(value),
@@ -363,12 +382,17 @@ def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
 
 def _each_alone(now: Snapshot, bound: Leads, pairs: Sequence[tuple[int, int]], value: Floats) -> Floats:
     """(P,) differences as they are of two systems alone: what stands for a missing label depends on these."""
-    names, out = bound.compared, value.copy()
+    out = value.copy()
     for k, (i, j) in enumerate(pairs):
-        case = now.case(Difference(bound.measure, names[i], names[j]).bind(now.pool))
+        case = now.case(_of_pair(now, bound, (i, j)))
         totals = estimate_totals(case)
         out[k] = linearise(totals, case.measure).value[0] if totals.given else value[k]
     return out
+
+
+def _of_pair(now: Snapshot, bound: Leads, pair: tuple[int, int]) -> Difference:
+    """The difference of two of the systems."""
+    return Difference(bound.measure, *(bound.compared[k] for k in pair)).bind(now.pool)
 
 
 def _leads(pairs: Sequence[tuple[int, int]], k: int, value: Floats) -> Floats:
@@ -402,29 +426,32 @@ def _corrected(
     k: int,
     t: Floats,
     raw: Floats,
-    df: float,
+    df: Floats,
     alpha: float,
     correction: Correction,
-) -> tuple[Floats, float]:
+) -> tuple[Floats, Floats]:
     """P-values that hold for all pairs together, and how many standard errors their intervals reach."""
     count = len(raw)
-    bonferroni = np.minimum(count * raw, 1.0), float(stdtrit(df, 1.0 - alpha / 2.0 / count))
+    each = stdtrit(df, 1.0 - alpha / 2.0 / count), stdtrit(df, 1.0 - alpha / 2.0)
+    together, alone = (np.asarray(one, dtype=np.float64) for one in each)
+    bonferroni = np.minimum(count * raw, 1.0), together
     if correction == "none":
-        return raw, float(stdtrit(df, 1.0 - alpha / 2.0))
+        return raw, alone
     if correction == "bonferroni":
         return bonferroni
     if correction == "holm":
-        return holm(raw.tolist()), bonferroni[1]
+        return holm(raw.tolist()), together
     if correction == "tukey":
         from scipy.stats import studentized_range
 
-        p = np.array([studentized_range.sf(np.sqrt(2.0) * one, k, df) for one in t.tolist()])
-        return p, float(studentized_range.isf(alpha, k, df) / np.sqrt(2.0))
+        fewest = float(df.min())
+        p = np.array([studentized_range.sf(np.sqrt(2.0) * one, k, fewest) for one in t.tolist()])
+        return p, np.full(count, studentized_range.isf(alpha, k, fewest) / np.sqrt(2.0))
     normal = kept_stream(now.parts.seed, "interval").normal(_DRAWS * len(parts)).reshape(_DRAWS, -1)
     largest = np.abs(normal @ (parts / np.where(error > 0, error, np.inf))).max(axis=1)
     # The same tail of a t variable as of a normal one.
     as_normal = -ndtri(np.maximum(stdtr(df, -t), 1e-300))
     p = np.array([(largest >= one).mean() for one in as_normal.tolist()])
     p = np.where(p < 10.0 / _DRAWS, np.minimum(bonferroni[0], 10.0 / _DRAWS), p)
-    reach = float(stdtrit(df, ndtr(np.quantile(largest, 1.0 - alpha))))
-    return np.maximum(p, raw), min(max(reach, float(stdtrit(df, 1 - alpha / 2))), bonferroni[1])
+    reach = stdtrit(df, ndtr(np.quantile(largest, 1.0 - alpha)))
+    return np.maximum(p, raw), np.clip(reach, alone, together)

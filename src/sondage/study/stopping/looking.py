@@ -25,6 +25,7 @@ _SEQUENCES = ("sequence", "asymptotic-sequence")
 """Intervals that hold however often one looks, the first that serves a sample being taken."""
 _MANY_CORRECTED = 0.01
 """Share of the labels that may be corrected after a look before it is spoken of."""
+TOO_SHORT = "the study stopped because of what it saw, so this interval is too short"
 CALIBRATED = "calibrated"
 """The one whose level was set by simulation so that looking often is allowed, for a belief in curves."""
 
@@ -39,6 +40,10 @@ def look(study: StudyView, rule: StopRule, allow_unsafe: bool, interval: Interva
     if pointless:
         raise InvalidInput(pointless)
     objective = study.parts.objective
+    if interval is None and rule.peeks and not allow_unsafe and not safe_intervals(study):
+        why = _no_sequence(study)
+        if why:
+            raise NotSupported(why)
     if interval is None and rule.peeks and isinstance(objective, Compare) and study.measure.m > 1:
         from sondage.study.comparing.compare import sides_of_pairs
 
@@ -75,8 +80,9 @@ def after_looks(now: Snapshot, estimate: Estimate) -> Iterator[str]:
     """What an estimate has to say about looks before it."""
     by = now.stopped_by
     if by is not None and estimate.guarantee not in SAFE:
-        said = "the study stopped because of what it saw, so this interval is too short"
-        yield said if by.interval is None else f"{said}; the stop rule looked at interval={by.interval!r}"
+        yield TOO_SHORT + (
+            "" if by.interval is None else f"; the stop rule looked at interval={by.interval!r}"
+        )
     if now.corrections_before is None:
         return
     corrected = now.corrections - now.corrections_before
@@ -98,8 +104,25 @@ def safe_intervals(study: StudyView) -> tuple[str, ...]:
     kind = study.design.kind
     # Items drawn one by one with chances for all that are left have sequences.
     if kind.one_by_one or kind.is_uniform(study.units):
-        return _SEQUENCES
+        return () if _no_sequence(study) else _SEQUENCES
     return (CALIBRATED,) if study.parts.estimator == "posterior" else ()
+
+
+def _no_sequence(study: StudyView) -> str | None:
+    """Why items that are drawn one by one have no sequence for the study's measure; None where they may."""
+    kind, parts, measure = study.design.kind, study.parts, study.measure
+    if not (kind.one_by_one or kind.is_uniform(study.units)):
+        return None
+    what = f"{measure.names[0]!r} has no interval that holds while one looks: "
+    out = ". Fix the number of labels beforehand (budget= alone, or LabelsSpent)"
+    if parts.target == "population":
+        return f"{what}sequences are about the pool, and target= is 'population'{out}"
+    if measure.tangent or measure.wide or study.pool.labels.kind == "vector":
+        return f"{what}it is no mean over the items, nor a smooth function of a few{out}"
+    ends = all(np.isfinite(end).all() for end in measure.range)
+    if study.units.itemwise and not (getattr(measure, "paired", False) and ends):
+        return f"{what}that takes a mean over the items with known ends, such as accuracy{out}"
+    return None
 
 
 def sequence_errors(level: float, n: float) -> float:
