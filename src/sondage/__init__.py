@@ -36,10 +36,13 @@ if _TYPE_CHECKING:
         Study,
         Until,
         Width,
+        copy_study,
         create_study,
+        delete_study,
         estimate,
         load_study,
         plan,
+        studies,
     )
 
 __all__ = [
@@ -61,8 +64,10 @@ __all__ = [
     "Width",
     "__version__",
     "beliefs",
+    "copy_study",
     "create_study",
     "datasets",
+    "delete_study",
     "designs",
     "errors",
     "estimate",
@@ -75,11 +80,21 @@ __all__ = [
     "plot",
     "simulate",
     "strata",
+    "studies",
 ]
 
 _HOME = {"Compare": "objective", "EstimateAll": "objective", "Pool": "pool", "simulate": "simulation"}
 """The rooms of classes and functions that are not in ``sondage.study``."""
-_FUNCTIONS = {"create_study", "estimate", "load_study", "plan", "simulate"}
+_FUNCTIONS = {
+    "copy_study",
+    "create_study",
+    "delete_study",
+    "estimate",
+    "load_study",
+    "plan",
+    "simulate",
+    "studies",
+}
 
 
 def __getattr__(name: str) -> _Any:

@@ -184,8 +184,8 @@ def until_dead(lines: IO[str]) -> Iterator[str]:
 def test_every_commit_is_flushed_to_a_write_ahead_log(path: Path) -> None:
     for _ in range(2):  # a new handle and a second one on the same file
         with closing(SqliteJournal(path)) as journal:
-            assert journal._file.db.execute("PRAGMA synchronous").fetchone() == (2,)
-            assert journal._file.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert journal._database.db.execute("PRAGMA synchronous").fetchone() == (2,)
+            assert journal._database.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_append_is_committed_when_it_returns(path: Path) -> None:
@@ -198,12 +198,12 @@ def test_append_is_committed_when_it_returns(path: Path) -> None:
 def test_full_disk_writes_nothing_and_says_so(path: Path) -> None:
     with closing(SqliteJournal(path)) as journal:
         before = journal.append(NAME, [Answer(id=1, label="kept")])
-        (pages,) = journal._file.db.execute("PRAGMA page_count").fetchone()
-        journal._file.db.execute(f"PRAGMA max_page_count = {pages + 2}").fetchone()
+        (pages,) = journal._database.db.execute("PRAGMA page_count").fetchone()
+        journal._database.db.execute(f"PRAGMA max_page_count = {pages + 2}").fetchone()
         with pytest.raises(JournalUnavailable, match="full"):
             journal.append(NAME, [Answer(id=k, label="x" * 5000) for k in range(20)])
         assert journal.events(NAME) == before
-        journal._file.db.execute("PRAGMA max_page_count = 1000000").fetchone()
+        journal._database.db.execute("PRAGMA max_page_count = 1000000").fetchone()
         after = journal.append(NAME, [Answer(id=2, label="next")], after=before[-1].seq)
         assert journal.events(NAME) == before + after
 

@@ -1,4 +1,4 @@
-"""Processes that test_sqlite.py starts, races and kills: ``writers.py <task> <file> [argument]``.
+"""Processes that tests of journals start, race and kill: ``writers.py <task> <place> [argument]``.
 
 Each says ``ready`` once it has imported everything, and waits for a line before it begins.
 """
@@ -10,15 +10,20 @@ import sys
 from typing import NoReturn
 
 from sondage.errors import Conflict
-from sondage.journal import Answer, SqliteJournal
+from sondage.journal import Answer, Journal, SqliteJournal, open_journal
 
 NAME = "study"
 BATCH = 3
 
 
+def opened(place: str) -> Journal:
+    """The journal at an address, or in a file."""
+    return open_journal(place) if "://" in place else SqliteJournal(place)
+
+
 def race(path: str, who: str, count: int) -> None:
     """Append ``count`` answers, each after the last event seen; say how often another was first."""
-    journal = SqliteJournal(path)
+    journal = opened(path)
     last = conflicts = done = 0
     while done < count:
         try:
@@ -53,7 +58,7 @@ def lives(path: str) -> None:
 def append_until_killed(path: str, life: int) -> NoReturn:
     """Append batches for ever, and acknowledge each after ``append`` has returned."""
     os.write(1, b"%d\n" % os.getpid())
-    journal = SqliteJournal(path)
+    journal = opened(path)
     batch = 0
     while True:
         journal.append(NAME, [Answer(id=f"{life}-{batch}-{k}", label=k) for k in range(BATCH)])

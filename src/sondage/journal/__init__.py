@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from sondage.errors import InvalidInput
-from sondage.journal.base import Answer, Event, Journal, Lease, Look, Record, Round
+from sondage.journal.base import Answer, Event, Journal, Lease, Look, Record, Redaction, Round
 from sondage.journal.memory import MemoryJournal
 from sondage.journal.sqlite import SqliteJournal
 
 
 def open_journal(storage: str | Journal | None, *, must_exist: bool = False) -> Journal:
-    """A journal from its address, found by the scheme of that: ``sqlite:///file.db``, ``memory:``.
+    """A journal from its address, found by the scheme of that: ``sqlite:///file.db``, ``postgresql://host/db``.
 
     None is a new one in memory. ``must_exist``: where there is none it is an error, not a new journal.
 
@@ -25,9 +27,18 @@ def open_journal(storage: str | Journal | None, *, must_exist: bool = False) -> 
     if not colon or scheme not in known:
         raise InvalidInput(
             "storage= takes None, a Journal or an address such as 'sqlite:///study.db' (its scheme is one of "
-            f"{', '.join(map(repr, known))}), not {storage!r}"
+            f"{', '.join(map(repr, known))}), not {without_password(storage)!r}"
         )
     return known[scheme].at(storage, must_exist=must_exist)
+
+
+def without_password(storage: object) -> object:
+    """An address as messages may show it.
+
+    >>> without_password("postgresql://ann:secret@host/db")
+    'postgresql://ann@host/db'
+    """
+    return re.sub(r"(//[^/@:]*):[^/@]*@", r"\1@", storage) if isinstance(storage, str) else storage
 
 
 __all__ = [
@@ -38,7 +49,9 @@ __all__ = [
     "Look",
     "MemoryJournal",
     "Record",
+    "Redaction",
     "Round",
     "SqliteJournal",
     "open_journal",
+    "without_password",
 ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
-from sondage.errors import InvalidInput
+from sondage.errors import InvalidInput, NotSupported
 from sondage.registry import Registered
 from sondage.types import Floats, Id
 
@@ -80,8 +80,28 @@ class Look:
     at: float = 0.0
 
 
-Record = Round | Answer | Lease | Look
-RECORDS: dict[str, type[Record]] = {"round": Round, "answer": Answer, "lease": Lease, "look": Look}
+@dataclass(frozen=True)
+class Redaction:
+    """Labels of an item were taken out of the journal: it counts as one that cannot be told.
+
+    ``events`` are the numbers of the answers that were changed, ``seals`` the hashes of what stands there
+    now.
+    """
+
+    id: Id
+    events: list[int]
+    seals: list[str]
+    at: float = 0.0
+
+
+Record = Round | Answer | Lease | Look | Redaction
+RECORDS: dict[str, type[Record]] = {
+    "round": Round,
+    "answer": Answer,
+    "lease": Lease,
+    "look": Look,
+    "redaction": Redaction,
+}
 RETIRED = frozenset({"n", "seen", "units_version", "p_within", "part"})
 """Fields that nothing reads any more; journals that have them stay readable."""
 
@@ -106,6 +126,8 @@ def describe(seq: Any, record: Record) -> str:
         what = f"the answer{by} to id {record.id!r}"
     elif isinstance(record, Look):
         what = f"a look at the stop rule {record.rule!r}"
+    elif isinstance(record, Redaction):
+        what = f"the redaction of id {record.id!r}"
     else:
         what = f"the lease of id {record.id!r} to {record.annotator!r}"
     return f"event {seq} ({what})"
@@ -120,7 +142,7 @@ class Journal(Registered, family="sondage.journal"):
       every reader sees them in that order;
     * with ``after=k``, ``append`` raises ``Conflict`` and writes nothing unless k is the number of the
       study's last event: of two processes that ask or tell at once, one looks again;
-    * nothing is ever changed or removed;
+    * nothing is ever changed or removed, but by ``redact`` and ``delete``;
     * ``events(name, after)`` returns exactly what was appended, equal to the last bit of every float.
       A journal that something outside the process can reach checks that: what was changed or removed
       is a ``DamagedJournal`` that names the event, never another answer;
@@ -177,6 +199,27 @@ class Journal(Registered, family="sondage.journal"):
         two that write at once one looks again, and may do so often.
         """
         return nullcontext()
+
+    def enter(
+        self,
+        name: str,
+        config: dict[str, Any],
+        records: Sequence[Record] = (),
+        tables: Mapping[str, Floats] | None = None,
+    ) -> None:
+        """Enter a study with all that it holds, as ``copy_study`` does; a database does so in one piece."""
+        self.create(name, config)
+        for digest, values in (tables or {}).items():
+            self.put_table(name, digest, values)
+        self.append(name, records)
+
+    def delete(self, name: str) -> None:
+        """Remove a study with all that it holds; there is no way back."""
+        raise NotSupported(f"a {self.alias!r} journal cannot delete studies")
+
+    def redact(self, name: str, id: Id, at: float = 0.0) -> list[Event]:
+        """Take the labels of an item out of the journal, and return the event that says so."""
+        raise NotSupported(f"a {self.alias!r} journal cannot redact items")
 
     @abstractmethod
     def close(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from sondage.errors import DamagedJournal
-from sondage.journal.base import RECORDS, RETIRED, Event, Record, describe
+from sondage.journal.base import RECORDS, RETIRED, Event, Record, Redaction, describe
 
 
 class Row(NamedTuple):
@@ -52,26 +52,38 @@ def rows_of(records: Sequence[Record], end: End) -> list[Row]:
     seq, link = end
     for record in records:
         kind = next(name for name, cls in RECORDS.items() if isinstance(record, cls))
-        fields = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
-        body = json.dumps(fields, allow_nan=False)
+        body = body_of(record)
         seq, link = seq + 1, link_of(link, seq + 1, kind, body)
         rows.append(Row(seq, kind, body, link))
     return rows
 
 
+def body_of(record: Record) -> str:
+    """A record as text, without loss."""
+    fields = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+    return json.dumps(fields, allow_nan=False)
+
+
 def events_of(rows: Iterable[Any], start: End, end: End, where: str) -> list[Event]:
-    """Stored rows as events, if they lead from the start of a chain to its end without a break."""
+    """Stored rows as events, if they lead from the start of a chain to its end without a break.
+
+    What was redacted is not what was written; a later event of the chain has to say so, and with what hash.
+    """
 
     def damaged(fault: str) -> DamagedJournal:
         return DamagedJournal(f"{where}: {fault}: take a copy of the journal from before the damage")
 
     events = []
     seq, before = start
+    changed: dict[int, tuple[str, str]] = {}
     for number, kind, body, link in rows:
         if number != seq + 1:
             raise damaged(f"event {seq + 1} is missing, next is {_shown(number, kind, body)}")
         if link != link_of(before, number, kind, body):
-            raise damaged(f"{_shown(number, kind, body)} was changed after it was written")
+            shown = _shown(number, kind, body)
+            if kind != "answer" or "not readable" in shown:
+                raise damaged(f"{shown} was changed after it was written")
+            changed[number] = shown, seal(body)
         try:
             events.append(Event(number, _read(kind, body)))
         except (KeyError, TypeError, ValueError) as error:
@@ -80,6 +92,13 @@ def events_of(rows: Iterable[Any], start: End, end: End, where: str) -> list[Eve
                 f"({error}): upgrade the package"
             ) from error
         seq, before = number, link
+        record = events[-1].record
+        if isinstance(record, Redaction) and number not in changed:
+            for one, sealed in zip(record.events, record.seals, strict=True):
+                if one in changed and changed[one][1] == sealed:
+                    del changed[one]
+    for shown, _ in changed.values():
+        raise damaged(f"{shown} was changed after it was written")
     if seq < end.seq:
         raise damaged(f"{end.seq} events were written, and those after event {seq} are missing")
     if (seq, before) != end:

@@ -12,8 +12,9 @@ import numpy as np
 
 from sondage.errors import Conflict, InvalidInput, NameTaken
 from sondage.journal.base import Event, Journal, Record
+from sondage.journal.redaction import redacted
 from sondage.mutex import Mutex
-from sondage.types import Floats
+from sondage.types import Floats, Id
 
 
 class MemoryJournal(Journal):
@@ -72,6 +73,21 @@ class MemoryJournal(Journal):
         self._check(name)
         kept = self._tables.get((name, digest))
         return None if kept is None else kept.copy()
+
+    def delete(self, name: str) -> None:
+        self._check(name)
+        with self._mutex:
+            del self._configs[name], self._events[name]
+            self._tables = {key: table for key, table in self._tables.items() if key[0] != name}
+
+    def redact(self, name: str, id: Id, at: float = 0.0) -> list[Event]:
+        self._check(name)
+        with self._mutex:
+            changed, record = redacted(self._events[name], id, at, name)
+            self._events[name] = [
+                Event(event.seq, changed.get(event.seq, event.record)) for event in self._events[name]
+            ]
+            return self.append(name, [record])
 
     def turn(
         self, name: str | None = None, meanwhile: Callable[[], object] | None = None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sondage.errors import DamagedJournal, InvalidInput, JournalUnavailable
+from sondage.journal.database import PATIENCE, Database, Statements, T
 from sondage.mutex import Mutex
 
 fcntl: Any
@@ -20,8 +21,6 @@ try:
 except ImportError:  # not on Windows: there nobody queues, and whoever looks at the right moment is next
     fcntl = None
 
-_PATIENCE = 30.0
-"""Seconds after which a file that others hold is given up."""
 _PAUSE = 0.0003
 """Seconds between two tries of whoever is first in the queue for the write lock."""
 _CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_TOOBIG)
@@ -31,11 +30,13 @@ _inherited: list[sqlite3.Connection] = []
 """Connections of the process that this one was forked from: to close them here would harm them there."""
 
 
-class SqliteFile:
+class SqliteFile(Database):
     """One file, a connection to it, and one thread at a time.
 
     The write-ahead log is flushed to disk at every commit. A file that may only be read is opened so.
     """
+
+    blob, table_options = "BLOB", "WITHOUT ROWID"
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path, self.name, self.mutex = path, repr(str(path)), Mutex()
@@ -68,7 +69,7 @@ class SqliteFile:
         self.db = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}",
             uri=True,
-            timeout=_PATIENCE,
+            timeout=PATIENCE,
             isolation_level=None,
             check_same_thread=False,  # the mutex sees to it that threads take turns
         )
@@ -97,12 +98,43 @@ class SqliteFile:
                 self.db.execute("PRAGMA synchronous = FULL")
                 return
             except sqlite3.OperationalError as error:
-                if _code(error) not in _BUSY or time.monotonic() - started > _PATIENCE:
+                if _code(error) not in _BUSY or time.monotonic() - started > PATIENCE:
                     raise
             time.sleep(0.01)
 
+    def read(self, look: Callable[[Statements], T]) -> T:
+        with self._reading() as db:
+            return look(db)
+
+    def change(
+        self,
+        change: Callable[[Statements], T],
+        study: int = 0,
+        written: Callable[[Statements], T | None] = lambda db: None,
+    ) -> T:
+        with self._writing() as db:
+            return change(db)
+
+    def erase(self, change: Callable[[Statements], T], study: int) -> T:
+        with self.mutex:
+            with self._naming_errors():
+                self._own()
+                self.db.execute("PRAGMA secure_delete = ON")
+            done = self.change(change, study)
+            with suppress(sqlite3.Error):  # while somebody reads the log it stays; it is emptied later
+                self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return done
+
+    @property
+    def in_turn(self) -> bool:
+        return self._pid == os.getpid() and self.db.in_transaction
+
+    def has_table(self, db: Statements, table: str) -> bool:
+        found = db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))
+        return found.fetchone() is not None
+
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self) -> Iterator[sqlite3.Connection]:
         """A connection on which all that is read is of one moment."""
         with self.mutex, self._naming_errors():
             self._own()
@@ -116,7 +148,7 @@ class SqliteFile:
                 self._roll_back()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction with the write lock, committed at the end; it ends the turn, if it was our turn."""
         with self.mutex, self._naming_errors():
             self._own()
@@ -129,8 +161,8 @@ class SqliteFile:
                 self._roll_back()
 
     @contextmanager
-    def turn(self, meanwhile: Callable[[], object] | None) -> Iterator[None]:
-        """The write lock up to the end of the first ``writing``; what was not committed then is undone."""
+    def turn(self, study: int, meanwhile: Callable[[], object] | None) -> Iterator[None]:
+        """The write lock up to the end of the first ``change``; what was not committed then is undone."""
         with self.mutex:
             with self._naming_errors():
                 self._own()
@@ -170,8 +202,8 @@ class SqliteFile:
                 meanwhile()
             started = time.monotonic()
             while not self._try_begin():
-                if time.monotonic() - started > _PATIENCE:
-                    raise JournalUnavailable(f"{self.name} was busy for {_PATIENCE:g} seconds: try again")
+                if time.monotonic() - started > PATIENCE:
+                    raise JournalUnavailable(f"{self.name} was busy for {PATIENCE:g} seconds: try again")
                 time.sleep(_PAUSE)
 
     def _try_begin(self) -> bool:
@@ -184,7 +216,7 @@ class SqliteFile:
                 raise
             return False
         finally:
-            self.db.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE)}")
+            self.db.execute(f"PRAGMA busy_timeout = {int(1000 * PATIENCE)}")
 
     def _roll_back(self) -> None:
         with suppress(sqlite3.ProgrammingError):  # closed inside the block: nothing is under way
@@ -206,7 +238,7 @@ class SqliteFile:
             if code == sqlite3.SQLITE_FULL:
                 said = ": the disk is full, and nothing was written: make room and try again"
             elif code in _BUSY:
-                said = f" was busy for {_PATIENCE:g} seconds: try again"
+                said = f" was busy for {PATIENCE:g} seconds: try again"
             elif code in _NOT_WRITABLE:
                 said = f" cannot be written ({error}), and nothing was"
             else:

@@ -18,6 +18,7 @@ from sondage.study.planning.result import Plan
 from sondage.study.stopping.interval_rules import Above, Below, Decided, Width
 from sondage.study.stopping.rules import Decision, StopRule
 from sondage.study.stopping.spending_rules import CostSpent, LabelsSpent, Until
+from sondage.study.stored import StoredStudy, copy_study, delete_study, studies
 from sondage.study.study import Study
 
 __all__ = [
@@ -34,11 +35,15 @@ __all__ = [
     "LabelsSpent",
     "Plan",
     "StopRule",
+    "StoredStudy",
     "Study",
     "Until",
     "Width",
+    "copy_study",
     "create_study",
+    "delete_study",
     "estimate",
     "load_study",
     "plan",
+    "studies",
 ]

@@ -25,7 +25,7 @@ from sondage.errors import (
     SondageError,
     VersionMismatch,
 )
-from sondage.journal import Journal, open_journal
+from sondage.journal import Journal, open_journal, without_password
 from sondage.measures import Measure, resolve
 from sondage.objective import Compare, EstimateAll, Objective
 from sondage.pool.pool import Pool
@@ -72,7 +72,7 @@ def create_study(
     target
         ``"pool"`` (this pool's own value) or ``"population"`` (the source that it was drawn from).
     storage
-        None for memory, or ``"sqlite:///file.db"``.
+        None for memory, ``"sqlite:///file.db"`` or ``"postgresql://user@host/database"``.
     rng
         A seed or a numpy Generator; the same seed gives the same draws on any machine.
 
@@ -148,7 +148,9 @@ def load_study(
     journal = open_journal(storage, must_exist=True)
     names = journal.names()
     if not names:
-        raise InvalidInput(f"there are no studies in {storage!r} yet: make one with create_study")
+        raise InvalidInput(
+            f"there are no studies in {without_password(storage)!r} yet: make one with create_study"
+        )
     if name is None:
         if len(names) != 1:
             raise InvalidInput(f"name= is needed: the storage holds {len(names)} studies: {names}")

@@ -139,6 +139,16 @@ class Study(StudyView):
         ledger = self.replay.ledger
         self.replay.write(lambda: [telling.withdrawal(ledger, id, self.clock())])
 
+    def redact(self, id: Id) -> None:
+        """Take what was said of an item out of the journal for good, for instance when a person asks for it.
+
+        Its label is erased from every event that had it, and the item counts as one that cannot be told. The
+        draw, who answered and when stay. The journal says that this was done: its chain can still be checked.
+        """
+        self.replay.catch_up()
+        self.journal.redact(self.name, id, self.clock())
+        self.replay.catch_up()
+
     def add_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> None:
         """Put one more system on the same items and the same labels, for instance a new model version.
 

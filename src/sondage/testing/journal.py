@@ -15,6 +15,7 @@ import pytest
 
 from sondage.errors import Conflict, InvalidInput, NameTaken
 from sondage.journal.base import Answer, Event, Journal, Lease, Look, Record, Round
+from sondage.testing.journal_changes import ChangesTests
 from sondage.testing.journal_sharing import (
     CONFIG,
     NAME,
@@ -65,7 +66,7 @@ class Broken(Sequence[Record]):
         raise RuntimeError("the last record cannot be had")
 
 
-class JournalSuite(SharingTests):
+class JournalSuite(SharingTests, ChangesTests):
     """Conformance tests of a journal: inherit, and say how one is made and opened again.
 
     Where something outside the process can reach the storage, say also how to harm it and to remove it.

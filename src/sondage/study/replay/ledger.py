@@ -10,7 +10,7 @@ import numpy as np
 from sondage.designs.base import Oracle
 from sondage.errors import DamagedJournal, VersionMismatch
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED, RoundInfo
-from sondage.journal import Answer, Lease, Look, Record, Round
+from sondage.journal import Answer, Lease, Look, Record, Redaction, Round
 from sondage.journal.base import describe
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
@@ -65,6 +65,10 @@ class Ledger:
 
     def __init__(self, pool: Pool, units: Units, oracle: Oracle) -> None:
         self.pool, self.units, self.oracle = pool, units, oracle
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin anew, before the first event."""
         self.seq = 0
         self.rounds: list[RoundInfo] = []
         self.digests: list[str] = []
@@ -99,6 +103,8 @@ class Ledger:
                 if self.corrections_before is None:
                     self.corrections_before = self.corrections
                 self.stopped_by = self.stopped_by or (record if record.stop else None)
+            elif isinstance(record, Redaction):
+                self._apply_redaction(record)
             else:
                 self._apply_lease(record)
         except (KeyError, TypeError, ValueError) as error:
@@ -210,6 +216,13 @@ class Ledger:
         if not self._is_held(slot, record.at, who):
             self.leases.pop(slot, None)
         self._settle(slot)
+
+    def _apply_redaction(self, record: Redaction) -> None:
+        """Whoever answered has said nothing, as the journal has it when it is read again."""
+        _, slots = self._asked_slots(record.id)
+        for slot in slots:
+            self.answers[slot] = dict.fromkeys(self.answers[slot])
+            self._settle(slot)
 
     def _slot_for(self, slots: list[int], record: Answer) -> int:
         """The draw of an item that an answer is to, where every draw needs one of its own.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sondage.beliefs.base import State
 from sondage.errors import Conflict
-from sondage.journal import Event, Journal, Record, Round
+from sondage.journal import Event, Journal, Record, Redaction, Round
 from sondage.mutex import Mutex
 from sondage.pool.pool import Pool
 from sondage.sampling import Table
@@ -51,7 +51,13 @@ class Replay:
 
     def catch_up(self) -> None:
         """Take in what the journal has and we do not: after loading, or from other threads and processes."""
-        self._take_in(self.journal.events(self.name, self.ledger.seq))
+        news = self.journal.events(self.name, self.ledger.seq)
+        if self.ledger.seq and any(isinstance(event.record, Redaction) for event in news):
+            news = self.journal.events(self.name)  # what came before is not what it was
+            with self._mutex:
+                self.ledger.clear()
+                self.states, self._latest = [], None
+        self._take_in(news)
 
     def write(self, make: Callable[[], Sequence[Record]]) -> Sequence[Record]:
         """Write the records that follow from all that is known, and return them.

@@ -1,0 +1,278 @@
+"""A journal in tables: the statements that every database runs alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+
+from sondage.errors import Conflict, DamagedJournal, InvalidInput, NameTaken
+from sondage.journal import schema
+from sondage.journal.base import Event, Journal, Record
+from sondage.journal.chain import End, Row, body_of, events_of, rows_of, seal
+from sondage.journal.database import Database, Statements
+from sondage.journal.redaction import redacted
+from sondage.types import Floats, Id
+
+_EVENTS = "SELECT seq, kind, body, link FROM events WHERE study = ? AND seq {} ? ORDER BY seq"
+
+
+class SqlJournal(Journal):
+    """A journal in a database.
+
+    A record is a row of JSON: Python writes and reads floats without loss. Each row has a hash of itself
+    and of the row before, the study's row has its configuration's hash and the end of that chain, and all
+    of it is checked whenever it is read.
+    """
+
+    def __init__(self, database: Database, *, must_exist: bool = False) -> None:
+        self._database = database
+        self._numbers: dict[str, int] = {}
+        self._ends: dict[str, End] = {}
+        self._waiting: dict[tuple[str, str], bytes] = {}
+        """Tables of our turn: the append that ends it writes them, too."""
+        try:
+            schema.prepare(database, must_exist=must_exist)
+        except BaseException:
+            database.close()
+            raise
+
+    @property
+    def read_only(self) -> bool:
+        return self._database.read_only
+
+    def create(self, name: str, config: dict[str, Any]) -> None:
+        self.enter(name, config)
+
+    def enter(
+        self,
+        name: str,
+        config: dict[str, Any],
+        records: Sequence[Record] = (),
+        tables: Mapping[str, Floats] | None = None,
+    ) -> None:
+        text = json.dumps(config)
+        sealed = seal(name, text)
+        rows = rows_of(records, End(0, sealed))
+        last, link = (rows[-1].seq, rows[-1].link) if rows else (0, sealed)
+
+        def write(db: Statements) -> bool:
+            (most,) = db.execute("SELECT MAX(number) FROM studies").fetchone()
+            number = 1 + max(most or 0, int(schema.kept(db, "deleted") or 0))
+            done = db.execute(
+                "INSERT INTO studies (number, name, config, seal, last, link) VALUES (?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                (number, name, text, sealed, last, link),
+            )
+            if not done.rowcount:
+                raise NameTaken(
+                    f"there is a study named {name!r} in {self._database.name} already: load it with "
+                    "load_study, or take a new name"
+                )
+            for digest, values in (tables or {}).items():
+                _insert_table(db, number, digest, _bytes(values))
+            _insert_events(db, number, rows)
+            return True
+
+        def written(db: Statements) -> bool | None:
+            row = db.execute("SELECT seal, link FROM studies WHERE name = ?", (name,)).fetchone()
+            return row == (sealed, link) or None
+
+        self._database.change(write, 0, written)
+
+    def names(self) -> list[str]:
+        query = "SELECT name FROM studies ORDER BY number"
+        return [row[0] for row in self._database.read(lambda db: db.execute(query).fetchall())]
+
+    def config(self, name: str) -> dict[str, Any]:
+        query = "SELECT config, seal FROM studies WHERE name = ?"
+        row = self._database.read(lambda db: db.execute(query, (name,)).fetchone())
+        if row is None:
+            raise InvalidInput(
+                f"there is no study named {name!r} in {self._database.name}; there are {self.names()}"
+            )
+        if not isinstance(row[0], str) or seal(name, row[0]) != row[1]:
+            raise DamagedJournal(
+                f"{self._where(name)}: the configuration was changed after the study was made: take a copy "
+                "of the journal from before that"
+            )
+        config: dict[str, Any] = json.loads(row[0])
+        return config
+
+    def append(self, name: str, records: Sequence[Record], after: int | None = None) -> list[Event]:
+        study = self._number(name)
+        rows: list[Row] = []
+        tables = {digest: body for (one, digest), body in self._waiting.items() if one == name}
+
+        def write(db: Statements) -> bool:
+            nonlocal rows
+            rows = []
+            end = self._end(db, name, study)
+            if after is not None and end.seq != after:
+                raise Conflict(f"study {name!r} has moved on from event {after} to {end.seq}")
+            rows = rows_of(records, end)
+            for digest, body in tables.items():
+                _insert_table(db, study, digest, body)
+            self._write_rows(db, name, study, rows)
+            return True
+
+        def written(db: Statements) -> bool | None:
+            row = db.execute(_EVENTS.format("="), (study, rows[-1].seq)).fetchone() if rows else None
+            return (row is not None and row[3] == rows[-1].link) or None
+
+        self._database.change(write, study, written)
+        self._waiting.clear()
+        return [Event(row.seq, record) for row, record in zip(rows, records, strict=True)]
+
+    def events(self, name: str, after: int = 0) -> list[Event]:
+        """Rows above ``after``, once the chain has been followed through them."""
+        study, after = self._number(name), max(after, 0)
+        return self._database.read(lambda db: self._events(db, name, study, after))
+
+    def put_table(self, name: str, digest: str, values: Floats) -> None:
+        study, body = self._number(name), _bytes(values)
+        with self._database.mutex:
+            if self._database.in_turn:
+                self._waiting.setdefault((name, digest), body)
+            elif self.table(name, digest) is None:
+                self._database.change(lambda db: _insert_table(db, study, digest, body), study)
+
+    def table(self, name: str, digest: str) -> Floats | None:
+        study = self._number(name)
+        query = "SELECT body, seal FROM tables WHERE study = ? AND digest = ?"
+        with self._database.mutex:
+            row = self._database.read(lambda db: db.execute(query, (study, digest)).fetchone())
+            waiting = self._waiting.get((name, digest))
+        if row is None and waiting is None:
+            return None
+        if row is not None and (not isinstance(row[0], bytes) or seal(digest, row[0]) != row[1]):
+            raise DamagedJournal(
+                f"{self._where(name)}: the table of chances {digest!r} was changed after it was written"
+            )
+        return np.frombuffer(row[0] if row else waiting or b"", dtype="<f8").astype(np.float64)
+
+    def turn(
+        self, name: str | None = None, meanwhile: Callable[[], object] | None = None
+    ) -> AbstractContextManager[None]:
+        return self._turn(0 if name is None else self._number(name), meanwhile)
+
+    @contextmanager
+    def _turn(self, study: int, meanwhile: Callable[[], object] | None) -> Any:
+        with self._database.turn(study, meanwhile):
+            try:
+                yield
+            finally:
+                self._waiting.clear()
+
+    def delete(self, name: str) -> None:
+        study = self._number(name)
+
+        def remove(db: Statements) -> None:
+            self._end(db, name, study)
+            for table, column in (("events", "study"), ("tables", "study"), ("studies", "number")):
+                db.execute(f"DELETE FROM {table} WHERE {column} = ?", (study,))
+            # A number is never given twice: whoever still has the study open must not write to another.
+            schema.keep(db, "deleted", max(study, int(schema.kept(db, "deleted") or 0)))
+
+        with self._database.mutex:
+            self._database.erase(remove, study)
+            self._numbers.pop(name, None)
+            self._ends.pop(name, None)
+
+    def redact(self, name: str, id: Id, at: float = 0.0) -> list[Event]:
+        study = self._number(name)
+
+        def change(db: Statements) -> list[Event]:
+            found = self._events(db, name, study, 0)  # what is damaged must not be sealed
+            end = self._end(db, name, study)
+            changed, record = redacted(found, id, at, name)
+            for seq, bare in changed.items():
+                update = "UPDATE events SET body = ? WHERE study = ? AND seq = ?"
+                db.execute(update, (body_of(bare), study, seq))
+            self._write_rows(db, name, study, rows_of([record], end))
+            return [Event(end.seq + 1, record)]
+
+        return self._database.erase(change, study)
+
+    def close(self) -> None:
+        self._database.close()
+
+    # ---- inside ----------------------------------------------------------------------------------
+
+    def _where(self, name: str) -> str:
+        return f"study {name!r} in {self._database.name}"
+
+    def _number(self, name: str) -> int:
+        if name not in self._numbers:
+            query = "SELECT number FROM studies WHERE name = ?"
+            row = self._database.read(lambda db: db.execute(query, (name,)).fetchone())
+            if row is None:
+                self.config(name)  # raises, and says what there is
+            self._numbers[name] = row[0]
+        return self._numbers[name]
+
+    def _events(self, db: Statements, name: str, study: int, after: int) -> list[Event]:
+        end = self._end(db, name, study)
+        if after >= end.seq and self._ends.get(name) == end:
+            return []
+        (sealed,) = db.execute("SELECT seal FROM studies WHERE number = ?", (study,)).fetchone()
+        start = End(0, sealed)
+        if 0 < after <= end.seq:
+            row = db.execute(_EVENTS.format("="), (study, after)).fetchone()
+            start = End(after, "" if row is None else row[3])
+            known = self._ends.get(name, start)
+            if row is None or (known.seq == after and known != start):
+                raise DamagedJournal(f"{self._where(name)}: event {after} is gone or another now")
+        rows = db.execute(_EVENTS.format(">"), (study, start.seq)).fetchall()
+        found = events_of(rows, start, end, self._where(name))
+        self._ends[name] = end
+        return [event for event in found if event.seq > after]
+
+    def _end(self, db: Statements, name: str, study: int) -> End:
+        """Where the study's chain ends now: never before, nor beside, where we have seen it end."""
+        row = db.execute("SELECT last, link FROM studies WHERE number = ?", (study,)).fetchone()
+        known = self._ends.get(name)
+        if row is None:
+            raise InvalidInput(
+                f"{self._where(name)} was deleted since it was opened: nothing can be kept in it"
+            )
+        if not isinstance(row[0], int):
+            raise DamagedJournal(f"{self._where(name)}: the end of its events cannot be read any more")
+        end = End(*row)
+        if known is not None and (end.seq < known.seq or (end.seq == known.seq and end != known)):
+            raise DamagedJournal(
+                f"{self._where(name)}: of {known.seq} events that were read, some are gone or others now"
+            )
+        return end
+
+    def _write_rows(self, db: Statements, name: str, study: int, rows: list[Row]) -> None:
+        if not rows:
+            return
+        if _insert_events(db, study, rows) != len(rows):
+            raise DamagedJournal(
+                f"{self._where(name)}: there are events after the last one written, number {rows[0].seq - 1}"
+            )
+        end = (rows[-1].seq, rows[-1].link, study)
+        db.execute("UPDATE studies SET last = ?, link = ? WHERE number = ?", end)
+
+
+def _bytes(values: Floats) -> bytes:
+    return np.asarray(values, dtype="<f8").tobytes()
+
+
+def _insert_events(db: Statements, study: int, rows: list[Row]) -> int:
+    """How many of the rows were not there yet, and are now."""
+    if not rows:
+        return 0
+    insert = "INSERT INTO events (study, seq, kind, body, link) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    return db.executemany(insert, [(study, *row) for row in rows]).rowcount
+
+
+def _insert_table(db: Statements, study: int, digest: str, body: bytes) -> None:
+    db.execute(
+        "INSERT INTO tables (study, digest, body, seal) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (study, digest, body, seal(digest, body)),
+    )
