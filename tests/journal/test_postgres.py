@@ -281,7 +281,8 @@ def test_tables_of_the_first_version_are_brought_up_to_date(address: str) -> Non
         made = journal.append(NAME, [*answer(0), *answer(1)])
     run(
         address,
-        "ALTER TABLE studies DROP COLUMN seal, DROP COLUMN last, DROP COLUMN link; ALTER TABLE events DROP COLUMN link; ALTER TABLE tables DROP COLUMN seal; "
+        "ALTER TABLE studies DROP COLUMN seal, DROP COLUMN last, DROP COLUMN link; "
+        "ALTER TABLE events DROP COLUMN link; ALTER TABLE tables DROP COLUMN seal; "
         "UPDATE meta SET value = '1' WHERE key = 'schema'",
     )
     with closing(PostgresJournal(address)) as journal:

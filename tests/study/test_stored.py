@@ -104,7 +104,7 @@ def test_a_redacted_label_is_nowhere_and_the_study_goes_on(
     draws(study, labels, 5)
     other = sd.load_study(storage, pool=pool)
     assert other.n_labels == 15
-    target = int(study.labels()["id"][4])
+    target = study.labels()["id"][4]
     study.redact(target)
     again = sd.load_study(storage, pool=pool)
     counts = [(one.n_labels, one.n_refused, one.estimate().value) for one in (study, other, again)]

@@ -145,8 +145,8 @@ class Study(StudyView):
         Its label is erased from every event that had it, and the item counts as one that cannot be told. The
         draw, who answered and when stay. The journal says that this was done: its chain can still be checked.
         """
-        self.replay.catch_up()
-        self.journal.redact(self.name, id, self.clock())
+        (known,) = self.pool.ids_of(np.array([self.pool.row_of(id)]))  # as it is written down
+        self.journal.redact(self.name, known, self.clock())
         self.replay.catch_up()
 
     def add_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> None:
