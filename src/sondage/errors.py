@@ -11,6 +11,14 @@ class InvalidInput(SondageError, ValueError):
     """A column, label or argument is not what it has to be."""
 
 
+class WrongRows(InvalidInput):
+    """Rows of a table of answers that cannot be told; ``rows`` has a line for each, and nothing was told."""
+
+    def __init__(self, message: str, rows: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.rows = rows
+
+
 class NameTaken(InvalidInput):
     """There is a study of that name already."""
 

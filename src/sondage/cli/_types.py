@@ -23,3 +23,18 @@ def whole_number(least: int) -> Callable[[str], int]:
         return number
 
     return parse
+
+
+def number(text: str) -> float:
+    """A finite number.
+
+    >>> number("0.5")
+    0.5
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if value - value != 0:
+        raise ArgumentTypeError(f"must be a number, not {text!r}")
+    return value

@@ -12,6 +12,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.ingest.calibrate import calibrated
 from sondage.ingest.columns import Columns
+from sondage.ingest.files import read_file, suffix_of
 from sondage.ingest.roles import SEVERAL, SYSTEM_PARTS, Roles, read_group, read_positive, read_systems
 from sondage.ingest.scikit_learn import estimator_arrays
 from sondage.ingest.tables import NO_COLUMNS, columns_of, flattened, mapping_of, names_of, sorted_ids
@@ -34,6 +35,15 @@ def pool_from_parquet(path: str | Path, roles: Mapping[str, Any]) -> Pool:
     """What ``Pool.from_parquet`` makes of its arguments."""
     named = Roles.named("Pool.from_parquet", **roles)
     return _pool(Columns.from_parquet(path, named.columns()), named, {"parquet": str(path)})
+
+
+def pool_from_file(path: str | Path, roles: Mapping[str, Any]) -> Pool:
+    """What ``Pool.from_file`` makes of its arguments."""
+    if suffix_of(path, "the pool's file") == ".parquet":
+        return pool_from_parquet(path, roles)
+    named = Roles.named("Pool.from_file", **roles)
+    columns, wanted = read_file(path), list(dict.fromkeys(named.columns()))
+    return _pool(columns_of(columns, wanted or list(columns)[:1]), named, {"file": str(path)})
 
 
 def pool_from_arrays(given: Mapping[str, Any]) -> Pool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -169,6 +170,18 @@ class Arrays:
         assert whole is not None
         return whole
 
+    def digests(self) -> dict[str, int]:
+        """A checksum of each column, by its name in words: tells which of them changed, and no more."""
+        columns: dict[str, Array | None] = {"ids": self.all_ids}
+        for name, system in self.systems.items():
+            columns |= {f"{part}s of {name!r}": getattr(system, part) for part in PARTS}
+        columns |= {
+            f"group {name!r}": np.array(group.levels)[group.codes] for name, group in self.groups.items()
+        }
+        columns |= {"weights": self.weight, "costs": self.cost, "features": self.features}
+        columns |= {f"opinions {name!r}": values for name, values in self.opinions.items()}
+        return {name: _checksum(column) for name, column in columns.items() if column is not None}
+
     def fingerprint(self, labels: Any, marks: Mapping[str, bytes], features: Sequence[str]) -> str:
         digest = hashlib.blake2b(digest_size=16)
 
@@ -199,6 +212,12 @@ class Arrays:
         for name, values in self.opinions.items():
             feed(f"opinion.{name}", values)
         return digest.hexdigest()
+
+
+def _checksum(column: Array) -> int:
+    if column.dtype.kind == "O":
+        return zlib.crc32("\0".join(column).encode("utf-8", "surrogatepass"))
+    return zlib.crc32(np.ascontiguousarray(column).data.cast("B"))
 
 
 def _cell(column: Any, row: int) -> Any:

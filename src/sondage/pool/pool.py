@@ -91,6 +91,16 @@ class Pool:
         return pool_from_parquet(path, roles)
 
     @classmethod
+    def from_file(cls, path: str | Path, **roles: Any) -> Pool:
+        """A pool from a CSV, JSONL, parquet or Excel file, told by its name; roles as in ``from_frame``.
+
+        A study remembers the file, as it does one of ``from_parquet``, and is loaded without a pool.
+        """
+        from sondage.ingest.pools import pool_from_file
+
+        return pool_from_file(path, roles)
+
+    @classmethod
     def from_arrays(
         cls,
         *,
@@ -384,6 +394,11 @@ class Pool:
     def fingerprint(self) -> str:
         """Digest of ids and all that a design or measure may look at; equal for any row order."""
         return self.source.fingerprint(self.labels, self.calibration_marks, self.roles.features)
+
+    @property
+    def digests(self) -> dict[str, int]:
+        """A checksum of each column, for a pool that came from a file: what changed can then be said."""
+        return self.arrays.digests() if self.origin and isinstance(self.source, Arrays) else {}
 
 
 def _same_kind(id: Id, ids: Array) -> bool:

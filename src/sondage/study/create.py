@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,7 @@ def create_study(
             "size": len(pool),
             "source": pool.origin,
             "roles": pool.roles.config(),
+            "digests": pool.digests,
         },
         "versions": {
             "sondage": sondage.version.__version__,
@@ -141,7 +143,7 @@ def load_study(
 ) -> Study:
     """Take up a study again, exactly where it was.
 
-    ``pool`` may be left out if the study's pool came from a parquet file that is still there;
+    ``pool`` may be left out if the study's pool came from a file that is still there;
     ``measure`` and ``design`` are needed only where they are made of Python functions or arrays.
     """
     name = _checked_name(name)
@@ -163,7 +165,7 @@ def load_study(
                 "pool= is needed: the study's pool did not come from a file that can be read again"
             )
         if pool is None:
-            pool = Pool.from_parquet(config["pool"]["source"]["parquet"], **config["pool"]["roles"])
+            pool = pool_again(name, config["pool"])
         parts = _parts_again(name, config, pool, measure, design)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, SondageError):
@@ -179,6 +181,19 @@ def load_study(
     except VersionMismatch as error:
         raise VersionMismatch(f"study {name!r}, made {made_by}: {error}") from None
     return study
+
+
+def pool_again(name: str, then: dict[str, Any], path: str | Path | None = None) -> Pool:
+    """The pool of a study, read from its file again, or from where that is now (``path``)."""
+    ((how, where),) = then["source"].items()
+    where = where if path is None else str(path)
+    try:
+        return (Pool.from_parquet if how == "parquet" else Pool.from_file)(where, **then["roles"])
+    except InvalidInput as error:
+        raise PoolMismatch(
+            f"the file of the pool that study {name!r} was made with cannot be used ({error}): put it back "
+            "as it was, or pass the pool (pool=, --pool)"
+        ) from None
 
 
 def _parts_again(
@@ -318,4 +333,8 @@ def _difference(pool: Pool, then: dict[str, Any]) -> str:
         if role not in ("id", "systems", "payload") and now != before:
             verb = "are" if role.endswith("s") else "is"
             return f"its {role} {verb} {now!r} now, {before!r} then"
+    before = then.get("digests", {})
+    changed = [what for what, digest in pool.digests.items() if before.get(what, digest) != digest]
+    if changed:
+        return f"as many items, but other {', '.join(changed)}"
     return "as many items and the same roles, but other ids, scores or values in them"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported
+from sondage.ingest.answers import is_table
 from sondage.ingest.pandas_index import labels_by_id
 from sondage.intervals.base import Interval
 from sondage.journal import Journal, Lease, Record, Round
@@ -17,6 +18,7 @@ from sondage.study.budget import checked_count
 from sondage.study.estimates.result import Estimate
 from sondage.study.labelling import loop, telling
 from sondage.study.labelling.asking import Item, items_of, next_round
+from sondage.study.labelling.tables import Told, tell_table
 from sondage.study.replay.replay import Replay
 from sondage.study.snapshot import Parts, Snapshot
 from sondage.study.stopping.looking import look, remembered
@@ -112,14 +114,35 @@ class Study(StudyView):
         self.replay.write(lambda: telling.releases(self.replay.latest(), id, holder, self.clock()))
 
     def tell(
-        self, id: Any, label: Any = _NOTHING, *, annotator: str | None = None, replace: bool = False
-    ) -> None:
+        self,
+        id: Any,
+        label: Any = _NOTHING,
+        *,
+        annotator: str | None = None,
+        replace: bool = False,
+        partial: bool = False,
+        dry_run: bool = False,
+    ) -> Told | None:
         """Answer an item, or many at once by a mapping of id to label (or a Series with ids as its index).
 
         ``None`` or ``CANNOT_TELL`` means that the item cannot be told. A second answer needs another
         ``annotator``, or ``replace=True`` to correct the first. An item that somebody else holds (see
         ``ask``) stays open until they have answered too, or their lease is over.
+
+        A data frame, or the ``Path`` of a CSV, JSONL, parquet or Excel file, has columns ``id`` and ``label``
+        (and ``annotator``, if several answered). Rows without a label stay open, and the words "cannot tell"
+        mean that. All rows are checked first: ``WrongRows`` lists every wrong one, and nothing is told unless
+        ``partial=True`` lets the others in. ``dry_run=True`` only says what would be told. What comes back
+        counts the rows told, known already, blank and wrong.
         """
+        if is_table(id):
+            if label is not _NOTHING:
+                raise InvalidInput("tell() takes a table alone: its labels are in its column 'label'")
+            return tell_table(
+                self, id, annotator=annotator, replace=replace, partial=partial, dry_run=dry_run
+            )
+        if partial or dry_run:
+            raise InvalidInput("partial= and dry_run= are for a table of answers: a frame, or a Path")
         told = labels_by_id(self.pool, id)
         if (label is _NOTHING) != (told is not None):
             raise InvalidInput("tell() takes an id and its label, or one mapping of ids to labels")
@@ -133,6 +156,7 @@ class Study(StudyView):
         answers = {id: label} if told is None else told
         ledger = self.replay.ledger
         self.replay.write(lambda: telling.checked_answers(ledger, answers, who, replace, self.clock()))
+        return None
 
     def reopen(self, id: Id) -> None:
         """Take back every answer to an item, so that it is open again (for one that could not be told)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -227,16 +228,32 @@ class StudyView(ABC):
         )
 
     def labels(self) -> Any:
-        """Frame of id, label, probability and weight; the weight serves as ``sample_weight``.
+        """Frame of id, label, probability, weight, round, annotator and time, one row per labelled item.
+
+        The weight serves as ``sample_weight``.
 
         ``probability`` is what the design recorded when it asked: the chance of the item's inclusion in its
         round, or of one draw where draws are one by one; by strata (``auto``), the share of its cell that was
         asked so far. The weight is what the item counts for after all rounds, and so not always its inverse.
-        One row per labelled item, in the order drawn; with a stochastic oracle, one per answer.
+        ``round`` counts from 0, ``annotator`` names all who answered (empty if nobody is named), ``time`` is
+        when the newest answer came (UTC). Rows are in the order drawn; with a stochastic oracle, one per
+        answer.
         """
-        from sondage.study.estimates.questions import labels_of
+        from sondage.frames import frame_of
+        from sondage.study.estimates.labels import label_columns
 
-        return labels_of(self.snapshot())
+        return frame_of(label_columns(self.snapshot()))
+
+    def export(self, path: str | Path, *, payload: bool = False) -> None:
+        """Write every label to a CSV, JSONL, parquet or Excel file: the columns of ``labels()``.
+
+        ``payload=True`` adds what was shown of each item. Labels of several yes or no are written as the
+        names that apply, as ``tell`` reads them.
+        """
+        from sondage.ingest.files import write_file
+        from sondage.study.estimates.labels import exported
+
+        write_file(path, exported(self.snapshot(), payload=payload))
 
     # ---- counts ----------------------------------------------------------------------------------
 

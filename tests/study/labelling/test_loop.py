@@ -122,7 +122,7 @@ def test_ask_and_tell_take_the_arguments_of_the_surface() -> None:
     assert named == {"annotator": None, "lease": 3600.0}
     placed, named = signature(sd.Study.tell)
     assert list(placed) == ["self", "id", "label"]
-    assert named == {"annotator": None, "replace": False}
+    assert named == {"annotator": None, "replace": False, "partial": False, "dry_run": False}
 
 
 def test_an_estimate_has_every_attribute_of_the_surface(pool: Pool, labels: dict[int, int]) -> None:
@@ -415,7 +415,7 @@ def test_labels_lists_what_was_told(design: str, pool: Pool, labels: dict[int, i
     asked = [id for ids in advance(study, labels, 3) for id in ids]
     left_open = study.ask(4)
     frame = study.labels()
-    assert list(frame.columns) == ["id", "label", "probability", "weight"]
+    assert list(frame.columns) == ["id", "label", "probability", "weight", "round", "annotator", "time"]
     assert frame["id"].tolist() == [
         id for id in pool.ids_of(study.sample.row[study.sample.new]) if id in asked
     ]

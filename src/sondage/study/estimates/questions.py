@@ -1,16 +1,12 @@
-"""Questions to a study: which measure, on what part of the pool, with which interval; and its labels."""
+"""Questions to a study: which measure, on what part of the pool, with which interval."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from sondage.errors import InvalidInput
-from sondage.estimators import Estimator, estimate_totals, estimator_for
-from sondage.estimators.sample import ANSWERED
-from sondage.frames import frame_of
+from sondage.estimators import Estimator, estimate_totals
 from sondage.intervals.base import Alternative, Interval
 from sondage.intervals.joint_region import Region, region
 from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
@@ -67,27 +63,6 @@ def region_of(now: Snapshot, wanted: Wanted, confidence_level: float | None) -> 
     """What ``Study.region`` gives."""
     case = together(now.case(_bound(now, wanted)[0]))
     return region(estimate_totals(case), case.measure, level_of(now, confidence_level))
-
-
-def labels_of(now: Snapshot) -> Any:
-    """What ``Study.labels`` gives."""
-    pool, units, sample = now.pool, now.units, now.sample
-    kind = sample.kinds[0] if sample.kinds else now.design.kind
-    weight = estimator_for(kind, now.parts.estimator).weights(now.case())
-    total = np.bincount(now.slots, weights=weight, minlength=now.asked)
-    chance = np.where(np.isnan(sample.pi), sample.p, sample.pi)[sample.new]
-    if not kind.recorded:  # no chance of its own: the share of its cell that was asked
-        asked = now.asked_units
-        chance = (np.bincount(asked, minlength=units.count) / units.size)[asked]
-    told = np.flatnonzero(now.status == ANSWERED)
-    return frame_of(
-        {
-            "id": [pool.id_of(row) for row in now.asked_rows[told].tolist()],
-            "label": [pool.labels.decode(code) for code in now.asked_labels[told].tolist()],
-            "probability": chance[told].tolist(),
-            "weight": total[told].tolist(),
-        }
-    )
 
 
 def level_of(now: Snapshot, confidence_level: float | None) -> float:

@@ -38,10 +38,13 @@ def checked_answers(
     """Answers that can be taken, all or none."""
     if not isinstance(replace, bool | np.bool_):
         raise InvalidInput(f"replace= must be True or False, not {replace!r}")
-    return [_checked(ledger, id, label, annotator, replace, now) for id, label in told.items()]
+    return [checked_answer(ledger, id, label, annotator, replace, now) for id, label in told.items()]
 
 
-def _checked(ledger: Ledger, id: Id, label: Any, annotator: str | None, replace: bool, now: float) -> Answer:
+def checked_answer(
+    ledger: Ledger, id: Id, label: Any, annotator: str | None, replace: bool, now: float
+) -> Answer:
+    """An answer that can be taken, or an error."""
     row, id = ledger.row_of(id), _without_numpy(id)
     if row not in ledger.slots_of:
         raise UnknownItem(

@@ -85,6 +85,8 @@ class Ledger:
         whole = dict.fromkeys(("row", "unit", "draw", "status", "opinions"), np.int64)
         self.slots = {name: Growing(kind) for name, kind in {**whole, "y": np.float64}.items()}
         self.answers: list[Answers] = []
+        self.told_at: dict[int, float] = {}
+        """When the newest answer to a slot came, by slot."""
         self.leases: dict[int, Lease] = {}
         self.slots_of: dict[int, list[int]] = {}
         self._row_of: dict[Id, int] = {}
@@ -213,6 +215,7 @@ class Ledger:
             self.extra_answers += 1
             self.extra_cost += self.pool.cost_of(row)
         answers[who] = code
+        self.told_at[slot] = record.at
         if not self._is_held(slot, record.at, who):
             self.leases.pop(slot, None)
         self._settle(slot)

@@ -1,0 +1,261 @@
+"""Files of rows, in and out: CSV, JSON lines, parquet and Excel, told apart by the ends of their names."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sondage.errors import InvalidInput, MissingExtra
+from sondage.ingest.columns import ParquetColumns
+from sondage.pool.plain_values import is_gap, plain
+
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})").fullmatch
+_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*|(?=\.\d))(\.\d*)?([eE][+-]?\d+)?").fullmatch
+"""Numbers as programs write them; 007 is a name, and stays one."""
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+def suffix_of(path: str | Path, what: str = "the file") -> str:
+    """The end of a file's name, if it is one that can be read and written."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _READ:
+        raise InvalidInput(f"{what} {str(path)!r} must end in one of {', '.join(_READ)}")
+    return suffix
+
+
+def read_file(path: str | Path, *, typed: bool = True) -> dict[str, Any]:
+    """The columns of a file by name.
+
+    A CSV file holds text only: with ``typed`` a column of numbers becomes numbers (and empty cells gaps),
+    without, every cell stays the text it is, so that no id is changed on the way.
+    """
+    suffix = suffix_of(path)
+    if not Path(path).is_file():
+        raise InvalidInput(f"there is no file {str(path)!r}")
+    try:
+        columns = _READ[suffix](Path(path))
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{str(path)!r} is not UTF-8 text (byte {error.start:,}): save it as 'CSV UTF-8', or as .xlsx"
+        ) from None
+    except OSError as error:
+        raise InvalidInput(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
+    return {name: _typed(cells) for name, cells in columns.items()} if typed and suffix == ".csv" else columns
+
+
+def write_file(path: str | Path, columns: Columns) -> None:
+    """Write columns of equal length to a file, which is there in whole or not at all."""
+    path = Path(path)
+    write = _WRITE[suffix_of(path)]
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise InvalidInput(f"{str(path)!r} is no file in an existing folder: name one")
+    plain_columns = {name: [_cell(value) for value in values] for name, values in columns.items()}
+    with _in_whole(path) as unfinished:
+        write(unfinished, plain_columns)
+
+
+@contextmanager
+def _in_whole(path: Path) -> Iterator[Path]:
+    unfinished = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
+    try:
+        yield unfinished
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise InvalidInput(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _cell(value: Any) -> Any:
+    value = plain(value)
+    return None if is_gap(value) else value
+
+
+# ---- CSV ----------------------------------------------------------------------------------------------
+
+
+def _read_csv(path: Path) -> dict[str, list[Any]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        head = file.readline()
+        file.seek(0)
+        # Spreadsheets separate by what the country has: the separator of the header is the file's.
+        rows = csv.reader(file, delimiter=max(",;\t", key=head.count))
+        try:
+            header = next(rows, [])
+            cells = []
+            for row in rows:
+                if not any(row):
+                    continue  # spreadsheets leave empty lines at the end
+                if len(row) != len(header):
+                    raise InvalidInput(
+                        f"{str(path)!r}, line {rows.line_num} has {len(row)} cells where the header has "
+                        f"{len(header)}: fix that line"
+                    )
+                cells.append(row)
+        except csv.Error as error:
+            raise InvalidInput(f"{str(path)!r}, line {rows.line_num}: {error}") from None
+    _check_header(path, header)
+    across = zip(*cells, strict=True) if cells else ([] for _ in header)
+    return {name: list(column) for name, column in zip(header, across, strict=True)}
+
+
+def _typed(cells: list[str]) -> Any:
+    filled = [cell for cell in cells if cell]
+    number: Callable[[str], Any] | None = None
+    if all(map(_WHOLE, filled)):
+        number = int
+    elif all(map(_NUMBER, filled)):
+        number = float
+    if not filled or number is None:
+        return cells
+    return [number(cell) if cell else None for cell in cells]
+
+
+def _write_csv(path: Path, columns: Columns) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(map(_as_text, values) for values in columns.values()), strict=True))
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, (dict, list, set)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return "" if value is None else value
+
+
+# ---- JSON lines ---------------------------------------------------------------------------------------
+
+
+def _read_jsonl(path: Path) -> dict[str, list[Any]]:
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InvalidInput(f"{str(path)!r}, line {number} is not JSON: {error.msg}") from None
+        if not isinstance(row, dict):
+            raise InvalidInput(f"{str(path)!r}, line {number}: give one object per line, with named values")
+        rows.append(row)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _write_jsonl(path: Path, columns: Columns) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for row in zip(*columns.values(), strict=True):
+            values = dict(zip(columns, row, strict=True))
+            file.write(json.dumps(values, ensure_ascii=False, default=str) + "\n")
+
+
+# ---- parquet ------------------------------------------------------------------------------------------
+
+
+def _read_parquet(path: Path) -> dict[str, list[Any]]:
+    columns = ParquetColumns(path)
+    return {
+        name: list(columns[name].to_list() if hasattr(columns[name], "to_list") else columns[name].tolist())
+        for name in columns
+    }
+
+
+def _write_parquet(path: Path, columns: Columns) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra("pyarrow", "parquet", "writing parquet") from None
+    try:
+        table = pyarrow.table({name: list(values) for name, values in columns.items()})
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):  # a column of mixed kinds
+        table = pyarrow.table({name: _of_one_kind(values) for name, values in columns.items()})
+    pyarrow.parquet.write_table(table, path)
+
+
+def _of_one_kind(values: Sequence[Any]) -> list[Any]:
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) < 2 or kinds == {int, float}:
+        return list(values)
+    return [None if value is None else str(_as_text(value)) for value in values]
+
+
+# ---- Excel --------------------------------------------------------------------------------------------
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingExtra("openpyxl", "excel", "reading and writing Excel files") from None
+    return openpyxl
+
+
+def _read_xlsx(path: Path) -> dict[str, list[Any]]:
+    import zipfile
+
+    try:
+        book = _openpyxl().load_workbook(path, read_only=True, data_only=True)
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise InvalidInput(f"{str(path)!r} cannot be read as an Excel file: {error}") from None
+    try:
+        rows = [
+            row for row in book.worksheets[0].iter_rows(values_only=True) if any(c is not None for c in row)
+        ]
+    finally:
+        book.close()
+    header = ["" if name is None else str(name) for name in (rows[0] if rows else ())]
+    while header and not header[-1]:  # columns that were used once
+        header.pop()
+    _check_header(path, header)
+    return {name: [row[k] if k < len(row) else None for row in rows[1:]] for k, name in enumerate(header)}
+
+
+def _write_xlsx(path: Path, columns: Columns) -> None:
+    openpyxl = _openpyxl()
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(list(columns))
+    for k, (name, values) in enumerate(columns.items(), 1):
+        for row, value in enumerate(values, 2):
+            shown = _as_text(value) if isinstance(value, (dict, list, set)) else value
+            try:
+                cell = sheet.cell(row, k, shown)
+            except (ValueError, openpyxl.utils.exceptions.IllegalCharacterError):
+                raise InvalidInput(
+                    f"column {name!r}, row {row}: Excel cannot hold this value: write .csv or .jsonl"
+                ) from None
+            if isinstance(shown, str):  # neither a formula, nor a date to be
+                cell.data_type, cell.number_format = "s", "@"
+    sheet.freeze_panes = "A2"
+    book.save(path)
+
+
+def _check_header(path: Path, header: Sequence[str]) -> None:
+    if not header:
+        raise InvalidInput(f"{str(path)!r} is empty: its first row must name the columns")
+    twice = [name for k, name in enumerate(header) if name in header[:k]]
+    if twice:
+        raise InvalidInput(f"{str(path)!r} has two columns called {twice[0]!r}: rename one")
+
+
+_READ: dict[str, Callable[[Path], dict[str, list[Any]]]] = {
+    ".csv": _read_csv,
+    ".jsonl": _read_jsonl,
+    ".parquet": _read_parquet,
+    ".xlsx": _read_xlsx,
+}
+_WRITE: dict[str, Callable[[Path, Columns], None]] = {
+    ".csv": _write_csv,
+    ".jsonl": _write_jsonl,
+    ".parquet": _write_parquet,
+    ".xlsx": _write_xlsx,
+}

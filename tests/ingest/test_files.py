@@ -1,0 +1,75 @@
+"""Files in and out: what is written is read again, and what spreadsheets do to CSV is survived or named."""
+
+import pytest
+
+import sondage as sd
+from sondage.errors import InvalidInput, PoolMismatch
+from sondage.ingest.files import read_file, write_file
+
+COLUMNS = {
+    "id": ["007", 'é, "x"', "=1+1"],
+    "n": [1, 2, None],
+    "share": [0.1, 1e-17, 2.0],
+    "why": ["a\nb", "", None],
+}
+
+
+@pytest.mark.parametrize("end", ["csv", "jsonl", "parquet", "xlsx"])
+def test_what_is_written_is_read_again(tmp_path, end):
+    write_file(tmp_path / f"rows.{end}", COLUMNS)
+    again = read_file(tmp_path / f"rows.{end}")
+    assert {name: list(again[name]) for name in ("id", "share")} == {n: COLUMNS[n] for n in ("id", "share")}
+    assert list(again["n"])[:2] == [1, 2]
+    assert list(again["n"])[2] is None or list(again["n"])[2] != list(again["n"])[2]
+    assert [text or "" for text in again["why"]] == ["a\nb", "", ""]
+    assert [path.name for path in tmp_path.iterdir()] == [f"rows.{end}"]  # nothing half-written
+
+
+def test_a_csv_keeps_ids_and_follows_the_separator_of_its_header(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_bytes("\ufeffid;n;x\r\n007;1;0.5\r\n008;2;\r\n;;\r\n".encode())
+    assert read_file(path) == {"id": ["007", "008"], "n": [1, 2], "x": [0.5, None]}
+    assert read_file(path, typed=False)["n"] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"a,a\n1,2\n", "two columns called 'a'"),
+        (b"a,b\n1,2\n3\n", "line 3 has 1 cells where the header has 2"),
+        ("a\né\n".encode("latin-1"), "not UTF-8"),
+    ],
+)
+def test_a_csv_that_cannot_be_read_says_where(tmp_path, content, said):
+    path = tmp_path / "sheet.csv"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match=said):
+        read_file(path)
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.jsonl", "{}\n["), ("a.xlsx", "no zip"), ("a.txt", "a")])
+def test_other_files_that_cannot_be_read_are_named(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InvalidInput, match=rf"a\.{name[2:]}"):
+        read_file(tmp_path / name)
+
+
+@pytest.mark.parametrize("end", ["csv", "jsonl", "parquet", "xlsx"])
+def test_a_study_remembers_the_file_of_its_pool_and_refuses_a_changed_one(tmp_path, end):
+    path, storage = tmp_path / f"pool.{end}", f"sqlite:///{tmp_path / 'study.db'}"
+    table = {"key": [f"{k:03d}" for k in range(50)], "score": [k / 50 for k in range(50)], "text": ["t"] * 50}
+    write_file(path, table)
+    pool = sd.Pool.from_file(path, id="key", score="score", threshold=0.5, payload="text")
+    asked = sd.create_study(pool, "accuracy", storage=storage, rng=1).ask(5)
+    assert [one.id for one in sd.load_study(storage).open_items()] == [one.id for one in asked]
+
+    write_file(path, {**table, "score": [0.9, *table["score"][1:]]})
+    with pytest.raises(PoolMismatch, match="other scores of 'model', predictions of 'model'"):
+        sd.load_study(storage)
+    write_file(path, {name: values[1:] for name, values in table.items()})
+    with pytest.raises(PoolMismatch, match="49 items now, 50 then"):
+        sd.load_study(storage)
+    path.unlink()
+    with pytest.raises(PoolMismatch, match="there is no file"):
+        sd.load_study(storage)
