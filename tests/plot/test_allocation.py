@@ -116,8 +116,8 @@ def test_the_line_is_the_mean_chance_by_score(made: SimpleNamespace, ax: Any) ->
     np.testing.assert_array_equal(line.get_xdata(), wanted.score)
     np.testing.assert_array_equal(line.get_ydata(), wanted.mean)
     assert ax.get_yscale() == "log"
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("score", "chance of being asked, against a uniform sample")
-    assert legend(ax)[:2] == ["uniform sample", "importance"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("score", "chance of being asked, against a random sample")
+    assert legend(ax)[:2] == ["random sample", "importance"]
     low, high = ax.get_ylim()
     assert low < wanted.least.min()
     assert high > wanted.greatest.max()
@@ -132,7 +132,7 @@ def test_a_uniform_design_is_flat(ax: Any) -> None:
 
 def test_designs_are_compared_by_name(made: SimpleNamespace, ax: Any) -> None:
     design_shape({"strata": made.strata, "items": made.items}, ax)
-    assert legend(ax) == ["uniform sample", "strata", "items", "least to greatest"]
+    assert legend(ax) == ["random sample", "strata", "items", "least to greatest"]
     assert len({line.get_color() for line in lines(ax)}) == 2
     assert len(ax.collections) == 2
 

@@ -94,5 +94,5 @@ def results_of(name: str) -> dict[str, Any]:
         found["compare"] = study.compare("a", "b")
     if name == "rare positives":
         found["width"] = study.should_stop(sd.Width(0.1))
-        found["plan"] = sd.plan(study.pool, "f1", width=0.2, budgets=[100, 400], draws=4)
+        found["plan"] = sd.plan(study.pool, "f1", width=0.2, budgets=[100, 400], draws=5)
     return found

@@ -171,9 +171,7 @@ def test_what_the_estimate_rests_on(study: Study) -> None:
     found, estimate = study.explain(), study.estimate()
     assert found.lead[0] == str(estimate).split("\n")[0]
     assert found.lead[1] == "150 labels of 3,000 items, design 'error-curve', belief 'error-curve'"
-    assert re.match(
-        r"To improve it: label the next 25 items, \d+ of them predicted [01], rank ", found.lead[2]
-    )
+    assert re.match(r"To improve it: label 25 items next, \d+ of them predicted [01], rank ", found.lead[2])
     lines = found.sections[2].lines
     assert lines[0].startswith("150 labels used; a random sample would need about ")
     assert lines[1].startswith("To improve it: about 450 more labels should halve the interval")

@@ -210,7 +210,7 @@ def test_all_scores_equal_are_one_stratum(make: Any) -> None:
 def test_empty_bands_are_left_out_and_cut_from_the_tree() -> None:
     found = described(EqualWidth(8), [0, 1, 10, 55, 60, 65, 79, 80])
     assert found.codes.tolist() == [0, 0, 1, 2, 3, 3, 4, 4]
-    assert found.notes == ("3 of 8 bands hold no item and were left out",)
+    assert found.notes == ("3 of 8 strata hold no item and were left out",)
     assert found.edges is not None
     assert found.edges.tolist() == [0, 10, 50, 60, 70, 80]
     occupied = np.array([1, 1, 0, 0, 0, 1, 1, 1], dtype=bool)

@@ -249,7 +249,7 @@ def test_refusals(design: str) -> None:
         ends.append(other.estimate().value)
     np.testing.assert_allclose(found.bounds, ends, rtol=1e-9)
     assert ends[0] < found.value < ends[1]
-    assert study.estimate(exclude=True).target.startswith("pool (items that can be told)")
+    assert study.estimate(exclude=True).target.startswith("pool (items that can be labelled)")
 
 
 @pytest.mark.parametrize(

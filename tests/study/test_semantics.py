@@ -954,7 +954,7 @@ def test_5_exclude_makes_the_items_that_can_be_told_the_target(
     rows = pool.rows_of(kept)
     truth = f1_score([labels[id] for id in kept], predicted[rows])
     estimate = study.estimate(exclude=True)
-    assert estimate.target == "pool (items that can be told)"
+    assert estimate.target == "pool (items that can be labelled)"
     if len(study.sample.items()) == len(pool):
         assert estimate.value == pytest.approx(truth, abs=1e-12)
     else:  # a Poisson round may have brought too few

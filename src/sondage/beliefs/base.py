@@ -98,7 +98,9 @@ class Belief(Named, family="sondage.beliefs"):
     """
 
     estimator: ClassVar[str] = ""
-    assumptions: ClassVar[Mapping[str, str]] = {"honest": "what is believed of the labels not seen is right"}
+    assumptions: ClassVar[Mapping[str, str]] = {
+        "honest": "what the belief expects of labels not seen is right"
+    }
 
     @abstractmethod
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:

@@ -183,7 +183,7 @@ def uniform_need(outcome: Outcome) -> str:
     needed = int(float(f"{last.n_uniform:.2g}"))
     return (
         f"For the standard error that {_DESIGNS[0]} reached with {last.n_labels:,} labels, "
-        f"a uniform sample would have needed about {needed:,}."
+        f"a random sample would have needed about {needed:,}."
     )
 
 

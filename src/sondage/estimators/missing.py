@@ -112,8 +112,8 @@ class Response:
         if not self.dark.any():
             return None
         return (
-            f"{int(self._alone.sum()):,} items asked have no label yet or cannot be told, and no other item "
-            "with their predictions has one: nothing stands for them"
+            f"{int(self._alone.sum()):,} items asked have no label yet or could not be labelled, and no "
+            "other item with their predictions has one: nothing stands for them"
         )
 
     @cached_property

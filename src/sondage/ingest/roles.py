@@ -185,7 +185,7 @@ def _probability(columns: Columns, names: str | Sequence[str] | None) -> Array |
     if table.shape[1] < 2:
         raise InvalidInput("probability= takes one column (binary) or one per class, at least two")
     off = np.abs(table.sum(axis=1) - 1.0) > 1e-3
-    columns.check(names[0], off, f"and its fellows {list(names)} do not sum to 1")
+    columns.check(names[0], off, f"and the other columns of {list(names)} do not sum to 1")
     return table
 
 

@@ -25,7 +25,7 @@ class Wilson(Interval):
     def refuses(self, totals: Totals, measure: Measure | None = None) -> str | None:
         if totals.counts is None and not totals.exact:
             return (
-                f"interval {self.alias!r} needs plain counts: a uniform sample and a measure that is a "
+                f"interval {self.alias!r} needs plain counts: a random sample and a measure that is a "
                 "share (accuracy, precision, recall). Use 'logit' or 't'"
             )
         return None

@@ -39,7 +39,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Answer:
-    """What an annotator said of an item: a label, or that it cannot be told.
+    """What an annotator said of an item: a label, or "cannot tell".
 
     ``replace`` withdraws the annotator's earlier answer (everybody's, if no annotator is named); with
     neither a label nor ``refused`` nothing takes its place, and the item is open again.

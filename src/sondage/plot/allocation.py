@@ -110,7 +110,7 @@ def design_shape(
     ax = style.axes_for(ax)
     ax.set_yscale("log")
     even = ax.axhline(1.0, color=style.INK, linewidth=1, linestyle=style.STYLES[2], zorder=1.5)
-    even.set_label("uniform sample")
+    even.set_label("random sample")
     handles = [even]
     for k, (name, one) in enumerate(found.items()):
         said = f"{name} (never asks {percent(one.dark)})" if one.dark > 0 else name
@@ -124,7 +124,7 @@ def design_shape(
     along = score_name(first.pool, first.measure.systems(first.pool))
     name, one = max(found.items(), key=lambda pair: float(pair[1].mean.max()))
     title = findings.sought(name, along, one.score, one.mean)
-    return style.finish(ax, along, "chance of being asked, against a uniform sample", handles, title)
+    return style.finish(ax, along, "chance of being asked, against a random sample", handles, title)
 
 
 def _rows(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float, strata: str) -> Axes:

@@ -39,9 +39,10 @@ def belief_page(report: BeliefReport) -> Page:
 
 
 def _saving(saving: SavingReport) -> str:
-    line = f"saving at {counted(saving.n, 'label')}: {saving.if_calibrated:.1f} times if the belief is right"
+    line = f"saving at {counted(saving.n, 'label')}: one is worth {saving.if_calibrated:.1f} random ones if "
+    line += "the belief is right"
     if saving.as_seen is not None:
-        line += f", {saving.as_seen:.1f} times as the labels correct it"
+        line += f", {saving.as_seen:.1f} by what the labels show"
     realised = [f"{name} {value:.1f}" for name, value in saving.realised.items() if np.isfinite(value)]
     return line + (f"; so far: {', '.join(realised[:_NAMED])}" if realised else "")
 
@@ -52,8 +53,8 @@ def _fit(report: BeliefReport) -> Iterator[str]:
         yield f"mean log-likelihood of the labels {seen.mean_log:.3f} (standard error {seen.std_error:.3f})"
     elif seen is not None:
         yield (
-            f"label likelihood {seen.value:.3f} [{seen.low:.3f}, {seen.high:.3f}] "
-            f"(equal chances: {seen.even:.3f})"
+            f"label likelihood {seen.value:.3f} [{seen.low:.3f}, {seen.high:.3f}]; guessing would give "
+            f"{seen.even:.3f}"
         )
     if one is None:
         return

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PROMISES: dict[Guarantee, str] = {
     "fixed-n": "holds if the number of labels was fixed beforehand",
-    "posterior": "holds if its assumptions do and the number of labels was fixed",
+    "posterior": "holds under its assumptions at a fixed number of labels",
     "calibrated": "was set by simulation to hold although you look often",
     "asymptotic-uniform": "holds however often you look, once there are many labels",
     "uniform": "holds however often you look",

@@ -34,7 +34,7 @@ class ClassCurve:
     """One predicted class, stratum by stratum from the boundary outwards.
 
     ``first`` to ``last`` are the ranks of a stratum and ``rank`` their geometric mean; ``labels`` of its
-    ``items`` were seen, ``wrong`` of them wrong predictions. ``rate`` is what is thought by the place alone,
+    ``items`` were seen, ``wrong`` of them wrong predictions. ``rate`` is what is expected by the rank alone,
     between ``low`` and ``high``. Of the ``left`` items without a label the estimate takes ``believed`` to be
     wrong, in all between ``fewest`` and ``most``.
     """
@@ -185,9 +185,9 @@ def _geometric_mean(first: Ints, last: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class Expected:
-    """One predicted class: what was seen, and what is thought of the rest.
+    """One predicted class: what was seen, and what is expected of the rest.
 
-    Of ``left`` items without a label about ``left_wrong`` are thought wrong, between ``fewest`` and ``most``
+    Of ``left`` items without a label about ``left_wrong`` are probably wrong, between ``fewest`` and ``most``
     (None where the belief does not say). With error curves, half of them are within the rank
     ``half_within``, and ``beyond`` of them farther out than ``outermost``, the last rank at which a wrong
     prediction was seen, where ``labels_beyond`` labels were asked.

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 ASSUMES = "This assumes, and does not check:"
 _AT_AN_END = 0.03
 """Share of its interval from an end within which a value is said to lie there."""
+_AT_RANDOM = "labels at random"
 _NAMED = 4
 """Values at an end of their interval that are named."""
 _FEW = 10
-"""Effective labels below which no forecast is made."""
+"""Effective labels below which no forecast is made, and values below which each is said."""
+_LINE = 80
 _ROWS = 25
 """Values that the table lists."""
 _LETTERS = 300
@@ -38,6 +40,8 @@ def estimate_page(estimate: Estimate) -> Page:
     if estimate.target != "pool":
         notes.append(f"target: {estimate.target}")
     sections = [_table(estimate)] if several else []
+    if several and sections[0].head[-1] == _AT_RANDOM:
+        notes.insert(0, f"{_AT_RANDOM}: what a random sample would need for the same precision")
     if notes:
         sections.append(Section(lines=tuple(notes)))
     if estimate.assumptions:
@@ -57,12 +61,12 @@ def headline(estimate: Estimate) -> str:
     known = sorted((value, name) for name, value, *_ in every if not isnan(value))
     if not known:
         return f"{len(every):,} values, all undefined: {_why(estimate)}"
+    beside = f"{level} {INTERVALS[estimate.alternative]}s ({estimate.guarantee}) below"
+    said = ", ".join(f"{name} {value:.4f}" for name, value, *_ in every[:_FEW])
+    if len(every) < _FEW and len(known) == len(every) and len(f"{said}; {beside}") <= _LINE:
+        return f"{said}; {beside}"
     (least, low_name), (most, high_name) = known[0], known[-1]
-    word = INTERVALS[estimate.alternative]
-    return (
-        f"{len(every):,} values from {least:.4f} ({low_name}) to {most:.4f} ({high_name}), each with a "
-        f"{level} {word} ({estimate.guarantee})"
-    )
+    return f"{len(every):,} values from {least:.4f} ({low_name}) to {most:.4f} ({high_name}); {beside}"
 
 
 def rests_on(estimate: Estimate) -> str:
@@ -143,15 +147,10 @@ def _table(estimate: Estimate) -> Section:
     """A row per value, with the ends that were asked for and what a random sample would need."""
     rows = list(_rows(estimate))
     ends = ("low", "high") if estimate.alternative == "two-sided" else (INTERVALS[estimate.alternative],)
-    head = ("measure", "value", *ends, "labels at random")
+    head = ("measure", "value", *ends, _AT_RANDOM)
     if not any(row[-1] for row in rows):
         head, rows = head[:-1], [row[:-1] for row in rows]
-    note = (
-        ()
-        if head[-1] != "labels at random"
-        else ("labels at random: how many a random sample would need for the same precision",)
-    )
-    return Section("", note, head, tuple(rows))
+    return Section("", (), head, tuple(rows))
 
 
 def _rows(estimate: Estimate) -> Iterator[tuple[str, ...]]:

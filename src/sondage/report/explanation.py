@@ -23,6 +23,8 @@ from sondage.wording import counted, some_names
 
 _CLASSES = 6
 """Predicted classes that are written out."""
+_UNEVEN = 1.2
+"""Labels in a stratum, against those of a random sample, from which on it is named."""
 _COORDINATES = 6
 """Coordinates of the measure that are written out."""
 
@@ -110,11 +112,11 @@ def _wrong(study: StudyView, errors: tuple[Expected, ...]) -> Section:
     if not errors:
         what = "numbers" if study.pool.labels.kind == "real" else "not one class each"
         lines: tuple[str, ...] = (
-            f"Labels are {what}, so that no prediction is simply right or wrong: how the belief fares is in "
-            "study.belief_report().",
+            f"Labels are {what}, so no prediction is simply right or wrong; study.belief_report() says "
+            "how well the belief did.",
         )
         if study.pool.labels.finite:
-            lines = ("The pool has no predicted classes, so that nothing can be right or wrong.",)
+            lines = ("The pool has no predicted classes, so nothing can be right or wrong.",)
         return Section(heading, lines)
     first = sorted(errors, key=lambda one: -one.left_wrong)[:_CLASSES]
     said = [_sentence(one) for one in errors if one in first]
@@ -147,6 +149,11 @@ def _errors(number: float) -> str:
     return f"About {whole:,} error{'s are' if whole > 1 else ' is'}"
 
 
+def _more(number: float) -> str:
+    whole = _whole(number)
+    return f"about {whole:,} more {'is' if whole == 1 else 'are'} probably" if whole else "hardly any is left"
+
+
 def _whole(number: float) -> int:
     """Rounded, halves up."""
     return int(np.floor(number + 0.5))
@@ -167,9 +174,11 @@ def _next_step(study: StudyView, coming: NextLabels) -> str:
     if not coming.n:
         return f"No more labels: {_why_none(study)}"
     most = max(coming.bands, key=lambda band: band.coming)
-    said = f"To improve it: label the next {counted(coming.n, 'item')}"
-    of = "" if most.name.startswith("predicted") else f" {coming.named_by}"
-    return said + f", {most.coming:.0f} of them{of} {most.name}" if len(coming.bands) > 1 else said
+    said = f"To improve it: label {counted(coming.n, 'item')} next"
+    if max(band.relative for band in coming.bands) < _UNEVEN:
+        return said
+    of = "with score " if coming.named_by == "along the score" else ""
+    return said + f", {most.coming:.0f} of them {of}{most.name}"
 
 
 def _coming(study: StudyView, coming: NextLabels) -> Section:
@@ -240,7 +249,7 @@ def _rests(
                 yield (
                     f"{one.name}: beyond rank {one.outermost:,} "
                     f"{told if one.labels_beyond else 'there is no label'}; "
-                    f"about {about(one.beyond)} more probably are there."
+                    f"{_more(one.beyond)} there."
                 )
     for warning in estimate.warnings:
         yield f"Beware: {warning}."

@@ -111,7 +111,7 @@ def agreed(believed: Floats, low: Floats, high: Floats) -> str:
     'Belief and labels agree in 1 of 2 bands'
     """
     held = int(((low <= believed) & (believed <= high)).sum())
-    return f"Belief and labels agree in {held} of {len(believed)} bands"
+    return f"Belief and labels agree in {held} of {len(believed)} strata"
 
 
 def planned(

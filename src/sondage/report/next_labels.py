@@ -129,7 +129,7 @@ def _along_ranks(study: StudyView, problem: Problem, state: ErrorState, quota: I
         found = [band for band in found if band in most]
     rule = design.rule_words(problem, n) or design.kind.rule
     if hidden:
-        rule += f" {hidden} more bands, which get fewer of them, are not shown."
+        rule += f" {hidden} more strata, which get fewer labels, are not shown."
     return NextLabels(n, rule, "predictions", tuple(found), True)
 
 

@@ -19,8 +19,8 @@ def plan_page(plan: Plan) -> Page:
     level = f"{100 * plan.confidence_level:g}%"
     widest = ", of the widest value" if len(plan.names) > 1 else ""
     notes = [
-        f"widths of the {level} interval {plan.interval!r} from end to end{widest}, for a number of labels "
-        "fixed beforehand",
+        f"design {plan.design!r}; widths of the {level} interval {plan.interval!r} from end to end{widest}, "
+        "for a number of labels fixed beforehand",
         "at random: the width expected of a random sample, and the labels it would need for the width "
         "expected of the design",
     ]
@@ -51,10 +51,10 @@ def _headline(plan: Plan, level: str) -> str:
 
 def _rests_on(plan: Plan) -> str:
     how = "Simulated" if plan.how == "simulated" else "By a formula"
-    line = f"{how} on {counted(plan.pool_size, 'item')}, design {plan.design!r}"
-    if plan.needed_uniform is not None:
-        line += f"; a random sample would need {_said(plan.needed_uniform)}"
-    return line
+    if plan.needed_uniform is None:
+        return f"{how} on {counted(plan.pool_size, 'item')}, design {plan.design!r}"
+    needs = _said(plan.needed_uniform).replace(" labels (", " (")
+    return f"{how} on {counted(plan.pool_size, 'item')}; a random sample would need {needs}"
 
 
 def _sooner(plan: Plan) -> str:

@@ -14,7 +14,7 @@ class Quotas(SamplingKind):
     """``quota`` items of each unit: its next ones in keyed order. There is no chance per item."""
 
     alias = "strata"
-    rule = "Every band has a quota; inside a band items are taken at random."
+    rule = "Every stratum has a quota; inside a stratum items are taken at random."
     estimator = "counts"
     recorded = ""
     by_quota = True

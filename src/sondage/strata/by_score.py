@@ -93,7 +93,7 @@ class ScoreBands(Strata):
         if different < self.count:
             return f"the score has {different:,} different values: equal scores stay together"
         if empty:
-            return left_out(empty, self.count, "bands")
+            return left_out(empty, self.count, "strata")
         return "some boundaries fell together: many items share a score, or bins are too wide"
 
 
@@ -167,7 +167,7 @@ class Geometric(ScoreBands):
             raise InvalidInput(
                 f"strata 'geometric': scores go from {low:g} to {high:g}, and origin={self.origin:g} must be "
                 f"below or above them all: pass origin={low - margin:g}, or origin={high + margin:g} for "
-                "narrow bands at the top, or use strata 'cum-sqrt-f'"
+                "narrow strata at the top, or use strata 'cum-sqrt-f'"
             )
         return boundaries.geometric(score, self.count, self.origin)
 

@@ -125,7 +125,7 @@ class Study(StudyView):
     ) -> Told | None:
         """Answer an item, or many at once by a mapping of id to label (or a Series with ids as its index).
 
-        ``None`` or ``CANNOT_TELL`` means that the item cannot be told. A second answer needs another
+        ``None`` or ``CANNOT_TELL`` means "cannot tell". A second answer needs another
         ``annotator``, or ``replace=True`` to correct the first. An item that somebody else holds (see
         ``ask``) stays open until they have answered too, or their lease is over.
 

@@ -269,7 +269,7 @@ class StudyView(ABC):
 
     @property
     def n_refused(self) -> int:
-        """Items that cannot be told."""
+        """Items answered with "cannot tell"."""
         return int((self.snapshot().status == REFUSED).sum())
 
     @property

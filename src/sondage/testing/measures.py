@@ -382,7 +382,7 @@ class MeasureSuite:
             assert_allclose(values[0], values[1], rtol=1e-11, atol=1e-13)
 
     def test_other_system(self) -> None:
-        """Of another system, the measure is what it is where that system is the first."""
+        """For another system the measure has the value it would have if that system came first."""
         measure = self.make_measure()
         try:
             of_b, of_a = for_system(measure, "b"), for_system(measure, "a")

@@ -70,7 +70,9 @@ class ExpectedCost(PlainMean):
                 f"every predicted one, not {self.cost!r}"
             )
         if cost.min() == cost.max():
-            raise InvalidInput(f"cost= is {cost.flat[0]:g} for every decision: there is nothing to estimate")
+            raise InvalidInput(
+                f"cost= is {cost.flat[0]:g} for every prediction: there is nothing to estimate"
+            )
         object.__setattr__(self, "cost", tuple(map(tuple, cost.tolist())))
 
     def bind(self, pool: Pool) -> Any:

@@ -174,7 +174,7 @@ def _of_block(case: Case, question: Question, notes: tuple[str, ...]) -> Estimat
         n_eff=totals.n_eff,
         n_uniform=_plain(_uniform_equivalent(case, totals, linear, question)),
         cost=question.cost,
-        target=question.target + (" (items that can be told)" if question.exclude else ""),
+        target=question.target + (" (items that can be labelled)" if question.exclude else ""),
         target_of_design=question.target_of_design,
         assumptions=(*remarks.assumptions(case, interval, totals), *notes),
         warnings=remarks.warnings(case, question, interval, totals, linear, bounds),

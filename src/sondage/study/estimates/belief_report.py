@@ -27,6 +27,7 @@ from sondage.results import Result
 from sondage.study.estimates.questions import level_of
 from sondage.study.estimates.result import Estimate
 from sondage.study.snapshot import Snapshot
+from sondage.wording import counted
 
 if TYPE_CHECKING:
     from sondage.report.page import Page
@@ -218,7 +219,7 @@ def _notes(now: Snapshot, n: int, n_eff: float, main: Reliability | None) -> tup
     if n < 2:
         said.append("too few labels to hold the belief against: only what it expects is shown")
     elif n_eff < _ROUGH:
-        said.append(f"only about {n_eff:.0f} effective labels: take all of this as rough")
+        said.append(f"this rests on about {counted(n_eff, 'label')}: read all of it as a rough guess")
     if main is not None and main.slope + _DIFFERS * main.slope_error < 1.0:
         said.append(
             "the belief is over-confident: count on the saving as the labels correct it; calibrated scores, "
@@ -228,5 +229,5 @@ def _notes(now: Snapshot, n: int, n_eff: float, main: Reliability | None) -> tup
         table = now.table(len(now.rounds) - 1)
         if table is not None and table.chance is not None and (table.chance <= 0).any():
             dark = float((table.chance <= 0).mean())
-            said.append(f"{dark:.1%} of the pool had no chance of being asked: this speaks of the rest")
+            said.append(f"{dark:.1%} of the pool had no chance of being asked: this is about the rest")
     return tuple(said)

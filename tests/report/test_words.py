@@ -1,0 +1,121 @@
+"""Words: results answer three questions first, numbers agree with their nouns, and each idea has one word."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.pool.pages import Cells
+from tests.report.dozen import STUDIES, results_of
+from tests.test_docs import text_of
+
+from sondage.results import Result
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+RECORDED = ("tables.md",)
+"""Pages that a program writes from what it measured."""
+BANNED = (
+    "what is thought of",
+    "thought wrong",
+    "cannot be told",
+    "effective labels bear",
+    "does not allow for that",
+    "makes up 79",
+    "held to fall",
+    "mend or drop",
+    "its fellows",
+    "uniform sample would",
+)
+"""Sentences that stopped readers."""
+
+
+def glossary() -> dict[str, list[str]]:
+    """Words that lost, by the word that won."""
+    text = (DOCS / "concepts.md").read_text(encoding="utf-8").split("## Glossary")[1]
+    rows = [line.strip("|").split("|") for line in text.split("\n") if line.startswith("| ")][1:]
+    return {won.strip(): re.findall(r"\*([^*]+)\*", lost) for won, _, lost in rows}
+
+
+def losers_in(text: str) -> list[str]:
+    """Words of the glossary that lost, and sentences that are banned, wherever lines break."""
+    lost = [one for words in glossary().values() for one in words]
+    flat = " ".join(text.lower().split())
+    return [one for one in (*lost, *BANNED) if re.search(rf"\b{re.escape(one)}\b", flat)]
+
+
+def printed(name: str) -> list[Any]:
+    return list(results_of(name).values())
+
+
+def test_the_glossary_has_words_that_lost() -> None:
+    assert glossary()["stratum"]
+    assert losers_in("About 2 are thought\nso in every  Band") == ["are thought", "every band"]
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_no_word_that_lost_is_printed(name: str) -> None:
+    for result in printed(name):
+        assert losers_in(str(result)) == []
+        assert not re.search(r"\b(bands?|decisions?)\b", str(result).lower())
+
+
+@pytest.mark.parametrize("page", sorted(one.name for one in DOCS.glob("*.md") if one.name not in RECORDED))
+def test_no_word_that_lost_is_on_a_page(page: str) -> None:
+    text = text_of(f"docs/{page}")
+    assert losers_in(text.split("## Glossary")[0]) == []
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_text_and_notebook_begin_with_the_same_three_answers(name: str) -> None:
+    for result in printed(name):
+        if isinstance(result, Result) and type(result)._page is Result._page:
+            continue  # comparisons write their own
+        lead = result._page().lead
+        assert Cells(result._repr_html_()).others[: len(lead)] == list(lead)
+        assert " ".join(str(result).split()).startswith(" ".join(" ".join(lead).split()))
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_studies_estimates_explanations_plans_and_decisions_answer_three_questions(name: str) -> None:
+    """The number and how sure it is; what it rests on; what would make it better."""
+    for kind, result in results_of(name).items():
+        if kind in ("belief", "region", "compare"):
+            continue
+        value, rests, better = result._page().lead
+        assert re.search(r"\d\.\d{3}|undefined|no estimate|Stop: |Go on labelling: |[\d,]+ labels", value)
+        assert re.search(r"\d[\d,]* (labels?|items?)\b|^The interval \(", rests)
+        assert re.search(
+            r"^(To improve it|To stop|Nothing can|No more labels|study\.ask|Ask for more)", better
+        )
+        assert len(rests) <= 80 >= len(better)
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_numbers_agree_with_their_nouns_and_nothing_is_nan(name: str) -> None:
+    for result in printed(name):
+        text = " ".join(str(result).split())
+        assert not re.search(r"(?<![\d.,:-])1 (labels|items|draws|errors|values)\b", text), text
+        assert "nan" not in text
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_every_result_is_plain_values_and_a_frame(name: str) -> None:
+    for result in printed(name):
+        if isinstance(result, Result):
+            assert json.loads(json.dumps(result.to_dict(), default=float))
+            assert result.to_frame() is not None
+            assert "\n" not in repr(result)
+
+
+def test_a_decision_is_explained() -> None:
+    decision = results_of("rare positives")["width"]
+    assert decision.explain().split("\n")[1:] == [
+        "The interval (calibrated) was set by simulation to hold although you look often",
+        "Ask for more with study.ask(n), then look again",
+    ]
+    assert decision.to_dict() == {"stop": False, "why": decision.why, "guarantee": "calibrated"}
+    assert np.all(decision == (False, decision.why, "calibrated"))
