@@ -31,10 +31,9 @@ class Section(NamedTuple):
 
     def html(self) -> str:
         """The same for a notebook."""
-        if not self.rows:
-            heading = f"<p><em>{escape(self.heading)}</em></p>" if self.heading else ""
-            return heading + html_list(self.lines)
-        return html_table(self.heading, self.rows, self.head) + html_list(self.lines)
+        heading = f"<p><em>{escape(self.heading)}</em></p>" if self.heading else ""
+        rows = html_table("", self.rows, self.head) if self.rows else ""
+        return heading + html_list(self.lines) + rows
 
 
 class Page(NamedTuple):

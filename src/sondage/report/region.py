@@ -14,9 +14,10 @@ def region_page(region: Region) -> Page:
     """Its level and values, then the least and greatest of each."""
     flat = "" if region.rank == len(region.names) else f" of dimension {region.rank}"
     lead = f"{100 * region.confidence_level:g}% region{flat} for {', '.join(region.names)}"
+    holds = "It holds the true values of all of them at once, as often as that"
     low, high = region.limits
     rows = tuple(
         (name, f"{value:.4f}", f"{a:.4f}", f"{b:.4f}")
         for name, value, a, b in zip(region.names, region.centre, low, high, strict=True)
     )
-    return Page((lead,), (Section("", (), ("measure", "centre", "least", "greatest"), rows),))
+    return Page((lead, holds), (Section("", (), ("measure", "centre", "least", "greatest"), rows),))
