@@ -125,7 +125,7 @@ class Compare(Objective):
             if name not in names:
                 raise InvalidInput(f"weights= names system {name!r}, which is not among {', '.join(names)}")
         one = measure.bind(pool)
-        if pool.labels.kind == "vector":
+        if pool.labels.kind == "vector" and pool.parts is None:
             raise NotSupported(
                 "Compare does not serve items with several labels at once yet: make a study of "
                 f"sondage.measures.Difference({measure.alias!r}, {names[0]!r}, {names[1]!r})"

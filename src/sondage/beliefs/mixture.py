@@ -244,7 +244,8 @@ def _part(one: str | Belief, pool: Pool, systems: tuple[str, ...]) -> Belief:
     if isinstance(one, Belief):
         return one.bind(pool, systems)
     if one in pool.systems:
-        return ScoreBelief().bind(pool, (one,))
+        of_one: Belief = ScoreBelief().bind(pool, (one,))
+        return of_one
     try:
         return Belief.from_alias(one).bind(pool, systems)
     except InvalidInput as error:

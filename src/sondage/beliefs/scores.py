@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit, logsumexp
 
 from sondage.beliefs.base import Nodes, StaticBelief, label_nodes, normal_below, normal_log_density
+from sondage.beliefs.relevance import RelevanceBelief
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -47,7 +48,9 @@ class ScoreBelief(StaticBelief):
     def __post_init__(self) -> None:
         self.require(shrink="[0, 1]", margins=("plain", "scaled"))
 
-    def bind(self, pool: Pool, systems: tuple[str, ...]) -> ScoreBelief:
+    def bind(self, pool: Pool, systems: tuple[str, ...]) -> Any:  # of documents, another belief
+        if pool.parts is not None:
+            return RelevanceBelief().bind(pool, systems)
         if pool.labels.finite and pool.labels.size == 2:
             for name in systems:
                 _warn_if_upside_down(pool, name)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sondage.beliefs.base import Nodes, StaticBelief, label_nodes
+from sondage.beliefs.relevance import RelevanceBelief
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -39,7 +40,9 @@ class UniformBelief(StaticBelief):
         if not -np.inf < low < high < np.inf:
             raise InvalidInput(f"bounds= must be two finite numbers in order, not {self.bounds}")
 
-    def bind(self, pool: Pool, systems: tuple[str, ...]) -> UniformBelief:
+    def bind(self, pool: Pool, systems: tuple[str, ...]) -> Any:  # of documents, another belief
+        if pool.parts is not None:
+            return RelevanceBelief(even=True).bind(pool, systems)
         space = pool.labels
         if space.kind == "classes" or self.bounds is not None:
             return self

@@ -190,7 +190,9 @@ def over_root_cost(size: Floats, cost: Floats, rule: CostRule) -> Floats:
     """Sizes over the root of what a label costs (Sawade 2013, Thm 4.2)."""
     if rule == "ignore":
         return size
-    return np.asarray((np.ones(len(size)) if rule == "only" else size) / np.sqrt(cost))
+    least = cost.min(initial=np.inf, where=cost > 0)  # what costs nothing counts as the cheapest
+    floored = np.maximum(cost, least if np.isfinite(least) else 1.0)
+    return np.asarray((np.ones(len(size)) if rule == "only" else size) / np.sqrt(floored))
 
 
 def drawing_power(form: Form, problem: Problem) -> Literal[1, 2]:

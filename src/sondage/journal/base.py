@@ -51,6 +51,8 @@ class Answer:
     annotator: str | None = None
     replace: bool = False
     at: float = 0.0
+    part: Id | None = None
+    """The document of a query that it is about; None where items have no parts."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ RECORDS: dict[str, type[Record]] = {
     "look": Look,
     "redaction": Redaction,
 }
-RETIRED = frozenset({"n", "seen", "units_version", "p_within", "part"})
+RETIRED = frozenset({"n", "seen", "units_version", "p_within"})
 """Fields that nothing reads any more; journals that have them stay readable."""
 
 
@@ -123,7 +125,8 @@ def describe(seq: Any, record: Record) -> str:
         what = f"round {record.number}, which asked {sum(map(bool, record.new))} items"
     elif isinstance(record, Answer):
         by = "" if record.annotator is None else f" of {record.annotator!r}"
-        what = f"the answer{by} to id {record.id!r}"
+        of = "" if record.part is None else f"document {record.part!r} of "
+        what = f"the answer{by} to {of}id {record.id!r}"
     elif isinstance(record, Look):
         what = f"a look at the stop rule {record.rule!r}"
     elif isinstance(record, Redaction):

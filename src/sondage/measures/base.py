@@ -20,8 +20,8 @@ from sondage.pool.rows import Rows
 from sondage.registry import Named
 from sondage.types import Array, Bools, Floats, Ints
 
-LabelKind = Literal["classes", "real", "vector", "any"]
-"""What kind of label a measure is about: a class, a number, several numbers at once, or any of these."""
+LabelKind = Literal["classes", "real", "vector", "grades", "any"]
+"""What kind of label a measure is about: a class, a number, several at once, grades of documents, or any."""
 
 _KINDS = {
     "classes": ("classes", "labels=[...], the classes in order", "accuracy"),

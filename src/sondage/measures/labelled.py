@@ -11,7 +11,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.measures.catalogue.item_counts import CountMeasure
-from sondage.measures.combine.stack import resolve
+from sondage.measures.combine.stack import for_system, resolve
 from sondage.pool.plain_values import is_gap
 from sondage.pool.pool import Pool
 from sondage.types import Array, Floats
@@ -34,7 +34,8 @@ def exact(
     """The measure on fully labelled data: a number, or an array for a measure of several coordinates.
 
     Labels of several numbers are a table with a row per item, or a list of mappings; ``labels=[...]`` names
-    the columns of a table.
+    the columns of a table. A pool of rankings has its own (``relevance=``, ``qrels=``): pass it as
+    ``y_true``, with ``system=`` to choose one.
 
     >>> round(float(exact("f1", [1, 0, 1, 1], [1, 1, 1, 0])), 4)
     0.6667
@@ -42,12 +43,24 @@ def exact(
     0.6666666666666666
     """
     wanted = resolve(measure)
+    if isinstance(y_true, Pool):
+        return _of_judged(for_system(wanted, roles.get("system")), y_true)
     check_lengths(y_true, y_pred)
     roles = {**label_roles(wanted, y_true, y_pred), **roles}
     roles.setdefault("id", np.arange(len(y_true)))  # rows belong together as they stand, whatever their index
     pool = Pool.from_arrays(prediction=y_pred, **roles)
     bound = wanted.bind(pool)
     value = pool_value(bound, pool, pool.ordered(pool.labels.encode(listed(y_true))))
+    return value if bound.m > 1 else value[0]
+
+
+def _of_judged(measure: Measure, pool: Pool) -> Any:
+    """The measure by the grades that a pool of rankings comes with."""
+    if pool.parts is None:
+        raise InvalidInput("exact() takes labels, or a pool of rankings with its relevance")
+    bound = measure.bind(pool)
+    table = pool.parts.table(pool.parts.grade, slice(None), np.nan)
+    value = pool_value(bound, pool, pool.labels.encode(table.tolist()))
     return value if bound.m > 1 else value[0]
 
 

@@ -75,6 +75,8 @@ def other_spelling(word: str, known: Mapping[str, str]) -> Spelled | None:
         return "fbeta", {"beta": float(beta[1])}
     if at := re.fullmatch(r"(precision|recall)(?:at)?(\d+)", word):
         return f"{at[1]}_at_k", {"k": int(at[2])}
+    if at := re.fullmatch(r"(n?dcg|err|p|r|success|m?rr|m?ap|rbp)at(\d+)", word):
+        return known.get(at[1], at[1]), {"k": int(at[2])}
     if top := re.fullmatch(r"top(?:at)?(\d+)(?:accuracy|acc)?", word):
         return "top_k_accuracy", {"k": int(top[1])}
     if kappa := re.fullmatch(_KAPPA, word):

@@ -136,5 +136,5 @@ def cost_band(values: Array | None) -> Array | None:
     levels = np.unique(values)
     if len(levels) <= _FEW:
         return np.searchsorted(levels, values)
-    bands = np.floor(np.log2(values)).astype(np.int64)
+    bands = np.floor(np.log2(np.maximum(values, levels[levels > 0][0]))).astype(np.int64)
     return np.asarray(bands - bands.min())

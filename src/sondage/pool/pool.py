@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,12 @@ from sondage.errors import InvalidInput, NotSupported, UnknownItem
 from sondage.pool.arrays import Arrays, Group, System
 from sondage.pool.division import Division
 from sondage.pool.labels import LabelSpace
+from sondage.pool.parts import Documents
 from sondage.pool.plain_values import plain
 from sondage.pool.rows import Rows
 from sondage.pool.source import Column, Source, Summary
 from sondage.pool.text import is_text
-from sondage.types import Array, Floats, Id, Ints
+from sondage.types import Array, Bools, Floats, Id, Ints
 
 if TYPE_CHECKING:
     from sondage.ingest.roles import Roles
@@ -55,6 +57,7 @@ class Pool:
         origin: Mapping[str, Any] | None = None,
         marks: Mapping[str, bytes] | None = None,
         base: Pool | None = None,
+        parts: Documents | None = None,
     ) -> None:
         self.source = source
         self.labels = labels
@@ -65,6 +68,8 @@ class Pool:
         """What identifies the probabilities that a calibration made."""
         self.base = base
         """The pool that this one adds a system to; None for a pool of its own."""
+        self.parts = parts
+        """The documents of queries, where items are queries; None elsewhere."""
 
     @classmethod
     def from_frame(cls, frame: Any, **roles: Any) -> Pool:
@@ -170,6 +175,59 @@ class Pool:
         roles = {"id": id, "groups": groups, "payload": payload, "weight": weight, "cost": cost}
         roles |= {"std": std, "features": features, "opinions": opinions}
         return pool_from_estimator(model, X, roles, options)
+
+    @classmethod
+    def from_rankings(
+        cls,
+        frame: Any,
+        *,
+        query: str,
+        document: str,
+        system: str | None = None,
+        rank: str | None = None,
+        score: str | None = None,
+        relevance: str | None = None,
+        grades: Sequence[float] = (0, 1),
+        weight: str | None = None,
+        cost: str | None = None,
+        payload: Sequence[str] = (),
+    ) -> Pool:
+        """A pool of queries with ranked documents, from a long frame or parquet file: to measure search.
+
+        One row per query, document and system. An item is a query; documents that several systems return
+        for it are one, judged once for all. ``rank`` orders a list (by 1, 2, 3, ...; gaps are closed), or
+        else ``score``, highest first. ``relevance`` has grades that are known already, with gaps elsewhere;
+        ``grades`` are all grades there are, in rising order. ``cost`` is that of judging a document,
+        ``weight`` that of a query in the mean, ``payload`` names columns to show of a document.
+
+        >>> import pandas as pd
+        >>> lists = pd.DataFrame({"q": ["a", "a", "b"], "d": [1, 2, 1], "place": [1, 2, 1]})
+        >>> len(Pool.from_rankings(lists, query="q", document="d", rank="place"))
+        2
+        """
+        from sondage.ingest.rankings import pool_from_rankings
+
+        named = {"query": query, "document": document, "system": system, "rank": rank, "score": score}
+        named |= {"relevance": relevance, "weight": weight, "cost": cost}
+        return pool_from_rankings(frame, grades, payload, **named)
+
+    @classmethod
+    def from_trec(cls, runs: Any, *, grades: Sequence[float], qrels: Any = None) -> Pool:
+        """A pool of queries from TREC run files, a path or several; see ``from_rankings``.
+
+        Lists are ordered by score, as trec_eval does it, and systems named by the last field of a line.
+        ``qrels`` is a file of judgements that are there already, also of documents that no run returned.
+        """
+        from sondage.ingest.rankings import pool_from_trec
+
+        return pool_from_trec(runs, grades, qrels)
+
+    def asking_for(self, wanted: Bools, *, gaps: bool, counted: bool) -> Pool:
+        """The pool for a study that asks for some of the documents; ``counted``: each costs one."""
+        assert self.parts is not None
+        parts = self.parts.needing(wanted, gaps)
+        arrays = replace(self.arrays, cost=parts.item_cost(counted=counted))
+        return Pool(arrays, self.labels, self.roles, origin=self.origin, base=self.base, parts=parts)
 
     def with_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> Pool:
         """A pool with one more system, which shares everything else with this one.
@@ -393,7 +451,8 @@ class Pool:
     @cached_property
     def fingerprint(self) -> str:
         """Digest of ids and all that a design or measure may look at; equal for any row order."""
-        return self.source.fingerprint(self.labels, self.calibration_marks, self.roles.features)
+        found = self.source.fingerprint(self.labels, self.calibration_marks, self.roles.features)
+        return found if self.parts is None else self.parts.fingerprint(found)
 
     @property
     def digests(self) -> dict[str, int]:

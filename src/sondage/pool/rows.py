@@ -12,6 +12,7 @@ from sondage.pool.labels import LabelSpace
 from sondage.types import Array, Floats
 
 if TYPE_CHECKING:
+    from sondage.pool.parts import Documents
     from sondage.pool.pool import Pool
 
 
@@ -41,6 +42,10 @@ class Rows:
         """The names of the pool's systems."""
         return tuple(self._pool.systems)
 
+    def system_name(self, name: str | None = None) -> str:
+        """The name of a system: the one asked for, or the first."""
+        return self._pool.system_name(name)
+
     @property
     def cost(self) -> Floats:
         """What the label of each item costs (one where the pool has no costs)."""
@@ -50,6 +55,13 @@ class Rows:
     def weight(self) -> Floats:
         """Population weight of each item (one where the pool has none)."""
         return self._pool.weights(self.index)
+
+    @property
+    def documents(self) -> Documents:
+        """The documents of all queries; ``index`` says which queries are these."""
+        if self._pool.parts is None:
+            raise InvalidInput("the items are no queries with documents: make the pool with from_rankings")
+        return self._pool.parts
 
     def prediction(self, system: str | None = None) -> Floats:
         """Predicted class position, or predicted number."""
@@ -81,6 +93,10 @@ class Rows:
     def column(self, part: str, system: str | None = None) -> Floats:
         """A part of what a system says, as it was given."""
         name = self._pool.system_name(system)
+        if self._pool.parts is not None:
+            raise InvalidInput(
+                "the pool has queries with ranked documents: ask for a measure of these, such as 'nDCG@10'"
+            )
         if not self._pool.has(part, name):
             raise InvalidInput(
                 f"the pool has no {part} for system {name!r}: "

@@ -22,6 +22,7 @@ from sondage.errors import (
     DamagedJournal,
     InvalidInput,
     NameTaken,
+    NotSupported,
     PoolMismatch,
     SondageError,
     VersionMismatch,
@@ -32,7 +33,7 @@ from sondage.objective import Compare, EstimateAll, Objective
 from sondage.pool.pool import Pool
 from sondage.registry import from_config, what_it_is
 from sondage.streams import seed_from
-from sondage.study.budget import Cost, checked_budget, labels_paid_for
+from sondage.study.budget import Budget, Cost, checked_budget, labels_paid_for
 from sondage.study.estimates.assess import checked_level
 from sondage.study.estimates.blocks import check_losses
 from sondage.study.snapshot import Parts
@@ -94,6 +95,8 @@ def create_study(
     wanted = (objective or EstimateAll()).target(resolve(measure), pool)
     bound = wanted.bind(pool)
     check_losses(bound.aim, bound.aim.losses.folded.d)
+    kept, given = pool, settings["budget"]
+    pool, settings["budget"] = _for_its_documents(pool, bound, given, oracle)
     labels = labels_paid_for(settings["budget"], pool)
     chosen = resolve_design(design, oracle, pool, bound, labels, objective)
     parts = Parts(
@@ -109,13 +112,13 @@ def create_study(
         "design": chosen.config(),
         "auto": AUTO_VERSION if design == "auto" else None,
         "objective": parts.objective.config(),
-        "budget": {"cost": parts.budget.amount} if isinstance(parts.budget, Cost) else parts.budget,
+        "budget": {"cost": given.amount} if isinstance(given, Cost) else given,
         "oracle": oracle,
         "target": target,
         "seed": str(parts.seed),
         "confidence_level": parts.confidence_level,
         "pool": {
-            "fingerprint": pool.fingerprint,
+            "fingerprint": kept.fingerprint,
             "size": len(pool),
             "source": pool.origin,
             "roles": pool.roles.config(),
@@ -175,7 +178,8 @@ def load_study(
             "from before it was changed"
         ) from error
     study = Study(name, parts, journal)
-    study.replay.change(pool=pool)  # with the systems that were added to the original one
+    if pool.parts is None:
+        study.replay.change(pool=pool)  # with the systems that were added to the original one
     try:
         study.snapshot()  # what is damaged is found now, not after a day's work
     except VersionMismatch as error:
@@ -223,14 +227,33 @@ def _parts_again(
         "for: leave it out, or pass the original; other measures are estimated with study.estimate(measure)",
     )
     chosen = _part_again("design", name, config["design"], design, "with: leave it out, or pass that")
+    bound = wanted.bind(original)
+    original, settings["budget"] = _for_its_documents(original, bound, settings["budget"], settings["oracle"])
     return Parts(
         pool=original,
-        measure=wanted.bind(original),
+        measure=bound,
         design=chosen,
         objective=from_config(config["objective"]),
         seed=int(config["seed"]),
         **settings,
     )
+
+
+def _for_its_documents(pool: Pool, measure: Measure, budget: Budget, oracle: str) -> tuple[Pool, Budget]:
+    """A pool of queries as a study of the measure asks for them, and its budget as a cost.
+
+    A query costs the documents that the measure needs and nobody has judged; a number is one of documents.
+    """
+    if pool.parts is None:
+        return pool, budget
+    if oracle != "deterministic":
+        raise NotSupported(
+            "queries are judged once: use oracle='deterministic', second opinions by annotator="
+        )
+    counted = not isinstance(budget, Cost)
+    wanted = measure.losses.needs(pool)
+    fitted = pool.asking_for(wanted, gaps=measure.losses.gaps, counted=counted)
+    return fitted, Cost(float(budget)) if isinstance(budget, int) else budget
 
 
 def _checked_name(name: object) -> str | None:

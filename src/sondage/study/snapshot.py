@@ -109,6 +109,7 @@ class Snapshot(StudyView):
         self._slot_draw = asked["draw"].fixed()
         self.status, self.asked_labels = asked["status"].fixed(changing=True), asked["y"].fixed(changing=True)
         self.opinions, self.leases = asked["opinions"].fixed(changing=True), dict(ledger.leases)
+        self.open_places = dict(ledger.open_places)
         self.extra_answers, self.extra_cost = ledger.extra_answers, ledger.extra_cost
         self.corrections, self.corrections_before = ledger.corrections, ledger.corrections_before
         self.stopped_by = ledger.stopped_by

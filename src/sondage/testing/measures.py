@@ -18,6 +18,7 @@ from sondage.measures.influence import ALL
 from sondage.measures.losses.vectors import VectorLosses
 from sondage.pool.pool import Pool
 from sondage.registry import from_config
+from sondage.testing.rankings import ranking_pool, some_grades
 from sondage.testing.units import random_columns, taken
 from sondage.testing.vectors import chances_of, codes_of, some_labels, vector_columns
 from sondage.types import Floats
@@ -45,6 +46,8 @@ class MeasureSuite:
     def columns(self, seed: int, n: int = 60) -> dict[str, Any]:
         """Arguments of ``Pool.from_arrays``."""
         measure = self.make_measure()
+        if measure.label_kind == "grades":
+            pytest.skip("lists of documents are no columns of items")
         if measure.label_kind == "vector":
             return vector_columns(seed, n, counts=getattr(measure, "counted", ()))
         return random_columns(seed, n, classes=self.classes)
@@ -54,6 +57,8 @@ class MeasureSuite:
         rng = np.random.default_rng(1000 + seed)
         few, many = rng.choice([0.5, 1.0, 3.0], n), rng.uniform(0.1, 5.0, n)
         weight = {"none": None, "few": few, "many": many}[weights]
+        if self.make_measure().label_kind == "grades":
+            return ranking_pool(seed, n, weight)
         return Pool.from_arrays(**self.columns(seed, n), weight=weight)
 
     def cases(self, n: int = 60) -> Iterator[tuple[Pool, Measure, Floats]]:
@@ -83,6 +88,8 @@ class MeasureSuite:
         """Every label that may be given, or some real numbers."""
         if pool.labels.finite:
             return np.arange(pool.labels.size, dtype=np.float64)
+        if pool.parts is not None:
+            return some_grades(pool)
         if pool.labels.kind == "vector":
             return codes_of(pool.labels, some_labels(pool.labels))
         return np.array([-7.3, -0.4, 0.0, 0.1, 1.0, 12.5])
@@ -183,7 +190,8 @@ class MeasureSuite:
             assert (low < high).all()
             trials = [y, *(np.full(len(pool), one) for one in self.choices(pool))]
             for system in pool.systems.values():
-                assert system.prediction is not None
+                if system.prediction is None:  # lists of documents are no labels
+                    continue
                 several = pool.labels.kind == "vector"
                 said = codes_of(pool.labels, system.prediction) if several else system.prediction
                 trials.append(np.asarray(said, dtype=np.float64))

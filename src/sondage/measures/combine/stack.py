@@ -30,6 +30,13 @@ class Several(Losses):
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         return tuple(dict.fromkeys(part for one in self.each for part in one.inputs(pool)))
 
+    def needs(self, pool: Pool) -> Bools:
+        return np.asarray(np.any([one.needs(pool) for one in self.each], axis=0))
+
+    @property
+    def gaps(self) -> bool:
+        return all(one.gaps for one in self.each)
+
     def signature(self, pool: Pool) -> Array | None:
         """That of the inputs of all; None if any of them has none."""
         if any(one.signature(pool) is None for one in self.each):

@@ -110,7 +110,8 @@ class Contrast(OfSystems):
         """Those of all sides, or the items' contrasts."""
         if not self.paired:
             return self.inner.losses
-        return Paired([one.losses for one in self.sides], self.sides[0], self.rows)
+        sides = [one.losses for one in self.sides]
+        return sides[0].contrasts(sides, self.rows) or Paired(sides, self.sides[0], self.rows)
 
     @property
     def ratio(self) -> tuple[Floats, Floats] | None:

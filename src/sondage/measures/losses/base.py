@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from sondage.errors import InvalidInput
 from sondage.measures.influence import ALL, Chain, Chained, Dense, Influence
 from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import Pool
@@ -63,6 +64,19 @@ class Losses(ABC):
 
     def _along(self, slope: Any) -> Influence:
         return Dense(self, slope)
+
+    def needs(self, pool: Pool) -> Bools:
+        """(P,) documents whose grades the losses depend on, where items are queries."""
+        raise InvalidInput("the pool has queries with ranked documents: ask for a measure such as 'nDCG@10'")
+
+    @property
+    def gaps(self) -> bool:
+        """Whether the losses of a query are defined where some of its documents have no grade."""
+        return False
+
+    def contrasts(self, sides: Sequence[Losses], rows: Floats) -> Losses | None:
+        """Losses of contrasts of several systems in a form of their own; None: as written out."""
+        return None
 
     # ---- what is known before any label ------------------------------------------------------------
 

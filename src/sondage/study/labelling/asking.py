@@ -28,7 +28,8 @@ _LARGEST = 1e308
 class Item:
     """What an oracle needs: the id to answer by, what to show, what it costs, and why it is asked.
 
-    ``_why`` is the reason, or a function that makes it: it is made when it is first read.
+    Of a ranking the id is a pair, (query, document). ``_why`` is the reason, or a function that makes it: it
+    is made when it is first read.
     """
 
     id: Id
@@ -107,7 +108,13 @@ def items_of(now: Snapshot, slots: Ints) -> list[Item]:
     pool, slots = now.pool, handed_out(now, slots)
     rows, items = now.asked_rows[slots], []
     for id, row, slot in zip(pool.ids_of(rows), rows.tolist(), slots.tolist(), strict=True):
-        items.append(Item(id, pool.payload_of(row), pool.cost_of(row), partial(_reason, now.latest, slot)))
+        why = partial(_reason, now.latest, slot)
+        if pool.parts is None:
+            items.append(Item(id, pool.payload_of(row), pool.cost_of(row), why))
+            continue
+        for place in now.open_places[slot]:
+            part: Any = (id, pool.parts.id_of(row, place))
+            items.append(Item(part, pool.parts.payload_of(row, place), pool.parts.cost_of(row, place), why))
     return items
 
 

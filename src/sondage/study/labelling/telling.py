@@ -45,13 +45,14 @@ def checked_answer(
     ledger: Ledger, id: Id, label: Any, annotator: str | None, replace: bool, now: float
 ) -> Answer:
     """An answer that can be taken, or an error."""
-    row, id = ledger.row_of(id), _without_numpy(id)
-    if row not in ledger.slots_of:
+    row, own, part, place = ledger.located(id)
+    id, own, part = _without_numpy(id), _without_numpy(own), _without_numpy(part)
+    if row not in ledger.slots_of or not ledger.asks_for(row, place):
         raise UnknownItem(
             f"id {id!r} was never asked, so its chance is unknown and its label cannot be used: "
             "tell only items that ask() has returned"
         )
-    answers = [ledger.answers[slot] for slot in ledger.slots_of[row]]
+    answers = [ledger.answers_to(slot, place) for slot in ledger.slots_of[row]]
     free = not all(answers)
     mine = any(annotator in one for one in answers) or (annotator is None and not free)
     if mine and not replace and not (free and ledger.oracle == "stochastic"):
@@ -66,15 +67,17 @@ def checked_answer(
             label = ledger.pool.labels.plain(label)
         except InvalidInput as error:
             raise InvalidInput(f"id {id!r}: {error}") from None
-    return Answer(id, None if refused else label, refused, annotator, bool(replace), now)
+    return Answer(own, None if refused else label, refused, annotator, bool(replace), now, part)
 
 
 def withdrawal(ledger: Ledger, id: Id, now: float) -> Answer:
     """The record that takes back all answers to an item."""
-    row = ledger.row_of(id)
-    if not any(ledger.answers[slot] for slot in ledger.slots_of.get(row, ())):
+    row, _, part, place = ledger.located(id)
+    if not any(ledger.answers_to(slot, place) for slot in ledger.slots_of.get(row, ())):
         raise UnknownItem(f"id {_without_numpy(id)!r} has no answer that could be taken back")
-    return Answer(ledger.pool.id_of(row), None, refused=False, replace=True, at=now)
+    return Answer(
+        ledger.pool.id_of(row), None, refused=False, replace=True, at=now, part=_without_numpy(part)
+    )
 
 
 def _without_numpy(id: Id) -> Any:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from sondage.designs.base import Oracle
-from sondage.errors import DamagedJournal, VersionMismatch
+from sondage.errors import DamagedJournal, UnknownItem, VersionMismatch
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED, RoundInfo
 from sondage.journal import Answer, Lease, Look, Record, Redaction, Round
 from sondage.journal.base import describe
 from sondage.pool.labels import LabelSpace
+from sondage.pool.parts import Documents, Grades
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.sampling import kind_of
@@ -87,6 +88,10 @@ class Ledger:
         self.answers: list[Answers] = []
         self.told_at: dict[int, float] = {}
         """When the newest answer to a slot came, by slot."""
+        self.part_answers: dict[int, dict[int, Answers]] = {}
+        """Answers to the documents of a query, by slot and place."""
+        self.open_places: dict[int, list[int]] = {}
+        """Documents that a query waits for, by slot."""
         self.leases: dict[int, Lease] = {}
         self.slots_of: dict[int, list[int]] = {}
         self._row_of: dict[Id, int] = {}
@@ -128,6 +133,28 @@ class Ledger:
         row = self._row_of.get(id) if type(id) in (int, str) else None  # 1.0 and True are no ids
         return self.pool.row_of(id) if row is None else row
 
+    def located(self, id: Any) -> tuple[int, Any, Any, int | None]:
+        """The row of an id, the item's own id, and of a document (query, document) its id and its place."""
+        parts = self.pool.parts
+        if parts is None:
+            return self.row_of(id), id, None, None
+        if not isinstance(id, tuple) or len(id) != 2:
+            raise UnknownItem(
+                f"id {id!r} names no document: answer by (query, document), as ask() gives them"
+            )
+        row = self.row_of(id[0])
+        return row, id[0], id[1], parts.place_of(row, *id)
+
+    def asks_for(self, row: int, place: int | None) -> bool:
+        """Whether the study needs this document of a query; True for items without parts."""
+        return self.pool.parts is None or place in self.pool.parts.open_of(row)
+
+    def answers_to(self, slot: int, place: int | None) -> Answers:
+        """Answers to a slot, or to one document of it."""
+        if place is None:
+            return self.answers[slot]
+        return self.part_answers.setdefault(slot, {}).setdefault(place, {})
+
     def _apply_round(self, record: Round) -> None:
         number, before = len(self.rounds), len(self.answers)
         rows = self._checked_rows(record)
@@ -168,6 +195,9 @@ class Ledger:
             ("slot", slots),
         ):
             self.draws[name].extend(values)
+        if self.pool.parts is not None:
+            for slot in range(before, len(self.answers)):
+                self._settle(slot)
 
     def _checked_rows(self, record: Round) -> Ints:
         """The rows that a round drew, if it can be the next one."""
@@ -198,10 +228,13 @@ class Ledger:
 
     def _apply_answer(self, record: Answer) -> None:
         row, slots = self._asked_slots(record.id)
-        code = None if record.refused or record.label is None else self.pool.labels.code(record.label)
+        parts, space = self.pool.parts, self.pool.labels
+        place = None if parts is None else parts.place_of(row, record.id, record.part)
+        read = space.grade if isinstance(space, Grades) else space.code
+        code = None if record.refused or record.label is None else read(record.label)
         who = record.annotator
         slot = slots[0] if len(slots) == 1 else self._slot_for(slots, record)
-        answers = self.answers[slot]
+        answers = self.answers_to(slot, place)
         if record.replace:
             if who is None:
                 answers.clear()
@@ -213,10 +246,13 @@ class Ledger:
             return  # the first one stands; written before tell looked and wrote in one
         if answers and who not in answers:
             self.extra_answers += 1
-            self.extra_cost += self.pool.cost_of(row)
+            self.extra_cost += (
+                self.pool.cost_of(row) if parts is None or place is None else parts.cost_of(row, place)
+            )
         answers[who] = code
         self.told_at[slot] = record.at
-        if not self._is_held(slot, record.at, who):
+        complete = place is None or all(self.answers_to(slot, one) for one in self._asked_places(slot))
+        if complete and not self._is_held(slot, record.at, who):
             self.leases.pop(slot, None)
         self._settle(slot)
 
@@ -225,6 +261,8 @@ class Ledger:
         _, slots = self._asked_slots(record.id)
         for slot in slots:
             self.answers[slot] = dict.fromkeys(self.answers[slot])
+            parts = self.part_answers.get(slot, {})
+            parts.update({place: dict.fromkeys(answers) for place, answers in parts.items()})
             self._settle(slot)
 
     def _slot_for(self, slots: list[int], record: Answer) -> int:
@@ -270,10 +308,38 @@ class Ledger:
         self._settle(free[0])
 
     def _settle(self, slot: int) -> None:
-        answers = self.answers[slot]
-        status, y = resolved(answers, self.pool.labels, waits=slot in self.leases)
-        for name, value in (("status", status), ("y", y), ("opinions", len(answers))):
+        if self.pool.parts is None:
+            answers = self.answers[slot]
+            opinions = len(answers)
+            status, y = resolved(answers, self.pool.labels, waits=slot in self.leases)
+        else:
+            status, y, opinions = self._put_together(slot, self.pool.parts)
+        for name, value in (("status", status), ("y", y), ("opinions", opinions)):
             self.slots[name].view[slot] = value
+
+    def _asked_places(self, slot: int) -> list[int]:
+        """Documents of a slot that the study has to ask for."""
+        assert self.pool.parts is not None
+        places: list[int] = self.pool.parts.open_of(int(self.slots["row"].view[slot])).tolist()
+        return places
+
+    def _put_together(self, slot: int, parts: Documents) -> tuple[int, float, int]:
+        """Status, label and opinions of a query: it has a label when all its documents are judged."""
+        row, places = int(self.slots["row"].view[slot]), self._asked_places(slot)
+        grades = parts.grade[parts.of(row)].copy()
+        told = [self.part_answers.get(slot, {}).get(place, {}) for place in places]
+        each = [resolved(one, self.pool.labels, waits=slot in self.leases) for one in told]
+        self.open_places[slot] = [
+            place for place, (status, _) in zip(places, each, strict=True) if status == OPEN
+        ]
+        opinions = min((len(one) for one in told), default=0)
+        if self.open_places[slot]:
+            return OPEN, np.nan, opinions
+        refused = [status == REFUSED for status, _ in each]
+        if any(refused) and (all(refused) or not parts.gaps):
+            return REFUSED, np.nan, opinions
+        grades[places] = [grade for _, grade in each]
+        return ANSWERED, self.pool.labels.code(grades.tolist()), opinions
 
 
 def resolved(answers: Answers, space: LabelSpace, *, waits: bool = False) -> tuple[int, float]:

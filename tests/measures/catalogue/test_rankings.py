@@ -1,0 +1,178 @@
+"""Measures of ranked lists against ir-measures (trec_eval), enumeration, and by hand."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks._pools import folder
+from numpy.testing import assert_allclose
+
+import sondage as sd
+from sondage.errors import InvalidInput, NotSupported
+from sondage.measures import Difference, exact, resolve
+from sondage.measures.catalogue.rankings import (
+    AP,
+    DCG,
+    ERR,
+    NDCG,
+    RBP,
+    RR,
+    PrecisionAt,
+    RankingMeasure,
+    RecallAt,
+    Success,
+)
+from sondage.measures.influence import ALL
+from sondage.testing.rankings import ranking_pool
+
+ROBUST = folder() / "trec_robust03.parquet"
+
+
+def robust_lists() -> pd.DataFrame:
+    """Lists of 17 systems for 100 topics, one row per topic, document and system."""
+    wide = pd.read_parquet(ROBUST)
+    frames = []
+    for rank in [name for name in wide.columns if name.startswith("rank__")]:
+        part = wide.loc[wide[rank] > 0, ["topic", "doc", rank, "rel"]]
+        part = part.set_axis(["topic", "doc", "rank", "relevance"], axis=1)
+        frames.append(part.assign(system=rank.removeprefix("rank__"), doc=part["doc"].astype(str)))
+    frame = pd.concat(frames, ignore_index=True)
+    frame["relevance"] = frame["relevance"].where(frame["relevance"] >= 0)
+    return frame.assign(score=-frame["rank"].astype(float))
+
+
+@pytest.mark.skipif(not ROBUST.exists(), reason="the data are not here")
+def test_every_measure_equals_ir_measures_on_all_systems() -> None:
+    ir = pytest.importorskip("ir_measures")
+    frame = robust_lists()
+    roles = {"system": "system", "score": "score", "relevance": "relevance"}
+    pool = sd.Pool.from_rankings(frame, query="topic", document="doc", grades=(0, 1, 2), **roles)
+    known = frame.dropna(subset="relevance").drop_duplicates(["topic", "doc"])
+    qrels = pd.DataFrame({"query_id": known["topic"].astype(str), "doc_id": known["doc"]})
+    qrels["relevance"] = known["relevance"].astype(int)
+    both: dict[object, RankingMeasure] = {
+        ir.nDCG @ 10: NDCG(10),
+        ir.nDCG: NDCG(),
+        ir.nDCG(gains={0: 0, 1: 1, 2: 3}) @ 20: NDCG(20, gain="exp"),
+        ir.P @ 10: PrecisionAt(10),
+        ir.P(rel=2) @ 5: PrecisionAt(5, rel=2),
+        ir.R @ 50: RecallAt(50),
+        ir.Success @ 5: Success(5),
+        ir.RR: RR(),
+        ir.AP: AP(),
+        ir.AP @ 20: AP(20),
+    }
+    assert frame["system"].nunique() == 17
+    for name, mine in frame.groupby("system"):
+        run = pd.DataFrame(
+            {"query_id": mine["topic"].astype(str), "doc_id": mine["doc"], "score": mine["score"]}
+        )
+        theirs = ir.calc_aggregate(list(both), qrels, run)
+        for their, ours in both.items():
+            found = exact(replace(ours, unjudged="irrelevant"), pool, system=name)
+            assert found == pytest.approx(theirs[their], abs=1e-9), (name, their)
+
+
+def one_query(*grades: int, **more: object) -> sd.Pool:
+    places = range(1, len(grades) + 1)
+    frame = pd.DataFrame({"q": 1, "d": places, "r": places, "y": grades})
+    return sd.Pool.from_rankings(frame, query="q", document="d", rank="r", relevance="y", grades=(0, 1, 2, 3))
+
+
+def test_values_by_hand() -> None:
+    pool = one_query(2, 0, 3)
+    log = np.log2([2.0, 3.0, 4.0])
+    assert exact("DCG", pool) == pytest.approx(2 / log[0] + 3 / log[2])
+    assert exact(DCG(gain="exp"), pool) == pytest.approx(3 / log[0] + 7 / log[2])
+    assert exact("nDCG", pool) == pytest.approx((2 + 3 / log[2]) / (3 + 2 / log[1]))
+    assert exact("ERR", pool) == pytest.approx(3 / 8 + (1 - 3 / 8) * (7 / 8) / 3)
+    assert exact(ERR(max_grade=4), pool) == pytest.approx(3 / 16 + (1 - 3 / 16) * (7 / 16) / 3)
+    assert exact(RBP(p=0.5), pool) == pytest.approx(0.5 * (1 + 0.25))
+    assert exact("P@2", pool) == 0.5
+    assert exact("AP", pool) == pytest.approx((1 + 2 / 3) / 2)
+    assert [exact(name, pool) for name in ("R@1", "Success@1", "RR")] == [0.5, 1.0, 1.0]
+
+
+def test_names_are_those_of_ir_measures() -> None:
+    for name in ("DCG@5", "nDCG@10", "ERR@20", "P@10", "R@100", "Success@1", "RR", "AP@20", "RBP", "nDCG"):
+        assert resolve(name).names == (name,)
+    assert resolve("ndcg@10") == NDCG(10)
+
+
+def test_unjudged_documents_are_never_silently_irrelevant() -> None:
+    frame = pd.DataFrame({"q": 1, "d": [1, 2, 3], "r": [1, 2, 3], "y": [1.0, None, 1.0]})
+    pool = sd.Pool.from_rankings(frame, query="q", document="d", rank="r", relevance="y")
+    with pytest.raises(NotSupported, match="not judged, such as 2"):
+        exact("P@3", pool)
+    assert exact(PrecisionAt(3, unjudged="irrelevant"), pool) == pytest.approx(2 / 3)
+    assert exact(DCG(2, unjudged="condensed"), pool) == pytest.approx(1 + 1 / np.log2(3))
+    assert exact(DCG(2, unjudged="irrelevant"), pool) == 1.0
+
+
+def test_options_that_make_no_sense_are_refused() -> None:
+    for make in (lambda: NDCG(0), lambda: NDCG(10, ideal=5), lambda: DCG(gain="log"), lambda: RBP(p=1.0)):
+        with pytest.raises(InvalidInput):
+            make()
+    with pytest.raises(InvalidInput, match="from_rankings"):
+        resolve("nDCG@10").bind(sd.Pool.from_arrays(prediction=[0, 1]))
+
+
+EXACT = [DCG(gain="exp"), DCG(2), ERR(), ERR(3), PrecisionAt(3), RBP()]
+
+
+@pytest.mark.parametrize("measure", EXACT, ids=lambda one: f"{one.names[0]}")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_moments_equal_enumeration(measure: RankingMeasure, seed: int) -> None:
+    """Means, and covariances of two systems, under independent grades; Sawade 2013, App. A.1."""
+    pool = ranking_pool(seed, 6)
+    assert pool.parts is not None
+    rng, width = np.random.default_rng(seed), pool.parts.width
+    chance = rng.dirichlet([1.0, 1.0, 1.0], (len(pool), width))
+    sides = [replace(measure, system=name).bind(pool) for name in ("a", "b")]
+    mean, covariance = sides[0].moments(pool.rows(ALL), chance, sides)
+    for row in range(len(pool)):
+        count = int(pool.parts.count[row])
+        labels = np.array(list(itertools.product(range(3), repeat=count)))
+        share = chance[row, np.arange(count), labels].prod(axis=1)
+        padded = np.pad(labels.astype(float), ((0, 0), (0, width - count)), constant_values=np.nan)
+        values = np.array([one.values(pool.rows(np.array([row])), padded[None])[0] for one in sides])
+        expected = values @ share
+        assert_allclose(mean[row], expected, rtol=1e-12, atol=1e-13)
+        away = values - expected[:, None]
+        assert_allclose(covariance[row], (away * share) @ away.T, rtol=1e-10, atol=1e-12)
+
+
+def test_sampled_moments_are_near_enumerated_ones() -> None:
+    pool = ranking_pool(3, 20)
+    assert pool.parts is not None
+    chance = np.random.default_rng(1).dirichlet([1.0, 1.0, 1.0], (len(pool), pool.parts.width))
+    one = ERR(3, system="a").bind(pool)
+    exactly = one.moments(pool.rows(ALL), chance, [one])
+    sampled = RankingMeasure.moments(one, pool.rows(ALL), chance, [one])
+    assert_allclose(sampled[0].mean(), exactly[0].mean(), rtol=0.03)
+    assert_allclose(np.sqrt(sampled[1]).mean(), np.sqrt(exactly[1]).mean(), rtol=0.06)
+
+
+def test_cross_moment_of_a_list_with_itself_is_its_square() -> None:
+    from sondage.measures.losses.cascade import cross_moment, moments_of_list
+
+    rng = np.random.default_rng(0)
+    a = rng.uniform(0, 0.9, (4, 7))
+    b = rng.uniform(a**2, a)
+    order = np.argsort(rng.random((4, 7)), axis=1)[:, :5]
+    _, square = moments_of_list(np.take_along_axis(a, order, 1), np.take_along_axis(b, order, 1))
+    assert_allclose(cross_moment(a, b, order, order), square, rtol=1e-13)
+
+
+def test_equal_lists_are_known_to_be_equally_good() -> None:
+    rows = [(q, d, s, r) for q in (1, 2) for s in "ab" for r, d in enumerate("xyz", 1)]
+    frame = pd.DataFrame(rows, columns=["q", "d", "s", "r"])
+    swapped = (frame["q"] == 2) & (frame["s"] == "b")
+    frame.loc[swapped, "r"] = 4 - frame.loc[swapped, "r"]
+    pool = sd.Pool.from_rankings(frame, query="q", document="d", system="s", rank="r")
+    bound = Difference("DCG@2", "a", "b").bind(pool)
+    assert bound.settled(pool.rows(ALL)).tolist() == [True, False]

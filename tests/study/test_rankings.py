@@ -1,0 +1,215 @@
+"""Studies of rankings: asked by document, counted by query, kept half judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sondage as sd
+from sondage.errors import AlreadyAnswered, InvalidInput, NotSupported, UnknownItem
+from sondage.measures import exact
+from sondage.measures.catalogue.rankings import DCG, NDCG
+
+GRADES = (0, 1, 2)
+Truth = dict[tuple[str, int], int]
+
+
+def lists(
+    queries: int = 40, documents: int = 9, seed: int = 0, gap: float = 0.6
+) -> tuple[pd.DataFrame, Truth]:
+    """Six documents by each of two systems, the second with more noise."""
+    rng = np.random.default_rng(seed)
+    rows, truth = [], {}
+    for query in (f"q{number}" for number in range(queries)):
+        grade = rng.choice(3, documents, p=[0.6, 0.3, 0.1])
+        truth |= {(query, document): int(grade[document]) for document in range(documents)}
+        for system, noise in (("a", gap), ("b", 3 * gap)):
+            best = np.argsort(-(grade + noise * rng.normal(size=documents)), kind="stable")[
+                : 4 + int(rng.integers(3))
+            ]
+            rows += [(query, document, system, rank) for rank, document in enumerate(best.tolist(), 1)]
+    return pd.DataFrame(rows, columns=["query", "document", "system", "rank"]), truth
+
+
+def pool_of(frame: pd.DataFrame, **roles: object) -> sd.Pool:
+    named = {"query": "query", "document": "document", "system": "system", "rank": "rank", "grades": GRADES}
+    return sd.Pool.from_rankings(frame, **{**named, **roles})
+
+
+def judged(frame: pd.DataFrame, truth: Truth) -> sd.Pool:
+    grades = [truth[pair] for pair in zip(frame["query"], frame["document"], strict=True)]
+    return pool_of(frame.assign(relevance=grades), relevance="relevance")
+
+
+FRAME, TRUTH = lists()
+POOL = pool_of(FRAME)
+
+
+def test_ask_gives_the_documents_that_the_measure_needs() -> None:
+    study = sd.create_study(POOL, "DCG@3", design="uniform", rng=1)
+    items = study.ask(2)
+    queries = {item.id[0] for item in items}
+    wanted = FRAME[(FRAME["system"] == "a") & (FRAME["rank"] <= 3) & FRAME["query"].isin(queries)]
+    assert len(queries) == 2
+    assert {item.id for item in items} == set(zip(wanted["query"], wanted["document"], strict=True))
+    assert study.spent == len(items) == 6
+    everything = sd.create_study(POOL, "nDCG@3", design="uniform", rng=1).ask(1)
+    query = everything[0].id[0]
+    assert {item.id[1] for item in everything} == set(FRAME.loc[FRAME["query"] == query, "document"])
+
+
+def test_a_query_counts_when_all_its_documents_are_judged(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'search.db'}"
+    study = sd.create_study(POOL, "DCG@3", design="uniform", storage=storage, rng=1)
+    items = study.ask(2)
+    for item in items[:4]:
+        study.tell(item.id, TRUTH[item.id])
+    assert (study.n_labels, study.n_open) == (1, 1)
+    again = sd.load_study(storage, pool=pool_of(FRAME))
+    assert [item.id for item in again.open_items()] == [item.id for item in items[4:]]
+    again.tell({item.id: TRUTH[item.id] for item in again.open_items()})
+    assert (again.n_labels, again.n_open, again.open_items()) == (2, 0, [])
+    more = [item.id for item in again.ask(3)]
+    assert [item.id for item in sd.load_study(storage, pool=pool_of(FRAME)).open_items()] == more
+    assert not {query for query, _ in more} & {item.id[0] for item in items}
+
+
+def test_all_judged_is_exact_for_every_design() -> None:
+    everything = judged(FRAME, TRUTH)
+    for design in ("uniform", "poisson", "importance", "auto"):
+        study = sd.create_study(POOL, "ERR@4", design=design, budget=len(POOL) * 4, rng=1)
+        study.run(TRUTH)
+        assert study.n_labels == len(POOL)
+        assert study.estimate().value == pytest.approx(exact("ERR@4", everything), abs=1e-12)
+    assert study.estimate("P@2").value == pytest.approx(exact("P@2", everything), abs=1e-12)
+
+
+def test_a_budget_is_of_documents_or_of_their_cost() -> None:
+    study = sd.create_study(POOL, "nDCG@3", budget=100, rng=1)
+    study.run(TRUTH)
+    told = sum(len(pool_documents(query)) for query in study.labels()["id"])
+    assert 90 <= study.spent == told <= 100
+    dear = pool_of(FRAME.assign(cost=1.0 + FRAME["document"]), cost="cost")
+    study = sd.create_study(dear, "DCG@3", budget=sd.Cost(150.0), rng=1)
+    study.run(TRUTH)
+    assert 120 <= study.spent <= 150
+    study = sd.create_study(dear, "DCG@3", rng=1)
+    assert all(item.cost == 1.0 + item.id[1] for item in study.ask(3))
+
+
+def pool_documents(query: str) -> set[int]:
+    return set(FRAME.loc[FRAME["query"] == query, "document"])
+
+
+def test_documents_judged_before_are_not_asked_and_free_queries_count_at_once() -> None:
+    known = FRAME.assign(
+        relevance=[
+            TRUTH[query, document] if query < "q2" or document < 4 else None
+            for query, document in zip(FRAME["query"], FRAME["document"], strict=True)
+        ]
+    )
+    pool = pool_of(known, relevance="relevance")
+    study = sd.create_study(pool, "DCG@3", design="uniform", rng=1)
+    items = study.ask(len(pool))
+    assert all(item.id[1] >= 4 and item.id[0] >= "q2" for item in items)
+    assert study.spent == len(items)
+    assert study.n_labels >= sum(query < "q2" for query in pool.ids)
+    study.tell({item.id: TRUTH[item.id] for item in items})
+    assert study.estimate().value == pytest.approx(exact("DCG@3", judged(FRAME, TRUTH)))
+
+
+def test_what_cannot_be_graded_leaves_the_query_out_unless_told_how_it_counts() -> None:
+    study = sd.create_study(POOL, "DCG@3", design="uniform", rng=1)
+    items = study.ask(3)
+    first = items[0].id[0]
+    answers = {item.id: None if item.id[0] == first else TRUTH[item.id] for item in items}
+    study.tell(answers)
+    assert (study.n_labels, study.n_refused) == (2, 1)
+    study.reopen(items[0].id)
+    assert [item.id for item in study.open_items()] == [items[0].id]
+    lenient = sd.create_study(POOL, DCG(3, unjudged="irrelevant"), design="uniform", rng=1)
+    items = lenient.ask(1)
+    lenient.tell({item.id: None if k == 0 else 2 for k, item in enumerate(items)})
+    assert (lenient.n_labels, lenient.n_refused) == (1, 0)
+
+
+def test_wrong_answers_are_refused() -> None:
+    study = sd.create_study(POOL, "DCG@3", design="uniform", rng=1)
+    (query, document), *_ = [item.id for item in study.ask(1)]
+    other = next(
+        one for one in pool_documents(query) if one not in {item.id[1] for item in study.open_items()}
+    )
+    for id, label, error, match in (
+        ((query, document), 7, InvalidInput, r"grade 7 is not one of \[0, 1, 2\]"),
+        ((query, 99), 1, UnknownItem, "document 99 is in no list of query"),
+        ((query, other), 1, UnknownItem, "never asked"),
+        (query, 1, UnknownItem, r"\(query, document\)"),
+        (("nobody", 1), 1, UnknownItem, "not in the pool"),
+    ):
+        with pytest.raises(error, match=match):
+            study.tell(id, label)
+    study.tell((query, document), np.int64(1))
+    with pytest.raises(AlreadyAnswered):
+        study.tell((query, document), 2)
+    study.tell((query, document), 2, replace=True)
+    with pytest.raises(InvalidInput, match="nDCG@10"):
+        sd.create_study(POOL, "accuracy", rng=1)
+    with pytest.raises(NotSupported, match="deterministic"):
+        sd.create_study(POOL, "DCG@3", oracle="stochastic", rng=1)
+
+
+def test_other_measures_say_which_documents_they_lack() -> None:
+    study = sd.create_study(POOL, "DCG@3", design="uniform", budget=30, rng=1)
+    study.run(TRUTH)
+    assert study.estimate("ERR@2").defined
+    with pytest.raises(NotSupported, match="documents that were not judged"):
+        study.estimate("DCG@4")
+    with pytest.raises(NotSupported, match="documents that were not judged"):
+        study.estimate(system="b")
+
+
+def test_opinions_on_a_document_are_settled_by_majority_and_leases_last_for_the_query() -> None:
+    study = sd.create_study(POOL, "DCG@3", design="uniform", rng=1)
+    items = study.ask(1, annotator="ann")
+    for item in items:
+        assert study.n_open == 1
+        study.tell(item.id, 1, annotator="ann")
+    assert (study.n_labels, study.n_open) == (1, 0)
+    study.tell(items[0].id, 2, annotator="bob")
+    assert [item.id for item in study.open_items()] == [items[0].id]
+    study.tell(items[0].id, 2, annotator="eve")
+    assert study.n_labels == 1
+    assert study.estimate(rounds="all").n_labels == 1
+
+
+@pytest.mark.parametrize("design", ["uniform", "poisson", "importance", "disagreement", "auto"])
+def test_two_systems_are_compared(design: str) -> None:
+    frame, truth = lists(queries=120, seed=4)
+    everything = judged(frame, truth)
+    true = exact("ERR@4", everything, system="a") - exact("ERR@4", everything, system="b")
+    study = sd.create_study(
+        pool_of(frame), "ERR@4", objective=sd.Compare("a", "b"), design=design, budget=500, rng=3
+    )
+    study.run(truth)
+    found = study.compare()
+    assert found.winner == "a"
+    assert found.difference.ci.low < true < found.difference.ci.high
+    assert study.explain()
+
+
+@pytest.mark.parametrize("design", ["uniform", "poisson"])
+def test_estimates_are_unbiased_and_intervals_hold(design: str) -> None:
+    frame, truth = lists(queries=80, seed=7)
+    pool, true = pool_of(frame), exact(NDCG(4), judged(frame, truth))
+    found = []
+    for seed in range(150):
+        study = sd.create_study(pool, NDCG(4), design=design, rng=seed)
+        study.tell({item.id: truth[item.id] for item in study.ask(25)})
+        estimate = study.estimate()
+        found.append((estimate.value - true, estimate.ci.low <= true <= estimate.ci.high))
+    error, inside = np.array(found).T
+    assert abs(error.mean()) < 3.5 * error.std() / np.sqrt(len(error))
+    assert inside.mean() >= 0.90
