@@ -159,7 +159,7 @@ def test_a_bound_has_one_end(alternative: Any, head: str, end: str, estimate: Es
     page = Cells(found._repr_html_())
     assert page.rows[0] == ["measure", "value", head]
     assert page.rows[1][2] == f"{getattr(found.ci, end)[0]:.4f}"
-    assert f"95% {head} (posterior)" in page.others[0]
+    assert f"95% {head}s (posterior)" in page.others[0]
 
 
 def test_warnings_come_before_assumptions_and_are_marked(estimate: Estimate) -> None:
