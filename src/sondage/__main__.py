@@ -1,4 +1,4 @@
-"""``python -m sondage``."""
+"""Runs the command line, for ``python -m sondage``."""
 
 import sys
 

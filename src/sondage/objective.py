@@ -64,7 +64,7 @@ class EstimateAll(Objective):
         object.__setattr__(self, "weights", weights)
 
     def weight(self, G: Floats, replicates: Floats | None = None) -> Floats:
-        """Ones, or the weights given."""
+        """How much each coordinate counts: all alike, unless weights were given."""
         if self.weights is None:
             return np.ones(len(G))
         if len(self.weights) != len(G):

@@ -173,7 +173,7 @@ class Named(Registered):
 
 
 def from_config(config: dict[str, Any]) -> Any:
-    """The inverse of ``Named.config``."""
+    """The part that ``Named.config`` wrote down, made again."""
     family, alias = Named._families[config["family"]], config["alias"]
     options = {name: _parts(value) for name, value in config["options"].items()}
     if alias not in family._known:

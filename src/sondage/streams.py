@@ -35,7 +35,7 @@ class Stream:
         self._bits = bits
 
     def words(self, n: int) -> Words:
-        """``n`` raw 64-bit words."""
+        """The next ``n`` raw words of 64 bits from the stream."""
         return np.asarray(self._bits.random_raw(n), dtype=np.uint64)
 
     def uniform(self, n: int) -> Floats:
@@ -43,7 +43,7 @@ class Stream:
         return unit_interval(self.words(n))
 
     def normal(self, n: int) -> Floats:
-        """``n`` standard normal numbers."""
+        """The next ``n`` standard normal numbers from the stream."""
         return np.asarray(ndtri(self.uniform(n) + 2.0**-54))
 
     def uniform_and_normal(self, n: int) -> tuple[Floats, Floats]:

@@ -34,7 +34,7 @@ class GroupState(ErrorState):
 
     @property
     def by_place(self) -> Floats:
-        """(U,) mean of the Beta."""
+        """(U,) the error rate expected of each unit: the mean of its Beta distribution."""
         right, wrong = self.beta
         return np.asarray(wrong / (right + wrong))
 

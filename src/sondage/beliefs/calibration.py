@@ -26,7 +26,7 @@ _EDGE = 1e-9
 
 
 class Counted(NamedTuple):
-    """What (n,) labels stand for.
+    """How much of the pool each of (n,) labels stands for.
 
     ``weight`` is the number of items; ``noise`` the squared weight that was left to chance (0 for a label
     that was sure to be asked); ``group`` numbers labels that were drawn evenly from one part of the pool, so
@@ -80,7 +80,7 @@ class LabelLikelihood:
     even: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values for JSON, by name."""
         return plain_dict(self)
 
 

@@ -121,7 +121,7 @@ class MixtureBelief(Belief):
 
     @property
     def first(self) -> Floats:
-        """(K,) weights before any label."""
+        """(K,) the weight of each part of the mixture before any label."""
         given = np.array(self.weights or (1.0,) * len(self.bound))
         return np.asarray(given / given.sum())
 

@@ -150,13 +150,13 @@ class Totals:
 
     @classmethod
     def undefined(cls, d: int, why: str) -> Totals:
-        """No estimate, and the reason."""
+        """Totals that give no estimate, with the reason for people to read."""
         nothing = np.full((d, d), np.nan)
         return cls(np.full(d, np.nan), np.zeros((0, d)), 0.0, 0.0, nothing, why=why)
 
 
 class Estimator(Named, family="sondage.estimators"):
-    """From draws to totals.
+    """Turns draws into totals: estimated averages of the losses, with their covariance.
 
     Contract
     --------
@@ -177,7 +177,7 @@ class Estimator(Named, family="sondage.estimators"):
 
     @abstractmethod
     def totals(self, case: Case) -> Totals:
-        """Estimated averages of the losses."""
+        """The averages of the losses as the draws estimate them, with their covariance."""
 
     @abstractmethod
     def weights(self, case: Case) -> Floats:

@@ -64,12 +64,12 @@ class Increments:
 
     @property
     def size(self) -> Ints:
-        """(K,) items of each cell."""
+        """(K,) how many items each cell has."""
         return self._strata.size
 
     @cached_property
     def cell(self) -> Ints:
-        """(T,) cell of each draw."""
+        """(T,) the cell that each draw came from."""
         return self._strata.cells.of(self._sample.row)
 
     @cached_property
@@ -79,7 +79,7 @@ class Increments:
 
     @cached_property
     def loss(self) -> Floats:
-        """(T, d) losses."""
+        """(T, d) the losses of every draw."""
         loss = np.zeros((len(self), self._case.measure.d))
         told = ~self.refused
         loss[told] = self._case.losses(self._sample.where(told))

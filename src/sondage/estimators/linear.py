@@ -43,7 +43,7 @@ class Linear:
 
     @property
     def std_error(self) -> Floats:
-        """(m,) standard errors."""
+        """(m,) standard error of each value."""
         return np.asarray(np.sqrt(np.square(self.parts).sum(axis=0) + self.widening))
 
     def own_quantile(self, quantile: float, df: float) -> Floats:

@@ -55,7 +55,7 @@ class Steps(NamedTuple):
     """(P,) each: least and greatest total that the labels leave possible."""
 
     def of(self, p: int) -> Steps:
-        """Those of one contrast."""
+        """The same draws, seen for one contrast alone."""
         some = {name: getattr(self, name)[:, [p]] for name in self._fields[:7]}
         return self._replace(**some)
 

@@ -147,7 +147,7 @@ class PostStrata:
 
     @property
     def size(self) -> Ints:
-        """(K,) items of each cell."""
+        """(K,) how many items each cell has."""
         return self.cells.size
 
     @cached_property

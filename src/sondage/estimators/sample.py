@@ -46,7 +46,7 @@ class Sample:
 
     @property
     def answered(self) -> Bools:
-        """Draws with a label."""
+        """(T,) which draws have a label."""
         return np.asarray(self.status == ANSWERED)
 
     @property

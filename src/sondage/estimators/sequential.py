@@ -76,7 +76,7 @@ class SequentialEstimator(ByChance):
         return np.zeros((len(case.sample.rounds), case.units.count, case.measure.d))
 
     def drawable(self, case: Case) -> int:
-        """Items that could be drawn."""
+        """How many items of the pool could be drawn at all."""
         return len(case.pool)
 
     def shares(self, case: Case, sample: Sample) -> Floats:

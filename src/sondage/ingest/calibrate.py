@@ -93,7 +93,7 @@ class Calibration:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Calibration:
-        """From what ``config`` gave."""
+        """The calibration that ``config`` wrote down, made again."""
         try:
             maps = tuple((one, other) for one, other in config["maps"])
             return cls(config["method"], maps, config["sums_to_one"])

@@ -39,7 +39,7 @@ def names_of(source: Any) -> list[str]:
 
 
 def columns_of(source: Any, wanted: Sequence[str]) -> Columns:
-    """Some columns of a table."""
+    """The wanted columns of a table, or an error that names one that is not there."""
     have = names_of(source)
     for name in wanted:
         if name not in have:

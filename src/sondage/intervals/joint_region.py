@@ -157,7 +157,7 @@ class Region(Result):
         return np.asarray(self.centre[[i, j]] + off * np.where(off < 0, below, above))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Plain values for JSON, with the least and greatest value of each coordinate."""
         return {
             "names": list(self.names),
             "centre": self.centre.tolist(),

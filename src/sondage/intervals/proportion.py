@@ -44,7 +44,7 @@ class Wilson(Interval):
         return np.array([low]), np.array([high])
 
     def ends(self, successes: float, trials: float, level: float) -> tuple[float, float]:
-        """Interval of ``successes`` in ``trials``.
+        """Both ends of the interval for a share of ``successes`` in ``trials``.
 
         >>> low, high = Wilson().ends(9, 10, .95)
         >>> round(low, 4), round(high, 4)

@@ -106,7 +106,7 @@ def _points(setting: str) -> float:
 
 
 def colour(k: int) -> str:
-    """The k-th colour."""
+    """The colour of the k-th series; colours come round again after the last."""
     return COLOURS[k % len(COLOURS)]
 
 
@@ -229,7 +229,7 @@ def unit_square(ax: Axes, margin: float = 0.01) -> None:
 
 
 def diagonal(ax: Axes, label: str | None = None) -> Any:
-    """Where both axes are equal."""
+    """The line on which both axes are equal, drawn faintly for reference."""
     (line,) = ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label=label)
     return line
 
@@ -345,7 +345,7 @@ def row_names(ax: Axes, names: Sequence[str]) -> float:
 
 
 def shortened(text: str, letters: int) -> str:
-    """Text that fits.
+    """The text, cut where it would not fit and marked with dots.
 
     >>> shortened("a long name", 8)
     'a lon...'

@@ -77,7 +77,7 @@ class Group:
 
 
 def crossed_group(groups: Sequence[Group]) -> Group:
-    """The levels that occur together.
+    """The levels of several groupings that occur together, as one grouping.
 
     >>> age, job = Group(np.array([0, 1, 1]), ("old", "young")), Group(np.array([1, 0, 0]), ("cook", "smith"))
     >>> crossed_group([age, job])

@@ -23,7 +23,7 @@ class Kinds(Protocol):
 
     @property
     def count(self) -> int:
-        """Number of kinds."""
+        """How many kinds of items there are."""
 
     def of(self, rows: Ints | slice) -> Ints:
         """The kind of some rows, or of a piece of the pool."""
@@ -43,12 +43,12 @@ class Division:
 
     @cached_property
     def size(self) -> Ints:
-        """(K,) items of each kind."""
+        """(K,) how many items each kind has."""
         return np.bincount(self.codes)
 
     @property
     def count(self) -> int:
-        """Number of kinds."""
+        """How many kinds of items there are."""
         return len(self.size)
 
     def of(self, rows: Ints | slice) -> Ints:

@@ -55,12 +55,12 @@ class LabelSpace:
 
     @property
     def finite(self) -> bool:
-        """Whether the labels are classes."""
+        """Whether labels are classes, so that they can be listed."""
         return self.values is not None
 
     @property
     def size(self) -> int:
-        """Number of classes."""
+        """How many classes a label can be."""
         if self.values is None:
             raise InvalidInput("labels that are numbers have no classes to count")
         return len(self.values)
@@ -105,7 +105,7 @@ class LabelSpace:
         return "; if it is a real class, make the pool with labels=[...]"
 
     def encode(self, labels: Sequence[Any] | Array) -> Floats:
-        """Many labels at once."""
+        """The codes of many labels at once, or an error that names the first bad one."""
         table = self._as_table(labels) if self.components else None
         if table is not None:
             return np.array([self._place(tuple(row)) for row in table.tolist()], dtype=np.float64)

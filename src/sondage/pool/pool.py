@@ -269,12 +269,12 @@ class Pool:
 
     @property
     def ids(self) -> Array:
-        """(N,) ids in order."""
+        """(N,) the ids of all items, in the order of the pool."""
         return self.arrays.all_ids
 
     @property
     def weight(self) -> Array | None:
-        """(N,) population weights, if any."""
+        """(N,) how much each item counts in the population; None where all count alike."""
         return self.arrays.weight
 
     @property
@@ -284,7 +284,7 @@ class Pool:
 
     @property
     def features(self) -> Array | None:
-        """(N, k) features, if any."""
+        """(N, k) features that a model of doubt may use; None where there are none."""
         return self.arrays.features
 
     @property
@@ -299,7 +299,7 @@ class Pool:
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """The grouping columns."""
+        """Names of the columns that group items, for ``by=``."""
         return self.arrays.groups
 
     @property
@@ -418,7 +418,7 @@ class Pool:
             yield piece, Rows(self, piece) if of is None else of.take(np.arange(piece.start, piece.stop))
 
     def row_of(self, id: Id) -> int:
-        """The row of an id."""
+        """The row of the item with this id, or an error that names the id."""
         first = self.source.ids(slice(0, 1))
         row = int(self.source.rows_of([id])[0]) if _same_kind(id, first) else len(self)
         if row == len(self) or self.source.ids(slice(row, row + 1))[0] != id:
@@ -436,7 +436,7 @@ class Pool:
         return self.ids_of(np.array([row]))[0]
 
     def ids_of(self, rows: Ints | slice) -> list[Id]:
-        """The ids of many rows."""
+        """The ids of the items in these rows, as they were given."""
         ids: list[Id] = self.source.ids(rows).tolist()
         return ids
 

@@ -68,7 +68,7 @@ class Rows:
         return self.column("prediction", system)
 
     def score(self, system: str | None = None) -> Floats:
-        """Raw score."""
+        """(n,) the score of each row as it was given."""
         return self.column("score", system)
 
     def probability(self, system: str | None = None) -> Floats:
@@ -79,7 +79,7 @@ class Rows:
         return columns
 
     def std(self, system: str | None = None) -> Floats:
-        """Predictive standard deviation."""
+        """(n,) the standard deviation that a system states for each prediction."""
         return self.column("std", system)
 
     def group(self, name: str | Sequence[str]) -> Array:

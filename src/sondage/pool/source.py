@@ -29,7 +29,7 @@ class Summary(Protocol):
 
     @property
     def score_deviation(self) -> float:
-        """Standard deviation of the scores."""
+        """Standard deviation of the scores over the whole pool."""
 
     @property
     def cut(self) -> float | None:
@@ -63,7 +63,7 @@ class Source(Protocol):
         """Number of items."""
 
     def ids(self, rows: Array | slice) -> Array:
-        """Ids of some rows."""
+        """The ids of the items in these rows, in their order."""
 
     def rows_of(self, ids: Sequence[Id]) -> Ints:
         """The row of each id, which is in the pool."""

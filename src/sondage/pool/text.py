@@ -36,7 +36,7 @@ def one_by_one(lengths: Ints) -> bool:
 
 
 def lengths_of(values: Sequence[str] | Array) -> Ints:
-    """(n,) characters of each entry."""
+    """(n,) how many characters each entry has."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "UT":
         return np.asarray(np.strings.str_len(values), dtype=np.int64)
     return np.fromiter(map(len, values), dtype=np.int64, count=len(values))

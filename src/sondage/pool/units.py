@@ -29,11 +29,11 @@ class Units(Protocol):
 
     @property
     def count(self) -> int:
-        """Number of units."""
+        """How many units a step works on."""
 
     @property
     def size(self) -> Ints:
-        """(U,) items in each unit."""
+        """(U,) how many items each unit has."""
 
     @property
     def cost(self) -> Floats:

@@ -43,7 +43,7 @@ class LabelsByStratum:
 
     @property
     def share_of_pool(self) -> Floats:
-        """(K,) share of all items."""
+        """(K,) the share of the pool's items in each stratum."""
         return np.asarray(self.items / self.items.sum())
 
     @property
@@ -57,7 +57,7 @@ class LabelsByStratum:
         return None if self.positive is None else self.found[self.positive]
 
     def to_frame(self) -> Any:
-        """One row per stratum."""
+        """A data frame with one row per stratum: items, labels, shares and what was found."""
         return frame_of(
             {
                 "stratum": list(range(len(self.names))),

@@ -53,7 +53,7 @@ class Explanation(Result):
         return {one.name: [row[one.name] for row in rows] for one in fields(Expected)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Plain values for JSON: the sentences, and the numbers behind them."""
         return {
             "title": self.title,
             "lead": list(self.lead),

@@ -172,7 +172,7 @@ def sought(name: str, along: str, score: Floats, chance: Floats) -> str:
 
 
 def widths(labels: float, widths: Mapping[str, float]) -> str:
-    """Widths at the last label.
+    """One sentence on how wide each interval is at the last label.
 
     >>> widths(400, {"sequence": 0.27, "logit": 0.156})
     'After 400 labels: sequence 0.27 wide, logit 0.16'

@@ -30,7 +30,7 @@ class Section(NamedTuple):
         return "\n".join(said)
 
     def html(self) -> str:
-        """The same for a notebook."""
+        """The section for a notebook: heading, sentences, then the table."""
         heading = f"<p><em>{escape(self.heading)}</em></p>" if self.heading else ""
         rows = html_table("", self.rows, self.head) if self.rows else ""
         return heading + html_list(self.lines) + rows

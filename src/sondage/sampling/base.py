@@ -62,7 +62,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class History:
-    """What was asked before.
+    """What was asked before a round: all that drawing needs of the past.
 
     ``taken`` counts per unit and ``asked`` is a mask of the pool; the first is empty where every item
     is a unit, the second where units are cells. ``rows`` are the items asked, in order.

@@ -185,7 +185,7 @@ class Box:
     halves: tuple[Box, Box] | None = None
 
     def words(self, names: tuple[str, ...]) -> str:
-        """The box as conditions."""
+        """The box in words, as one condition for each side that is bounded."""
         parts = []
         for feature, (low, high) in sorted(self.bounds.items()):
             left = f"{short(low)} <= " if np.isfinite(low) else ""

@@ -52,7 +52,7 @@ class ScoreBands(Strata):
         """Inner boundaries in rising order; the band above a boundary holds the scores equal to it."""
 
     def column(self, pool: Pool, systems: tuple[str, ...]) -> Array:
-        """The column that is cut."""
+        """(N,) the column of scores that is cut into strata."""
         score = score_column(pool, systems)
         if score is None:
             raise InvalidInput(

@@ -54,7 +54,7 @@ class Stratification:
 
     @cached_property
     def size(self) -> Ints:
-        """(K,) items in each stratum."""
+        """(K,) how many items each stratum has."""
         return np.bincount(self.codes)
 
     @cached_property
@@ -68,7 +68,7 @@ class Stratification:
 
     @property
     def actual(self) -> int:
-        """The number of strata."""
+        """How many strata were made; empty ones do not count."""
         return len(self.size)
 
     @cached_property

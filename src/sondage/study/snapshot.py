@@ -80,7 +80,7 @@ class Parts:
 
     @cached_property
     def start(self) -> State:
-        """The belief before any label."""
+        """The state of the belief before any label has come."""
         return self.belief.start(self.pool, self.units)
 
 
@@ -134,7 +134,7 @@ class Snapshot(StudyView):
 
     @cached_property
     def seen(self) -> Seen:
-        """Labels known."""
+        """All labels so far, with the item and unit of each."""
         seen, told = self._seen(self.asked)
         if not self.rounds or not self.rounds[-1].kind.comes_again:
             return seen

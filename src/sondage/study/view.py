@@ -63,12 +63,12 @@ class StudyView(ABC):
 
     @property
     def measure(self) -> Measure:
-        """What is estimated."""
+        """The measure that the study was made for, bound to its pool."""
         return self.parts.measure
 
     @property
     def design(self) -> Design:
-        """What chooses the items."""
+        """The design that chooses which items to ask."""
         return self.parts.design
 
     @property
@@ -259,17 +259,17 @@ class StudyView(ABC):
 
     @property
     def n_labels(self) -> int:
-        """Items with a label."""
+        """How many items have a label."""
         return int((self.snapshot().status == ANSWERED).sum())
 
     @property
     def n_open(self) -> int:
-        """Items asked and not answered."""
+        """How many items were asked and are not answered yet."""
         return int((self.snapshot().status == OPEN).sum())
 
     @property
     def n_refused(self) -> int:
-        """Items answered with "cannot tell"."""
+        """How many items were answered with "cannot tell"."""
         return int((self.snapshot().status == REFUSED).sum())
 
     @property

@@ -73,7 +73,7 @@ class _Known:
             self._own = KeptLosses(problem.measure, problem.pool.rows(problem.asked_rows[told]), y[:, None])
 
     def total(self) -> Floats:
-        """(d,) sum of their losses."""
+        """(d,) losses summed over the items that have a label."""
         if self._own is not None:
             return self._own.total(np.ones((len(self._own.rows), 1)))
         unit, y = self._place

@@ -230,7 +230,7 @@ def column(pool: Pool, read: Callable[[Rows], Array]) -> Array:
 
 
 def class_of(rows: Rows, system: str | None) -> Ints:
-    """(n,) the predicted class."""
+    """(n,) the class predicted for each row."""
     return rows.prediction(system).astype(np.int64)
 
 

@@ -59,7 +59,7 @@ class ByLevel(Losses):
         return InAnyLevel(self)
 
     def inside(self, k: int) -> Losses:
-        """The losses of one level."""
+        """The losses that items of the k-th level have."""
         return self.own[k] if self.own else self.inner
 
     def members(self, rows: Rows) -> Iterator[tuple[int, Ints, Rows]]:

@@ -107,7 +107,7 @@ class SetLosses(VectorLosses):
                 yield block, self.outcomes(said[block], means[block])
 
     def said(self, rows: Rows) -> Floats:
-        """(n, k) the predictions."""
+        """(n, k) what is predicted for each row and label."""
         return chosen(rows.prediction(self.system), self.places)
 
     def _along(self, slope: Any) -> Influence:

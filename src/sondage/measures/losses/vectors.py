@@ -157,7 +157,7 @@ class LabelCounts(LinearLosses):
         return np.concatenate([[share.sum()], both, actual.sum(axis=0), share @ said])
 
     def said(self, rows: Rows) -> Floats:
-        """(n, k) the predictions."""
+        """(n, k) what is predicted for each row and label."""
         return chosen(rows.prediction(self.system), self.places)
 
     def _along(self, slope: Any) -> Influence:

@@ -24,11 +24,11 @@ class Map(ABC):
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """Name of each coordinate."""
+        """Names of the values that the map gives, in order."""
 
     @property
     def m(self) -> int:
-        """Number of coordinates."""
+        """How many values the map gives."""
         return len(self.names)
 
     @property

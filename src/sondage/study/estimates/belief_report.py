@@ -102,7 +102,7 @@ def belief_report(
     bins: int | Sequence[float] | None = None,
     confidence_level: float | None = None,
 ) -> BeliefReport:
-    """What ``Study.belief_report`` gives."""
+    """The report that ``Study.belief_report`` gives: how right the belief was, and what it saves."""
     estimate, level = now.estimate(), level_of(now, confidence_level)
     pool, belief = now.parts.pool, now.belief
     seen, counted = labels_counted(now)

@@ -33,7 +33,7 @@ def estimate_of(
     exclude: bool,
     estimator: str | Estimator | None,
 ) -> Estimate:
-    """What ``Study.estimate`` gives."""
+    """The estimate that ``Study.estimate`` gives, for a study at one moment."""
     if rounds not in ("all", "closed"):
         raise InvalidInput(f"rounds= must be 'all' or 'closed', not {rounds!r}")
     bound, own = _bound(now, wanted)
@@ -60,7 +60,7 @@ def estimate_of(
 
 
 def region_of(now: Snapshot, wanted: Wanted, confidence_level: float | None) -> Region:
-    """What ``Study.region`` gives."""
+    """The joint region that ``Study.region`` gives, for a study at one moment."""
     case = together(now.case(_bound(now, wanted)[0]))
     return region(estimate_totals(case), case.measure, level_of(now, confidence_level))
 

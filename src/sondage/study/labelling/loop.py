@@ -31,7 +31,7 @@ def run(
     batch: int | None,
     allow_unsafe: bool,
 ) -> Estimate:
-    """What ``Study.run`` does."""
+    """Asks and tells until the labels, the budget or the stop rule end it, as ``Study.run`` says."""
     answer = _answerer(oracle, study.pool)
     for name, value in (("budget", budget), ("batch", batch)):
         if value is not None:

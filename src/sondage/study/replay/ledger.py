@@ -34,7 +34,7 @@ class Growing:
         self._size = 0
 
     def extend(self, values: Any) -> None:
-        """Add values at the end."""
+        """Adds values at the end of the column, in the order given."""
         size = self._size + len(values)
         if size > len(self._array):
             grown = np.empty(max(size, 2 * len(self._array)), dtype=self._array.dtype)
@@ -45,7 +45,7 @@ class Growing:
 
     @property
     def view(self) -> Array:
-        """The values so far."""
+        """The values so far, without a copy; later ones do not show."""
         return self._array[: self._size]
 
     def fixed(self, changing: bool = False) -> Array:

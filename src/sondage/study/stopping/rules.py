@@ -128,7 +128,7 @@ class Either(StopRule):
 
     @property
     def peeks(self) -> bool:  # type: ignore[override]
-        """If either does."""
+        """Whether either rule looks at a value or an interval."""
         return self.first.peeks or self.second.peeks
 
     @property
@@ -175,7 +175,7 @@ class Both(Either):
 
 
 def weaker(a: Guarantee, b: Guarantee) -> Guarantee:
-    """The weaker of two guarantees."""
+    """The weaker of two guarantees, which is what a compound of both can promise."""
     return min(a, b, key=GUARANTEES.index)
 
 
