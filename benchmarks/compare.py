@@ -1,10 +1,11 @@
 """Which system is better: errors of the tests, labels to a power of .8 and to the best of 28, time.
 
-Two systems are replayed side by side (``benchmarks/_comparisons.py``), more than two are studies of the
-package. Systems that are exactly equal are made by exchanging answers: every item stands in the pool once
-for each system, and the answers are passed on by one system each time. Every rejection is an error there. A
-uniform sample is without replacement, with a paired t-test. ``--parts`` runs some of the tables and takes
-the others from the last result; ``--docs`` puts them into docs/comparing.md.
+Errors of two systems are of replays side by side (``benchmarks/_comparisons.py``; tests compare these with
+studies), all else, labels to a power included, of studies of the package. Systems that are exactly equal are
+made by exchanging answers: every item stands in the pool once for each system, and the answers are passed on
+by one system each time. Every rejection is an error there. A uniform sample is without replacement, with a
+paired t-test. ``--parts`` runs some of the tables and takes the others from the last result; ``--docs`` puts
+them into docs/comparing.md.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 import sondage as sd
 from benchmarks._comparisons import (
@@ -44,6 +46,8 @@ LLM_PAIR = ("Qwen1.5-72B-Chat", "Yi-34B")
 LLMS = ("Qwen1.5-110B", "Qwen1.5-72B-Chat", "Yi-34B", "gemma-7b", "mathstral-7B")
 BEST_LOOKS = (50, 75, 100, 150, 200)
 RIGHT = 0.95
+LADDER = np.array([0.6, 0.8, 1.0, 1.25, 1.6])
+"""Numbers of labels at which studies are looked at, over the number that replays need."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -176,11 +180,37 @@ def labels_to_power(
     return ours, labels_for_power(uniform, 20, N, looks=60), replay
 
 
+def in_studies(
+    systems: Systems, replay: Replay, pair: tuple[str, str], guess: float, args: argparse.Namespace
+) -> float:
+    """The same by studies of the package, looked at around a guess: the normal quantile of the power is a
+    straight line in the root of the number of labels."""
+    pool, labels = replay.pool, systems.labels
+    better = pair[0] if replay.truth > 0 else pair[1]
+    looks = np.unique(np.clip(guess * LADDER, 8, replay.D).astype(int))
+    studies = max(args.studies // 6, 20)
+
+    def one(number: int) -> Floats:
+        study = sd.create_study(pool, "accuracy", objective=sd.Compare(*pair), rng=args.seed + number)
+        out = []
+        for n in looks.tolist():
+            study.run(labels, budget=n - study.snapshot().asked, batch=n)
+            out.append(float(study.compare().winner == better))
+        return np.array(out)
+
+    found = np.mean(in_parallel(one, studies, args.workers), axis=0)
+    reach = ndtri(np.clip(found, 0.5 / studies, 1.0 - 0.5 / studies))
+    slope, start = np.polyfit(np.sqrt(looks), reach, 1)
+    needed = np.square((ndtri(0.8) - start) / slope)
+    return float(np.clip(needed, looks[0], looks[-1]))
+
+
 def bank_power(args: argparse.Namespace) -> list[Row]:
     systems, rng = bank_marketing(), np.random.default_rng(args.seed)
     rows = []
     for a, b in combinations(systems.said, 2):
-        ours, uniform, replay = labels_to_power(systems, a, b, args.repeats, rng)
+        guess, uniform, replay = labels_to_power(systems, a, b, args.repeats, rng)
+        ours = in_studies(systems, replay, (a, b), guess, args)
         rows.append(
             {
                 "a": a,
@@ -188,6 +218,7 @@ def bank_power(args: argparse.Namespace) -> list[Row]:
                 "difference": replay.truth,
                 "share": replay.share,
                 "labels": ours,
+                "replayed": guess,
                 "uniform": uniform,
                 "ratio": ours / uniform,
                 "most": 0.4,
@@ -203,18 +234,20 @@ def llm_power(args: argparse.Namespace) -> list[Row]:
     rows = []
     for k in rng.permutation(len(pairs))[: args.pairs].tolist():
         a, b = pairs[k]
-        ours, uniform, replay = labels_to_power(systems, a, b, max(args.repeats // 5, 100), rng)
-        rows.append((ours, uniform, replay.share))
-    ours, uniform, share = np.array(rows).T
+        guess, uniform, replay = labels_to_power(systems, a, b, max(args.repeats // 5, 100), rng)
+        rows.append((in_studies(systems, replay, (a, b), guess, args), guess, uniform, replay.share))
+    ours, replayed, uniform, share = np.array(rows).T
     over = ours / uniform / share
     mean, error = float(np.exp(np.log(over).mean())), float(np.log(over).std() / np.sqrt(len(over)))
     return [
         {
             "pairs": len(over),
             "labels, median": float(np.median(ours)),
+            "replayed, median": float(np.median(replayed)),
             "uniform, median": float(np.median(uniform)),
             "share, mean": float(share.mean()),
             "ratio over share": mean,
+            "replayed, over share": float(np.exp(np.log(replayed / uniform / share).mean())),
             "std. error": mean * error,
             "least": float(over.min()),
             "greatest": float(over.max()),

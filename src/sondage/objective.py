@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sondage.errors import InvalidInput, NotSupported
+from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.measures.combine.systems import Difference, Leads
 from sondage.pool.pool import Pool
@@ -125,11 +125,6 @@ class Compare(Objective):
             if name not in names:
                 raise InvalidInput(f"weights= names system {name!r}, which is not among {', '.join(names)}")
         one = measure.bind(pool)
-        if pool.labels.kind == "vector" and pool.parts is None:
-            raise NotSupported(
-                "Compare does not serve items with several labels at once yet: make a study of "
-                f"sondage.measures.Difference({measure.alias!r}, {names[0]!r}, {names[1]!r})"
-            )
         if one.m != 1:
             raise InvalidInput(
                 f"Compare is about one number for each system, and {measure.alias!r} has {one.m}: "

@@ -300,3 +300,28 @@ def test_a_simulation_is_summarised() -> None:
         # 40 repeats at a true coverage of .95: fewer than 33 covered has chance 0.0005.
         assert row["coverage"] >= 33 / 40
     assert out["mse"].iloc[1] < out["mse"].iloc[0]
+
+
+@pytest.mark.parametrize("objective", [sd.Compare("a", "b"), sd.Compare(aim="best")])
+def test_comparisons_are_simulated(objective: sd.Compare) -> None:
+    """The design asks where systems disagree, rows are about differences, and there is a winner to count."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(4, size=600)
+    said = {
+        name: np.where(rng.random(600) < right, truth, rng.integers(4, size=600))
+        for name, right in {"a": 0.8, "b": 0.5, "c": 0.3}.items()
+    }
+    pool = sd.Pool.from_arrays(systems={name: {"prediction": one} for name, one in said.items()})
+    found = sd.simulate(
+        pool, truth.tolist(), "accuracy", objective=objective, budgets=[20, 120], repeats=8, workers=1
+    )
+    assert set(found["design"]) == {"disagreement"}
+    assert set(found["best"]) == {"a"}
+    right = {name: (one == truth).mean() for name, one in said.items()}
+    lead = right["a"] - (right["b"] if objective.systems else np.mean(list(right.values())))
+    assert found["truth"][0] == pytest.approx(lead)
+    by_budget = summarise(found)
+    assert list(by_budget["decided"])[-1] == 1.0
+    assert max(by_budget["wrong"]) == 0.0
+    with pytest.raises(InvalidInput, match="objective= takes an Objective"):
+        sd.simulate(pool, truth.tolist(), "accuracy", objective="compare")

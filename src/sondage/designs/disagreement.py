@@ -21,7 +21,7 @@ from sondage.sampling import OneByOne, SamplingKind, Table
 from sondage.strata.base import Strata
 from sondage.strata.fillable_cells import cells_to_fill
 from sondage.strata.log_rank import LogRank
-from sondage.types import Floats, Ints
+from sondage.types import Bools, Floats, Ints
 
 MOST_ITEMS = 200_000
 """Items up to which each is its own unit: one draw looks at all of them."""
@@ -30,6 +30,10 @@ _MOST_NUMBERS = 50_000_000
 _FIRST, _GROWS = 10, 1.25
 """Labels after which sizes are worked out for the second time, and by which factor ever after."""
 _NOTHING = 1e-12
+_SINGLE = 1e-5
+"""Part of a sum of single precision below which it is rounding error."""
+_ONE_BY_ONE = 40
+"""Pairs up to which each is looked at by itself."""
 _ELSEWHERE = 0.5
 """Share of the floor that items have which tell only pairs apart that no longer count."""
 _AT_ONCE = 1 << 21
@@ -122,6 +126,8 @@ class Disagreement(Sequential):
         told = problem.seen.row[:known].tobytes(), problem.seen.y[:known].tobytes()
         kept = problem.memo.get("disagreement")
         if kept is None or kept[0] != told:
+            if isinstance(problem.objective, Compare) and _many(problem.measure):
+                _shares_that_differ(problem)  # now, and not in the middle of the labels
             size = over_root_cost(self._sizes(problem, known), problem.units.cost, "use")
             total = float(size @ problem.units.size)
             kept = told, Table(self.kind, chance=size / total if total > 0 else size)
@@ -138,10 +144,26 @@ class Disagreement(Sequential):
         """(U,) the size of an item of each unit."""
         believed = problem.once("spread of contrasts", lambda: believed_contrasts(problem))
         weight = self._pair_weights(problem, known, believed)
+        contended, total = self._together(problem, believed, weight)
+        size = np.sqrt(total) if self.pairs == "rms" else total
+        usual = max(float(size[contended].mean()) if contended.any() else 0.0, _NOTHING)
+        # Of pairs that no longer count some items come still: without any the others' leads had no meaning.
+        matters = np.einsum("uii->u", believed.covariance) > _NOTHING
+        floor = np.where(contended, self.floor, _ELSEWHERE * self.floor)
+        return np.where(matters, size + floor * usual, 0.0)
+
+    def _together(self, problem: Problem, believed: Believed, weight: Floats) -> tuple[Bools, Floats]:
+        """(U,) whether an item tells a pair that counts apart, and the sum, or the largest, of its sizes."""
         first, second = np.nonzero(np.triu(weight, 1)) if len(weight) > 1 else (np.array([0]),) * 2
+        if self.size == "spread" and self.pairs == "rms" and len(first) > _ONE_BY_ONE:
+            # The weighted sum over pairs of c_ii + c_jj - 2 c_ij, in one pass.
+            form = (np.diag(weight.sum(axis=1)) - weight).astype(np.float32)
+            total = np.einsum("uij,ij->u", believed.covariance, form).astype(np.float64)
+            most = np.einsum("uii,ii->u", believed.covariance, form)
+            contended = total > _SINGLE * np.maximum(most, _NOTHING)
+            return contended, total * contended
         each = weight[first, second] if len(weight) > 1 else np.ones(1)
-        contended = np.zeros(problem.units.count, dtype=bool)
-        total = np.zeros(problem.units.count)
+        contended, total = np.zeros(problem.units.count, dtype=bool), np.zeros(problem.units.count)
         for i, j, one in zip(first.tolist(), second.tolist(), each.tolist(), strict=True):
             differ = believed.of_pair(believed.covariance, i, j) > _NOTHING
             contended |= differ
@@ -152,12 +174,7 @@ class Disagreement(Sequential):
                 total = np.maximum(total, np.sqrt(one) * size)
             else:
                 total += one * np.square(size)
-        size = np.sqrt(total) if self.pairs == "rms" else total
-        usual = max(float(size[contended].mean()) if contended.any() else 0.0, _NOTHING)
-        # Of pairs that no longer count some items come still: without any the others' leads had no meaning.
-        matters = np.einsum("uii->u", believed.covariance) > _NOTHING
-        floor = np.where(contended, self.floor, _ELSEWHERE * self.floor)
-        return np.where(matters, size + floor * usual, 0.0)
+        return contended, total
 
     def _of_pair(self, problem: Problem, believed: Believed, i: int, j: int) -> Floats:
         """(U,) the size of an item of each unit for one pair of systems."""
@@ -279,16 +296,14 @@ def _leads(problem: Problem, known: int, believed: Believed) -> tuple[Floats, Fl
     By the labels of items on which two systems can differ, each counted once: that need not be exact, for
     it only says where to look next.
     """
-    measure, seen, size = problem.measure, problem.seen, problem.units.size
-    rows = problem.pool.rows(seen.row[:known])
-    loss = measure.loss(rows, seen.y[:known, None])[:, 0, 1:]
-    k, N = loss.shape[1], len(problem.pool)
-    variance = np.einsum("uii->ui", believed.covariance)
+    measure, seen = problem.measure, problem.seen
+    loss = measure.loss(problem.pool.rows(seen.row[:known]), seen.y[:known, None])[:, 0, 1:]
+    k = loss.shape[1]
+    covariance = believed.covariance[seen.unit[:known]]
+    shares = _shares_that_differ(problem)
     lead, error = np.zeros((k, k)), np.full((k, k), np.nan)
     for i in range(k):
-        differ = variance[:, [i]] + variance - 2.0 * believed.covariance[:, i] > _NOTHING
-        share = size @ differ / N
-        told = differ[seen.unit[:known]]
+        share, told = shares[i], _differ(covariance, i)
         n = told.sum(axis=0)
         away = (loss[:, [i]] - loss) * told
         # Squares are not taken about the mean: a few labels that all agree must not look like many.
@@ -298,3 +313,20 @@ def _leads(problem: Problem, known: int, believed: Believed) -> tuple[Floats, Fl
             n > 0, share * np.sqrt(squares) / np.maximum(n, 1), np.where(share > 0, np.nan, 0.0)
         )
     return lead, error
+
+
+def _differ(covariance: Floats, i: int) -> Bools:
+    """(n, k) whether system i can differ from each other one."""
+    variance = np.einsum("uii->ui", covariance)
+    return np.asarray(variance[:, [i]] + variance - 2.0 * covariance[:, i] > _NOTHING)
+
+
+def _shares_that_differ(problem: Problem) -> Floats:
+    """(k, k) share of the items on which two systems can differ."""
+
+    def make() -> Floats:
+        covariance = problem.once("spread of contrasts", lambda: believed_contrasts(problem)).covariance
+        each = [problem.units.size @ _differ(covariance, i) for i in range(covariance.shape[1])]
+        return np.array(each) / len(problem.pool)
+
+    return problem.once("shares that differ", make)

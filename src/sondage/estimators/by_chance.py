@@ -104,7 +104,7 @@ def _dark_share(case: Case) -> str | None:
         return (
             f"{dark / N:.1%} of the pool ({dark:,} items that the measure depends on) had no chance "
             "of being asked: these labels were drawn for another measure. Use a design that mixes in "
-            "uniform draws, e.g. Importance(mix=0.1)"
+            "uniform draws, e.g. Importance(mix=0.1), or make a study of this measure"
         )
 
     return case.once(f"dark:{len(case.sample.rounds)}", make)

@@ -18,7 +18,9 @@ from sondage.errors import InvalidInput, NothingLeft
 from sondage.frames import frame_of_rows
 from sondage.ingest.pandas_index import labels_by_id
 from sondage.measures import Measure, pool_value, resolve
+from sondage.measures.combine.systems import Contrast
 from sondage.measures.labelled import listed
+from sondage.objective import Compare, EstimateAll, Objective
 from sondage.pool.pool import Pool
 from sondage.progress import Progress
 from sondage.streams import seed_from, stream
@@ -39,6 +41,9 @@ class Setting(NamedTuple):
     interval: str | None
     confidence_level: float
     truth: Floats
+    objective: Objective | None
+    best: str
+    """The system that is really the better or best one, where systems are compared; otherwise empty."""
 
 
 def simulate(
@@ -47,6 +52,7 @@ def simulate(
     measure: str | Measure | Sequence[str | Measure] = "f1",
     *,
     design: str | Design = "auto",
+    objective: Objective | None = None,
     budgets: Sequence[int] = (250, 500, 1000),
     repeats: int = 100,
     batch: int = 25,
@@ -61,7 +67,9 @@ def simulate(
     was in the order of its ids. Each repeat has a seed of its own, derived from ``rng`` and its number, so
     that the result does not depend on ``workers`` (default: one per core). ``batch`` labels are asked for at
     a time, whatever the design likes: pass ``batch=design.batch`` for that. One row per repeat, coordinate
-    and budget; an undefined estimate has value nan and ``defined`` False.
+    and budget; an undefined estimate has value nan and ``defined`` False. With ``objective=Compare(...)`` the
+    rows are about differences (of many systems: leads over the mean), and have the ``winner`` by
+    ``study.compare()`` at that number of labels (empty if there is none yet), and ``best``, the true one.
 
     >>> from sondage.datasets import synthetic_pool
     >>> pool, labels = synthetic_pool(n=500, prevalence=.2)
@@ -78,7 +86,11 @@ def simulate(
     if not len(numbers) or not all(is_number(n) and n >= 1 and float(n).is_integer() for n in numbers):
         raise InvalidInput(f"budgets= must be whole numbers above 0, such as [250, 500], not {budgets!r}")
     wanted = tuple(sorted({int(budget) for budget in budgets}))
+    if objective is not None and not isinstance(objective, Objective):
+        raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
     chosen, y = resolve(measure), encoded_labels(pool, labels)
+    bound = (objective or EstimateAll()).target(chosen, pool).bind(pool)
+    truth = pool_value(bound, pool, y)
     setting = Setting(
         pool,
         y,
@@ -89,7 +101,9 @@ def simulate(
         seed_from(rng),
         interval,
         confidence_level,
-        pool_value(chosen.bind(pool), pool, y),
+        truth,
+        objective,
+        _best(bound, truth) if isinstance(objective, Compare) else "",
     )
     rows: list[dict[str, Any]] = []
     workers = min(workers, repeats)
@@ -111,11 +125,14 @@ def one_repeat(setting: Setting, number: int) -> list[dict[str, Any]]:
     pool = setting.pool
     seed = int.from_bytes(stream(setting.seed, "simulate", number).words(2).tobytes(), "little")
     most = min(setting.budgets[-1], len(pool))
-    design = resolve_design(setting.design, "deterministic", pool, setting.measure.bind(pool), most)
+    objective = setting.objective
+    bound = (objective or EstimateAll()).target(setting.measure, pool).bind(pool)
+    design = resolve_design(setting.design, "deterministic", pool, bound, most, objective)
     study = create_study(
         pool,
         setting.measure,
         design=design.with_truth(setting.y),
+        objective=objective,
         # Quotas keep to a budget, and cells are laid out for it; where numbers are random it would cut them.
         budget=most if design.kind.by_quota else None,
         rng=np.random.default_rng(seed),
@@ -145,6 +162,9 @@ def one_repeat(setting: Setting, number: int) -> list[dict[str, Any]]:
             "std_error": estimate.std_error,
             "defined": estimate.defined,
         }
+        said = {}
+        if isinstance(objective, Compare):
+            said = {"winner": study.compare(looking=False).winner or "", "best": setting.best}
         for j, name in enumerate(estimate.names):
             rows.append(
                 {
@@ -156,6 +176,7 @@ def one_repeat(setting: Setting, number: int) -> list[dict[str, Any]]:
                     "n_draws": estimate.n_draws,
                     **{column: np.atleast_1d(values)[j].item() for column, values in coordinates.items()},
                     "seconds": seconds,
+                    **said,
                 }
             )
     return rows
@@ -165,7 +186,8 @@ def summarise(frame: Any) -> Any:
     """Bias, mean squared error, coverage and width of every design, measure and budget.
 
     Undefined estimates are left out of all but ``undefined``, which is their share; an undefined
-    estimate counts as not covered.
+    estimate counts as not covered. Where systems were compared, ``decided`` is the share of studies with a
+    winner, and ``wrong`` that with another winner than the best one.
     """
     if isinstance(frame, Mapping):
         columns = {name: np.asarray(values) for name, values in frame.items()}
@@ -197,7 +219,20 @@ def summarise(frame: Any) -> Any:
                 "width": _mean((high - low)[defined]),
             }
         )
+        if "winner" in columns:
+            winner, best = columns["winner"][mine], columns["best"][mine]
+            rows[-1] |= {
+                "decided": float(np.mean(winner != "")),
+                "wrong": float(np.mean((winner != "") & (winner != best))),
+            }
     return frame_of_rows(rows)
+
+
+def _best(bound: Measure, truth: Floats) -> str:
+    """The name of the better or best system; the first of equals."""
+    assert isinstance(bound, Contrast)
+    lead = bound.sign * (truth if bound.m > 1 else np.array([truth[0], -truth[0]]))
+    return bound.compared[int(np.argmax(lead))]
 
 
 def _mean(values: Floats, error: bool = False) -> float:

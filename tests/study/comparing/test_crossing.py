@@ -81,19 +81,47 @@ def test_a_population_is_not_known_when_its_pool_is() -> None:
     assert result.std_error[0] == pytest.approx(est.std_error, rel=0.02)
 
 
+def several(n: int, rates: tuple[float, ...], seed: int = 2) -> tuple[sd.Pool, dict[int, list[int]]]:
+    """Systems that answer three questions at once, each wrong with its own rate."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(2, size=(n, 3))
+    said = {name: truth ^ (rng.random((n, 3)) < rate) for name, rate in zip("abc", rates, strict=False)}
+    systems = {name: {"prediction": one} for name, one in said.items()}
+    return sd.Pool.from_arrays(systems=systems, multilabel=True), dict(enumerate(truth.tolist()))
+
+
+@pytest.mark.parametrize("measure", ["hamming_loss", "subset_accuracy", "multilabel_f1"])
 @BOTH
-def test_several_labels_at_once_are_refused_before_any_label_and_the_way_out_works(
-    objective: Compare,
-) -> None:
-    rng = np.random.default_rng(2)
-    truth = rng.integers(2, size=(N, 3))
-    flips = {name: rng.random((N, 3)) < rate for name, rate in zip("abc", (0.05, 0.3, 0.5), strict=True)}
-    systems = {name: {"prediction": np.where(flip, 1 - truth, truth)} for name, flip in flips.items()}
-    made = sd.Pool.from_arrays(systems=systems, multilabel=True)
-    with pytest.raises(NotSupported, match=r"Difference\('hamming_loss', 'a', 'b'\)"):
-        sd.create_study(made, "hamming_loss", objective=objective)
-    study = sd.create_study(made, sd.measures.Difference("hamming_loss", "a", "b"), rng=1)
-    assert study.run(dict(enumerate(truth.tolist())), budget=150).ci.high < 0
+def test_several_labels_at_once_are_compared(objective: Compare, measure: str) -> None:
+    made, truth = several(N, (0.05, 0.3, 0.5))
+    study = sd.create_study(made, measure, objective=objective, rng=1)
+    with pytest.raises(NotSupported, match="LabelsSpent"):
+        study.run(truth, stop=sd.Decided())
+    assert study.n_labels == 0
+    study.run(truth, budget=N // 2)
+    result = study.compare()
+    assert result.winner == "a"
+    assert result.guarantee == "fixed-n"
+    study.run(truth, budget=N)
+    exact = sd.create_study(made, sd.measures.Difference(measure, "a", "b"), rng=1).run(truth, budget=N)
+    assert study.compare("a", "b").difference.value == pytest.approx(exact.value, abs=1e-12)
+    assert study.compare("a", "b").test == "exact"
+
+
+@pytest.mark.parametrize("measure", ["hamming_loss", "multilabel_f1"])
+def test_equal_systems_with_several_labels_are_rarely_told_apart(measure: str) -> None:
+    """Every item twice, with the answers exchanged."""
+    told = 0
+    for seed in range(100):
+        made, truth = several(150, (0.15, 0.15), seed)
+        a, b = (made.system(name).prediction.astype(int) for name in "ab")
+        systems = {"a": {"prediction": np.concatenate([a, b])}, "b": {"prediction": np.concatenate([b, a])}}
+        both = sd.Pool.from_arrays(systems=systems, multilabel=True)
+        answers = dict(enumerate(2 * list(truth.values())))
+        study = sd.create_study(both, measure, objective=Compare("a", "b"), rng=seed)
+        study.run(answers, budget=60, batch=60)
+        told += study.compare().winner is not None
+    assert told <= 5 + 2 * np.sqrt(100 * 0.05 * 0.95)
 
 
 def test_weights_count() -> None:

@@ -265,3 +265,18 @@ def test_equal_systems_are_rarely_told_apart_by_f1_however_often_one_looks() -> 
         study.run(truth, stop=sd.Decided(), batch=10)
         wrong += study.n_labels < 200
     assert wrong <= 0.05 * 60 + 2 * np.sqrt(60 * 0.05 * 0.95)
+
+
+def test_sizes_of_many_pairs_are_those_of_each_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one pass, in single precision, or pair by pair; items on which all are alike have none."""
+    pool, _ = voters(300, tuple(np.linspace(0.3, 0.8, 10)), seed=5)
+    study = sd.create_study(pool, "accuracy", objective=Compare(), rng=1)
+    problem = study.snapshot().problem()
+    at_once = study.design.table(problem, 1).chance
+    monkeypatch.setattr("sondage.designs.disagreement._ONE_BY_ONE", 1000)
+    problem.memo.clear()
+    one_by_one = study.design.table(problem, 1).chance
+    assert at_once is not one_by_one
+    np.testing.assert_allclose(at_once, one_by_one, rtol=1e-5)
+    assert ((at_once == 0) == (one_by_one == 0)).all()
+    assert (at_once == 0).any()

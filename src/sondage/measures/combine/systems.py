@@ -81,7 +81,7 @@ class Contrast(OfSystems):
         """(c, k) coefficients of the k systems in each contrast; each row adds up to 0."""
 
     @cached_property
-    def _of_means(self) -> bool:
+    def of_means(self) -> bool:
         """Whether all sides are means over all items."""
         ratio = self.sides[0].ratio if self.sides else None
         return ratio is not None and np.array_equal(ratio[1], np.eye(self.sides[0].d)[0])
@@ -89,11 +89,11 @@ class Contrast(OfSystems):
     @cached_property
     def paired(self) -> bool:
         """Whether it is a mean of the items' contrasts."""
-        return self._of_means and not self.inner.wide
+        return self.of_means and not self.inner.wide
 
     def settled(self, rows: Rows) -> Bools:
         """As inside; of means over all items, also where all sides have equal losses."""
-        return Measure.settled(self, rows) if self._of_means else super().settled(rows)
+        return Measure.settled(self, rows) if self.of_means else super().settled(rows)
 
     def _anywhere(self) -> Floats:
         """Averages of the same weight: then equal losses cancel."""

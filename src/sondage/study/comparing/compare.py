@@ -34,6 +34,7 @@ from sondage.study.comparing.looking import (
 )
 from sondage.study.comparing.result import Comparison, Comparisons
 from sondage.study.comparing.signs import exact_tails, middle_tails, signs_of
+from sondage.study.estimates.blocks import together
 from sondage.study.estimates.questions import level_of
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
 from sondage.study.snapshot import Snapshot
@@ -165,8 +166,11 @@ def _of_two(
         p = min(1.0, 2.0 * min(ends[0.0]))
         name = "e-process" if estimate.guarantee == "uniform" else "sequence"
         return Comparison(bound.compared, estimate, p, _claims(bound, margin, ends), name, facts)
-    totals = estimate_totals(case)
-    signs = signs_of(case) if test in ("auto", "sign") else None
+    whole = together(case)
+    totals = estimate_totals(whole)
+    # By itself where the difference is the plain mean of these labels, too.
+    plain = all(kind.one_by_one or kind.is_uniform(case.units) for kind in case.sample.kinds)
+    signs = signs_of(case) if test == "sign" or (test == "auto" and plain) else None
     if test == "sign" and signs is None:
         raise NotSupported(
             "the sign test needs items drawn with equal chances among those on which two systems differ, and "
@@ -174,7 +178,7 @@ def _of_two(
         )
     if test == "self-normalised":
         value, error = _self_normalised(case)
-    own = float(linearise(totals, bound).own_quantile(1.0, totals.df)[0])
+    own = float(linearise(totals, whole.measure).own_quantile(1.0, totals.df)[0])
     ends = {
         c: (_t_tail((value - c) / error / own, totals.df), _t_tail((c - value) / error / own, totals.df))
         for c in (0.0, margin, -margin)
@@ -220,14 +224,20 @@ def _t_tail(t: float, df: float) -> float:
 def _can_differ(case: Case) -> int:
     """Items on which the systems can differ at all."""
 
+    measure = case.measure
+    assert isinstance(measure, Contrast)
+
     def make() -> int:
         total = 0
         for _, rows in case.pool.chunks():
-            low, high = case.measure.extremes(rows, np.eye(case.measure.d)[1:])
+            if not measure.paired:
+                total += int((~measure.settled(rows)).sum())
+                continue
+            low, high = measure.extremes(rows, np.eye(measure.d)[1:])
             total += int(((low != high) | (low != 0)).any(axis=1).sum())
         return total
 
-    return case.once("items that can differ", make) if case.measure.paired else len(case.pool)  # type: ignore[attr-defined]
+    return case.once("items that can differ", make) if measure.of_means else len(case.pool)
 
 
 def _self_normalised(case: Case) -> tuple[float, float]:
@@ -252,7 +262,8 @@ def _of_many(
     case, names = now.case(bound), bound.compared
     pairs = tuple(combinations(range(len(names)), 2))  # weights steer the labels, not what they say
     contrasts = np.array([np.eye(len(names))[i] - np.eye(len(names))[j] for i, j in pairs])
-    totals = estimate_totals(case)
+    whole = together(case)
+    totals, shown = estimate_totals(whole), shown_estimate(now, bound, level, "t")
     facts: dict[str, Any] = {
         "can_differ": _can_differ(case),
         "n_pool": len(now.pool),
@@ -261,18 +272,18 @@ def _of_many(
         "aim": asked.aim,
         "sign": bound.sign,
         "level": level,
-        "warnings": _warnings(now, bound, level, looked),
+        "warnings": tuple(one for one in shown.warnings if not (looked and one.startswith(TOO_SHORT))),
     }
     k, nothing = len(names), np.full(len(pairs), np.nan)
-    if not totals.given:
-        lead, p = np.full(k, np.nan), np.ones(len(pairs))
+    if not totals.given or not np.isfinite(shown.value).all():
+        lead, p, why = np.full(k, np.nan), np.ones(len(pairs)), totals.why or shown.why
         return Comparisons(
-            names, pairs, lead, nothing, nothing, nothing, nothing, p, names, "fixed-n", "", totals.why, facts
+            names, pairs, lead, nothing, nothing, nothing, nothing, p, names, "fixed-n", "", why, facts
         )
     population = now.parts.target == "population"
     if population:
         totals = for_population(totals, len(now.pool))
-    linear = linearise(totals, bound)
+    linear = linearise(totals, whole.measure)
     draws = _paired(now, bound)
     value, parts = contrasts @ linear.value, linear.parts @ contrasts.T
     widening, told = np.abs(contrasts) @ linear.widening, np.full(len(pairs), np.inf)
@@ -327,12 +338,6 @@ def _of_many(
     return Comparisons(names, pairs, lead, value, error, low, high, p, best, "fixed-n", test, None, facts)
 
 
-def _warnings(now: Snapshot, bound: Leads, level: float, looked: bool) -> tuple[str, ...]:
-    """What is to be said of the labels; not that intervals are too short, where they hold at any time."""
-    said = shown_estimate(now, bound, level, "t").warnings
-    return tuple(one for one in said if not (looked and one.startswith(TOO_SHORT)))
-
-
 def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
     """What a stop rule looks at where many systems are compared: who is surely ahead of whom, at any time.
 
@@ -384,7 +389,7 @@ def _each_alone(now: Snapshot, bound: Leads, pairs: Sequence[tuple[int, int]], v
     """(P,) differences as they are of two systems alone: what stands for a missing label depends on these."""
     out = value.copy()
     for k, (i, j) in enumerate(pairs):
-        case = now.case(_of_pair(now, bound, (i, j)))
+        case = together(now.case(_of_pair(now, bound, (i, j))))
         totals = estimate_totals(case)
         out[k] = linearise(totals, case.measure).value[0] if totals.given else value[k]
     return out

@@ -41,7 +41,10 @@ def look(study: StudyView, rule: StopRule, allow_unsafe: bool, interval: Interva
         raise InvalidInput(pointless)
     objective = study.parts.objective
     if interval is None and rule.peeks and not allow_unsafe and not safe_intervals(study):
-        why = _no_sequence(study)
+        from sondage.study.comparing.looking import no_sequence
+
+        comparing = isinstance(objective, Compare)
+        why = _no_sequence(study) or (no_sequence(study.measure.names[0]) if comparing else None)
         if why:
             raise NotSupported(why)
     if interval is None and rule.peeks and isinstance(objective, Compare) and study.measure.m > 1:
