@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ import sondage as sd
 from sondage.designs.disagreement import Disagreement
 from sondage.estimators.paired_draws import PairedDraws, paired_draws
 from sondage.intervals.betting import bets
+from sondage.intervals.paired import against_each, evidence
 from sondage.objective import Compare
 
 A, B = [0, 0, 1, 1, 0, 1, 0], [1, 1, 0, 0, 0, 1, 1]
@@ -83,3 +84,27 @@ def test_what_labels_force_holds_the_truth_and_ends_in_it() -> None:
         low, high = paired_draws(case).steps(np.ones((1, 1))).forced
         assert low[0] <= total() <= high[0]
         assert low[0] == pytest.approx(high[0])
+
+
+def test_evidence_against_each_is_no_less_than_that_of_the_strongest_rival() -> None:
+    """The mean over rivals at one time, and the greatest over all times; of all labels it is certain."""
+    rng = np.random.default_rng(6)
+    truth = rng.integers(3, size=200)
+    said = {str(k): np.where(rng.random(200) < 0.3 + 0.15 * k, truth, (truth + 1) % 3) for k in range(4)}
+    pool = sd.Pool.from_arrays(systems={name: {"prediction": one} for name, one in said.items()})
+    study = sd.create_study(pool, "accuracy", objective=sd.Compare(), rng=1)
+    pairs = tuple(combinations(range(4), 2))
+    contrasts = np.array([np.eye(4)[i] - np.eye(4)[j] for i, j in pairs])
+    for n in (40, 200):
+        study.run(dict(enumerate(truth.tolist())), budget=n, batch=20)
+        draws = paired_draws(study.snapshot().case())
+        up, down = (one[:, 0] for one in evidence(draws, contrasts))
+        more, less = against_each(draws, contrasts, pairs, 4)
+        for j in range(4):
+            ahead = [up[n] if b == j else down[n] for n, (a, b) in enumerate(pairs) if j in (a, b)]
+            behind = [down[n] if b == j else up[n] for n, (a, b) in enumerate(pairs) if j in (a, b)]
+            assert more[j] >= max(ahead) - np.log(3) - 1e-9
+            assert less[j] >= max(behind) - np.log(3) - 1e-9
+            assert more[j] <= max(ahead) + 1e-9
+    right = [(one == truth).sum() for one in said.values()]
+    assert [bool(np.isinf(one)) for one in more] == [n < max(right) for n in right]

@@ -69,6 +69,11 @@ class PairedDraws:
         self.weight = float(case.pool.mean("weight")) * len(case.pool)
         """What the losses of all items weigh together: a contrast of the means is ``U / weight``."""
 
+    @property
+    def count(self) -> int:
+        """Draws that there are."""
+        return len(self._case.sample.prefix())
+
     def steps(self, contrasts: Floats) -> Steps:
         """What each draw says of P contrasts (P, m) of the coordinates."""
         case, sample = self._case, self._case.sample.prefix()

@@ -7,7 +7,7 @@ fixed before each draw. Here many contrasts are worked out side by side, and few
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -37,6 +37,34 @@ def evidence(draws: PairedDraws, contrasts: Floats, c: Floats | None = None) -> 
     return above, below
 
 
+def against_each(
+    draws: PairedDraws, contrasts: Floats, pairs: Sequence[tuple[int, int]], k: int
+) -> tuple[Floats, Floats]:
+    """(k,) twice: logarithms of the greatest evidence so far that some system has more, and less, than each.
+
+    The mean of the capitals of the bets that one system after the other has more: where none has, none of
+    these is expected to grow, nor is their mean (Vovk and Wang 2021). It is never below the largest of them
+    over their number, and far above where many are ahead.
+    """
+    paths = [np.full((k, draws.count), -np.inf) for _ in range(2)]
+    forced = np.zeros((2, k), dtype=bool)
+    for some, steps in _side_by_side(draws, contrasts):
+        up, down = _grown(steps, 0.0)
+        low, high = (end / draws.weight for end in steps.forced)
+        for n, (i, j) in enumerate(pairs[some]):
+            for side, (a, b) in enumerate((((j, up), (i, down)), ((i, up), (j, down)))):
+                for one, path in (a, b):
+                    paths[side][one] = np.logaddexp(paths[side][one], path[:, n])
+            for sure, (winner, loser) in ((low[n] > _ROUNDING, (i, j)), (high[n] < -_ROUNDING, (j, i))):
+                forced[0, loser] |= sure
+                forced[1, winner] |= sure
+    more, less = (
+        np.where(sure, np.inf, np.maximum(path.max(axis=1, initial=0.0) - np.log(k - 1), 0.0))
+        for path, sure in zip(paths, forced, strict=True)
+    )
+    return more, less
+
+
 def hulls(draws: PairedDraws, contrasts: Floats, threshold: float, range_: Floats, cells: int) -> Floats:
     """(P, 2) ends of each contrast that no evidence above ``threshold`` (a logarithm) rules out.
 
@@ -64,10 +92,15 @@ def _side_by_side(draws: PairedDraws, contrasts: Floats) -> Iterator[tuple[slice
         yield some, draws.steps(contrasts[some])
 
 
-def _greatest(steps: Steps, level: float | Floats) -> tuple[Floats, Floats]:
-    """Greatest log capital of bets on ``Z`` above, and below, a level; of one contrast, for many levels."""
+def _grown(steps: Steps, level: float | Floats) -> tuple[Floats, Floats]:
+    """Log capital after each draw of bets on ``Z`` above, and below, a level."""
     up = bets(steps.mean - level, steps.noise, steps.lowest - level) * (steps.least - level)
     down = bets(level - steps.mean, steps.noise, level - steps.highest) * (level - steps.most)
-    grown = (np.cumsum(np.log1p(np.minimum(one, _MOST)), axis=0) for one in (up, down))
-    above, below = (np.maximum(one.max(axis=0, initial=0.0), 0.0) for one in grown)
+    above, below = (np.cumsum(np.log1p(np.minimum(one, _MOST)), axis=0) for one in (up, down))
+    return above, below
+
+
+def _greatest(steps: Steps, level: float | Floats) -> tuple[Floats, Floats]:
+    """Greatest log capital of bets on ``Z`` above, and below, a level; of one contrast, for many levels."""
+    above, below = (np.maximum(one.max(axis=0, initial=0.0), 0.0) for one in _grown(steps, level))
     return above, below

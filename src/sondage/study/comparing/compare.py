@@ -18,7 +18,7 @@ from sondage.estimators.paired_draws import PairedDraws, paired_draws
 from sondage.estimators.sample import REFUSED
 from sondage.intervals.base import Guarantee
 from sondage.intervals.betting import holm
-from sondage.intervals.paired import evidence, hulls
+from sondage.intervals.paired import against_each, evidence, hulls
 from sondage.measures import Measure, resolve
 from sondage.measures.combine.systems import Contrast, Difference, Leads
 from sondage.objective import Compare
@@ -49,6 +49,8 @@ _DRAWS = 4_000
 _FEWEST = 6
 """Labels on which two systems differ below which no exact test can tell them apart at 95 %."""
 _SD_FLOOR = 0.01
+_ALL_PAIRS = 400
+"""Pairs, of 28 systems, up to which a stop rule looks at all of them to find the best."""
 _SAME = 1e-9
 _CELLS, _FEW_CELLS = 400, 60
 """Values that an interval which holds at any time is made of: of one pair, and of each of many."""
@@ -316,8 +318,12 @@ def _of_many(
             cells = _CELLS if len(pairs) <= MOST_PAIRS else _FEW_CELLS
             spans = np.tile([2.0 * bound.range[0][0], 2.0 * bound.range[1][0]], (len(pairs), 1))
             low, high = hulls(draws, contrasts, float(np.log(2.0 * len(pairs) / alpha)), spans, cells).T
+            more, less = against_each(draws, contrasts, pairs, k)
         p = holm(np.minimum(1.0, 2.0 * np.exp(-np.maximum(up, down))).tolist())
-        beaten = _beaten(pairs, k, bound.sign, up, down) >= np.log((k - 1) / alpha)
+        if draws is None:
+            beaten = _beaten(pairs, k, bound.sign, up, down) >= np.log((k - 1) / alpha)
+        else:
+            beaten = (more if bound.sign > 0 else less) >= np.log(1.0 / alpha)
         best = _left(names, bound.sign * lead, beaten)
         test = "e-process, Holm" if guarantee == "uniform" else "sequence, Holm"
         return Comparisons(names, pairs, lead, value, error, low, high, p, best, guarantee, test, None, facts)
@@ -365,7 +371,14 @@ def sides_of_pairs(now: Snapshot, objective: Compare) -> Estimate:
         guarantee = alone[0].guarantee
         low, high = (np.array([float(one.ci[end]) for one in alone]) for end in (0, 1))
     else:
-        up, down = (one[:, 0] for one in evidence(draws, contrasts))
+        whole_race = tuple(combinations(range(k), 2))
+        if objective.aim == "best" and len(whole_race) <= _ALL_PAIRS:
+            every = np.array([np.eye(k)[i] - np.eye(k)[j] for i, j in whole_race])
+            beaten = against_each(draws, every, whole_race, k)[0 if bound.sign > 0 else 1]
+            out = np.where(beaten >= -np.log(1.0 - level), np.inf, 0.0)[[j for _, j in pairs]]
+            up, down = (out, 0.0 * contrasts[:, 0]) if bound.sign > 0 else (0.0 * contrasts[:, 0], out)
+        else:
+            up, down = (one[:, 0] for one in evidence(draws, contrasts))
         least, most = (float(end[0]) for end in _of_pair(now, bound, (0, 1)).range)
         low = np.where(up >= threshold, np.nextafter(0.0, 1.0), least)
         high = np.where(down >= threshold, np.nextafter(0.0, -1.0), most)
