@@ -21,6 +21,7 @@ from sondage.errors import InvalidInput, MissingExtra
 if TYPE_CHECKING:
     from sondage.study.estimates.result import Estimate
 
+EXAMPLE = "sondage demo --budget 60"
 _MEASURE = "f1"
 _DESIGNS = ("auto", "uniform")
 _LOOKS = 50

@@ -1,0 +1,78 @@
+"""Where a study is: what was said, the environment, or the one study in this folder; and taking it up."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sondage.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from sondage.study.study import Study
+
+VARIABLE = "SONDAGE_STUDY"
+_SQLITE = b"SQLite format 3\x00"
+
+
+def address_of(place: str) -> str:
+    """An address as ``storage=`` takes it; anything without a scheme is a file.
+
+    >>> address_of("er.db"), address_of("postgresql://host/db")
+    ('sqlite:///er.db', 'postgresql://host/db')
+    """
+    return (
+        place if re.match(r"[a-z][a-z0-9+.]+:", place) and not Path(place).exists() else f"sqlite:///{place}"
+    )
+
+
+def place_of(args: argparse.Namespace) -> str:
+    """The address of the study that is meant."""
+    said = args.study or os.environ.get(VARIABLE)
+    if said:
+        return address_of(said)
+    here = [path for path in sorted(Path().glob("*.db")) if _is_sqlite(path)]
+    if len(here) == 1:
+        return f"sqlite:///{here[0]}"
+    found = f"there are {', '.join(map(str, here))}" if here else "there is none in this folder"
+    raise InvalidInput(f"which study? {found}: say it with --study FILE, or set {VARIABLE}")
+
+
+def _is_sqlite(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
+def taken_up(args: argparse.Namespace) -> Study:
+    """The study that is meant, with its pool read from the file it remembers."""
+    from sondage.journal import open_journal
+    from sondage.study import load_study
+    from sondage.study.create import pool_again
+
+    place = place_of(args)
+    journal = open_journal(place, must_exist=True)
+    names = journal.names()
+    if args.name is None and len(names) > 1:
+        raise InvalidInput(f"which study? {place} holds {', '.join(names)}: say it with --name")
+    pool = None
+    name = args.name or (names[0] if names else None)
+    if name in names:
+        then: dict[str, Any] = journal.config(name).get("pool", {})
+        moved = args.pool or _moved(place, then)
+        if moved is not None:
+            suffix = "parquet" if str(moved).lower().endswith(".parquet") else "file"
+            pool = pool_again(name, {**then, "source": {suffix: str(moved)}})
+        elif not then.get("source"):
+            raise InvalidInput(f"study {name!r} was not made from a file: say with --pool where its pool is")
+    return load_study(journal, name, pool)
+
+
+def _moved(place: str, then: dict[str, Any]) -> Path | None:
+    """The pool's file beside the study, where it is not at its old place: the folder was moved."""
+    source = next(iter((then.get("source") or {}).values()), None)
+    if source is None or Path(source).exists() or not place.startswith("sqlite:///"):
+        return None
+    beside = Path(place.removeprefix("sqlite:///")).parent / Path(source).name
+    return beside if beside.exists() else None

@@ -1,0 +1,95 @@
+"""The pool of a file: columns said or guessed, the guess shown, and a question only where it must be."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sondage.cli._options import said_roles
+from sondage.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from sondage.pool.pool import Pool
+
+
+def pool_of(args: argparse.Namespace) -> tuple[Pool, dict[str, Any], str]:
+    """The pool, its roles, and a text that shows them."""
+    from sondage.ingest.guess import guess_roles
+    from sondage.pool.pool import Pool
+
+    said = said_roles(args)
+    path = Path(args.file).absolute()
+    if not path.exists():
+        raise InvalidInput(f"there is no file {args.file!r}")
+    guess = guess_roles(path, said)
+    if guess.missing is not None:
+        said[guess.missing] = _answer(guess.missing, guess.columns, guess.roles)
+        guess = guess_roles(path, said)
+    pool = Pool.from_file(path, **guess.roles)
+    lines = [f"{len(pool):,} items in {args.file}"]
+    for role in ("id", "score", "probability", "prediction", "threshold", "systems", "labels"):
+        if role in guess.roles:
+            mark = " (guessed)" if role in guess.guessed else ""
+            lines.append(f"  {role + ':':12} {_words(guess.roles[role])}{mark}")
+        elif role == "id":
+            lines.append("  id:          row numbers (no column tells all rows apart)")
+    if "labels" not in guess.roles:
+        lines.append(f"  labels:      {pool.labels.words()}")
+    for role in ("groups", "weight", "cost", "features", "opinions", "payload"):
+        if guess.roles.get(role):
+            mark = " (shown to whoever labels)" if role == "payload" else ""
+            lines.append(f"  {role + ':':12} {_words(guess.roles[role])}{mark}")
+    if guess.left_out:
+        lines.append(
+            f"  left out:    {_words(guess.left_out)} (the truth, by its name: labels are told, not read)"
+        )
+    if guess.guessed:
+        lines.append("  wrong? say it with --id, --score, --prediction, ... (see sondage start --help)")
+    return pool, guess.roles, "\n".join(lines)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        return "; ".join(
+            f"{name} ({', '.join(f'{part} {column}' for part, column in parts.items())})"
+            for name, parts in value.items()
+        )
+    return str(value)
+
+
+def _answer(missing: str, columns: tuple[str, ...], roles: dict[str, Any]) -> Any:
+    """What cannot be guessed: asked of a person, refused where there is none."""
+    if missing == "prediction":
+        what = "which column has the model's prediction"
+        way = f"say it with --prediction, or --score with --threshold; the columns are {', '.join(columns)}"
+    else:
+        what = f"from which value of {roles['score']!r} on does the model say yes"
+        way = "say it with --threshold, or name the --prediction"
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"{what}? {way}")
+    print(
+        f"{what}? (columns: {', '.join(columns)})" if missing == "prediction" else f"{what}?", file=sys.stderr
+    )
+    given = input("> ").strip()
+    if missing == "prediction":
+        return given
+    try:
+        return float(given)
+    except ValueError:
+        raise InvalidInput(f"{given!r} is no number: {way}") from None
+
+
+def objective_of(args: argparse.Namespace) -> Any:
+    """What the labels are for: None to estimate."""
+    from sondage.objective import Compare
+
+    return None if args.compare is None else Compare(*args.compare)
+
+
+def measure_of(args: argparse.Namespace) -> Any:
+    """One measure, or a list."""
+    return args.measure[0] if len(args.measure) == 1 else args.measure

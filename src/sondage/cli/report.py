@@ -1,0 +1,29 @@
+"""Write a report of the study to one file, for whoever asked: .html or .md."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from sondage.cli._options import study_options
+from sondage.cli._output import show
+
+EXAMPLE = "sondage report -o report.html --study er.db"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``sondage report``."""
+    add = parser.add_argument
+    add("-o", "--output", type=Path, default=Path("report.html"), metavar="FILE", help=".html or .md")
+    study_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the report."""
+    from sondage.cli._place import taken_up
+
+    now: Any = taken_up(args).snapshot()
+    now.report(args.output)
+    show(args, {"study": now.name, "file": str(args.output)}, f"the report is in {args.output}")
+    return 0

@@ -1,0 +1,70 @@
+"""Start a study of a file: which column is what is guessed and shown, and asked only if it must be.
+
+The pool is remembered: no other command needs it again, and a file that has changed is refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from sondage.cli._options import budget_option, json_option, measure_options, role_options
+from sondage.cli._output import show
+from sondage.cli._pool import measure_of, objective_of, pool_of
+from sondage.cli._types import whole_number
+
+EXAMPLE = "sondage start pool.csv --measure f1 --budget 40 --study er.db"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``sondage start``."""
+    add = parser.add_argument
+    add("file", metavar="POOL", help="CSV, JSONL, parquet or Excel file with an item per row")
+    add("--study", metavar="PLACE", default="study.db", help="file or address to keep the study in")
+    add("--name", metavar="NAME", help="its name there")
+    budget_option(parser)
+    measure_options(parser)
+    add("--oracle", choices=("deterministic", "stochastic"), default="deterministic", help="do answers vary?")
+    add("--seed", type=whole_number(0), metavar="N", help="the same seed gives the same draws")
+    role_options(parser)
+    json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the study, and show what it is."""
+    from sondage.cli._place import address_of
+    from sondage.errors import InvalidInput
+    from sondage.study import Cost, create_study
+
+    if args.budget is not None and args.budget_cost is not None:
+        raise InvalidInput("give --budget or --budget-cost, not both: a study has one cap")
+    pool, roles, shown = pool_of(args)
+    study = create_study(
+        pool,
+        measure_of(args),
+        design=args.design,
+        objective=objective_of(args),
+        budget=args.budget if args.budget_cost is None else Cost(args.budget_cost),
+        oracle=args.oracle,
+        target=args.target,
+        storage=address_of(args.study),
+        name=args.name,
+        rng=args.seed,
+        confidence_level=args.confidence_level,
+    )
+    budget = "no budget" if study.parts.budget is None else f"budget {args.budget or args.budget_cost:,}"
+    names = ", ".join(study.measure.names[:4])
+    result = {
+        "study": study.name,
+        "place": args.study,
+        "pool": {"file": args.file, "items": len(pool), "roles": roles, "fingerprint": pool.fingerprint},
+        "measure": list(study.measure.names),
+        "design": study.design.alias,
+        "budget": args.budget if args.budget_cost is None else {"cost": args.budget_cost},
+        "seed": str(study.parts.seed),
+    }
+    text = (
+        f"{shown}\n{study.name} in {args.study}: {names} by {study.design.alias}, {budget}\n"
+        f"next: sondage ask -n 20 -o batch.csv --study {args.study}"
+    )
+    show(args, result, text)
+    return 0

@@ -1,0 +1,54 @@
+"""What a study is, what was asked and answered, and what is left."""
+
+from __future__ import annotations
+
+import argparse
+
+from sondage.cli._options import study_options
+from sondage.cli._output import show
+
+EXAMPLE = "sondage status --study er.db"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``sondage status``."""
+    study_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Count."""
+    import time
+
+    from sondage.cli._place import place_of, taken_up
+    from sondage.study import Cost
+
+    study = taken_up(args)
+    now = study.snapshot()
+    budget = now.parts.budget
+    held = sorted({lease.annotator for lease in now.leases.values() if lease.until > time.time()})
+    origin = next(iter((now.pool.origin or {}).values()), None)
+    result = {
+        "study": now.name,
+        "place": place_of(args),
+        "pool": {"file": origin, "items": len(now.pool)},
+        "measure": list(now.measure.names),
+        "design": now.design.alias,
+        "rounds": len(now.rounds),
+        "n_labels": now.n_labels,
+        "n_open": now.n_open,
+        "n_refused": now.n_refused,
+        "budget": {"cost": budget.amount} if isinstance(budget, Cost) else budget,
+        "remaining": None if budget is None else now.remaining,
+        "holding": held,
+    }
+    left = "no budget" if budget is None else f"{now.remaining:,g} of the budget left"
+    text = "\n".join(
+        [
+            f"{now.name} in {result['place']}: {', '.join(now.measure.names[:4])} by {now.design.alias}",
+            f"{len(now.pool):,} items{f' in {origin}' if origin else ''}",
+            f"{now.n_labels:,} labels, {now.n_open:,} open, {now.n_refused:,} cannot be told; {left}",
+            *([f"items are held by {', '.join(held)}"] if held else []),
+        ]
+    )
+    show(args, result, text)
+    return 0

@@ -1,0 +1,59 @@
+"""Tell the answers of a file that sondage ask wrote, all of them or none.
+
+Rows without a label stay open, and "cannot tell" means that. Every row is checked first, and all wrong
+ones are listed. The same file may be told again: what is known already changes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sondage.cli._options import study_options
+from sondage.cli._output import show
+
+EXAMPLE = "sondage tell batch.csv --study er.db"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``sondage tell``."""
+    add = parser.add_argument
+    add(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="answers in columns id and label: .csv, .jsonl, .parquet, .xlsx",
+    )
+    add("--annotator", metavar="WHO", help="who answered, where the file has no column annotator")
+    add("--replace", action="store_true", help="correct labels that were told before")
+    add("--partial", action="store_true", help="tell the rows that are right, list the others")
+    add("--dry-run", action="store_true", help="say what would be told, and tell nothing")
+    study_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tell, and say what became of it."""
+    from sondage.cli._place import taken_up
+
+    study = taken_up(args)
+    told = study.tell(
+        args.file, annotator=args.annotator, replace=args.replace, partial=args.partial, dry_run=args.dry_run
+    )
+    assert told is not None
+    result = {
+        "study": study.name,
+        "file": str(args.file),
+        "dry_run": args.dry_run,
+        "told": told.told,
+        "unchanged": told.unchanged,
+        "blank": told.blank,
+        "wrong": list(told.wrong),
+        "n_labels": study.n_labels,
+        "n_open": study.n_open,
+        "n_refused": study.n_refused,
+    }
+    text = f"{'would be: ' if args.dry_run else ''}{told}"
+    if not args.dry_run:
+        text += f"\n{study.n_labels:,} labels in all, {study.n_open:,} items open"
+    show(args, result, text)
+    return 0

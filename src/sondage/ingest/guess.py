@@ -1,0 +1,113 @@
+"""Guessing which column is what, from names and values; what is said is never overruled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from sondage.ingest.columns import ParquetColumns
+from sondage.ingest.files import read_file, suffix_of
+from sondage.ingest.roles import Roles
+
+_ID = (r"id|uid|uuid|key", r".*[_.\- ]id|.*Id|id[_.\- ].*", r"index|pair|doc|document|item|record")
+_PREDICTION = (
+    r"prediction|predicted|pred|y_?pred|decision|predicted_?(label|class)",
+    r"match|is_?match|positive|flag(ged)?",
+)
+_PROBABILITY = (r"probability|prob|proba|p|p_?1|y_?prob|prob_?1", r"(prob|p)_.*|.*_(prob|proba|probability)")
+_SCORE = (r"score|y_?score|similarity|confidence|logit|margin", r".*_score|score_.*|.*_similarity|sim")
+_TRUTH = r"label|labels|truth|true_?(label|class)|y|y_?true|gold|target|ground_?truth|answer|annotation"
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Roles for ``Pool.from_file``: those said, and those guessed, with what is missing or left out."""
+
+    roles: dict[str, Any]
+    guessed: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    missing: str | None = None
+    """The role that cannot be guessed: 'prediction', or 'threshold' for a score that is no probability."""
+    columns: tuple[str, ...] = ()
+
+
+def guess_roles(path: str | Path, said: Mapping[str, Any]) -> Guess:
+    """What the columns of a file probably are."""
+    columns: Mapping[str, Any] = (
+        ParquetColumns(path) if suffix_of(path, "the pool's file") == ".parquet" else read_file(path)
+    )
+    names, roles, guessed = list(columns), dict(said), []
+    used = set(Roles.named("guess", **said).columns()) if said else set()
+
+    def find(patterns: tuple[str, ...], fits: Any) -> str | None:
+        for pattern in patterns:
+            for name in names:
+                if name not in used and re.fullmatch(pattern, name, re.IGNORECASE) and fits(columns[name]):
+                    return name
+        return None
+
+    def take(role: str, patterns: tuple[str, ...], fits: Any) -> bool:
+        found = find(patterns, fits)
+        if found is not None:
+            roles[role] = found
+            used.add(found)
+            guessed.append(role)
+        return found is not None
+
+    if "id" not in roles:
+        take("id", _ID, _tells_apart)
+    of_a_model = ("score", "probability", "prediction", "systems")
+    if "systems" not in roles:
+        if "prediction" not in roles and "threshold" not in roles and not roles.get("multilabel"):
+            take("prediction", _PREDICTION, _is_there)
+        if not {"score", "probability"} & set(roles) and not take("probability", _PROBABILITY, _is_share):
+            take("score", _SCORE, _is_number)
+    missing = None
+    if not set(of_a_model) & set(roles):
+        missing = "prediction"
+    elif set(roles) & {"score"} and not {"prediction", "threshold", "probability"} & set(roles):
+        if _is_share(columns[roles["score"]]):
+            roles["threshold"] = 0.5
+            guessed.append("threshold")
+        else:
+            missing = "threshold"
+    left_out = [name for name in names if name not in used and re.fullmatch(_TRUTH, name, re.IGNORECASE)]
+    if "payload" not in roles:
+        rest = [name for name in names if name not in used and name not in left_out]
+        roles["payload"] = rest
+        guessed.append("payload")
+    return Guess(roles, tuple(guessed), tuple(left_out), missing, tuple(names))
+
+
+def _values(column: Any) -> Any:
+    if isinstance(column, nw.Series):
+        return column.to_numpy()
+    return np.asarray(column)
+
+
+def _tells_apart(column: Any) -> bool:
+    if isinstance(column, nw.Series):
+        return not column.null_count() and column.n_unique() == len(column)
+    values = list(column)
+    return None not in values and len(set(values)) == len(values)
+
+
+def _is_there(column: Any) -> bool:
+    return len(_values(column)) > 0
+
+
+def _is_number(column: Any) -> bool:
+    return _values(column).dtype.kind in "biuf"
+
+
+def _is_share(column: Any) -> bool:
+    values = _values(column)
+    return (
+        values.dtype.kind in "biuf" and len(values) > 0 and bool((values >= 0).all() and (values <= 1).all())
+    )

@@ -1,0 +1,327 @@
+"""The command line: a study from a file to a report, each help text's example, and what goes wrong."""
+
+import csv
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sondage as sd
+from sondage.cli import commands, main
+
+N = 400
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder with a pool and nothing else, to be in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SONDAGE_STUDY", raising=False)
+    rng = np.random.default_rng(1)
+    score = np.round(rng.random(N) ** 3, 4)
+    with open("pool.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["pair_id", "left", "right", "score", "match", "newer", "shop", "label"])
+        for k in range(N):
+            shop = "north" if k % 3 else "south"
+            row = [
+                f"{k:04d}",
+                f"Café {k}",
+                f"=cafe {k}",
+                score[k],
+                int(score[k] > 0.4),
+                int(score[k] > 0.5),
+                shop,
+                0,
+            ]
+            writer.writerow(row)
+    return tmp_path
+
+
+def truth(id):
+    return int(int(id) % 7 == 0)
+
+
+def said(capsys, line, code=0):
+    """What a command prints."""
+    capsys.readouterr()
+    assert main(shlex.split(line)) == code, capsys.readouterr()
+    return capsys.readouterr()
+
+
+def answered(path, answer=truth):
+    """Fill in a batch as somebody with a spreadsheet would."""
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["label"] = answer(row["id"])
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return [row["id"] for row in rows]
+
+
+def run(line, **options):
+    """A command in a process of its own."""
+    program = [sys.executable, "-m", "sondage", *shlex.split(line)]
+    return subprocess.run(program, capture_output=True, text=True, timeout=60, **options)
+
+
+def test_the_whole_loop_through_files_draws_and_finds_what_python_does(folder):
+    roles = "--id pair_id --score score --prediction match --payload left right"
+    assert run(f"start pool.csv --measure f1 --budget 60 --seed 5 {roles} --study er.db").returncode == 0
+    drawn = []
+    for k in range(3):
+        assert run(f"ask -n 20 -o batch{k}.csv").returncode == 0
+        drawn.append(answered(f"batch{k}.csv"))
+        assert run(f"tell batch{k}.csv").returncode == 0
+    estimate = run("estimate --json")
+    assert estimate.returncode == 0, estimate
+    found = json.loads(estimate.stdout)
+
+    pool = sd.Pool.from_file(
+        "pool.csv", id="pair_id", score="score", prediction="match", payload=["left", "right"]
+    )
+    study = sd.create_study(pool, "f1", budget=60, rng=5)
+    for ids in drawn:
+        items = study.ask(20)
+        assert [one.id for one in items] == ids
+        study.tell({one.id: truth(one.id) for one in items})
+    own = study.estimate()
+    assert found["measure"] == "f1"
+    assert (found["value"], found["std_error"]) == (own.value, own.std_error)
+    assert (found["low"], found["high"], found["guarantee"]) == (*own.ci, own.guarantee)
+    assert (found["n_labels"], found["confidence_level"]) == (60, 0.95)
+    assert run("ask -n 5 -o more.csv").returncode == 3  # the budget is spent
+    assert not Path("more.csv").exists()
+
+
+@pytest.mark.skipif(not hasattr(sd.Study, "report"), reason="there is no report file yet")
+def test_a_report_is_written(folder, capsys):
+    begun(capsys)
+    said(capsys, "report -o report.html")
+    assert "<html" in Path("report.html").read_text(encoding="utf-8").lower()
+
+
+def begun(capsys, n=12):
+    """A study with some labels."""
+    said(capsys, "start pool.csv --measure f1 --budget 40 --study er.db --seed 1 --groups shop")
+    said(capsys, f"ask -n {n} -o batch.csv")
+    answered("batch.csv")
+    said(capsys, "tell batch.csv")
+
+
+@pytest.mark.parametrize("command", sorted(set(commands()) - {"demo", "report"}))
+def test_the_example_of_every_help_text_works(folder, capsys, monkeypatch, command):
+    if command == "compare":
+        systems = "--system a:score=score,prediction=match --system b:score=score,prediction=newer"
+        said(capsys, f"start pool.csv --measure accuracy --study ab.db {systems} --compare")
+        said(capsys, "ask -n 30 -o ab.csv --study ab.db")
+        answered("ab.csv")
+        said(capsys, "tell ab.csv --study ab.db")
+    elif command not in ("start", "plan"):
+        begun(capsys)
+    if command == "ask":
+        Path("batch.csv").unlink()
+    if command == "label":
+        monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: SIM115
+    words = shlex.split(commands()[command].EXAMPLE)
+    assert words[:2] == ["sondage", command]
+    assert main(words[1:]) == 0
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert commands()[command].EXAMPLE in capsys.readouterr().out
+
+
+JSON = {
+    "ask -n 2": {"study", "file", "items"},
+    "tell batch.csv": {
+        "study",
+        "file",
+        "dry_run",
+        "told",
+        "unchanged",
+        "blank",
+        "wrong",
+        "n_labels",
+        "n_open",
+        "n_refused",
+    },
+    "status": {
+        "study",
+        "place",
+        "pool",
+        "measure",
+        "design",
+        "rounds",
+        "n_labels",
+        "n_open",
+        "n_refused",
+        "budget",
+    }
+    | {"remaining", "holding"},
+    "estimate recall": {
+        "study",
+        "measure",
+        "value",
+        "std_error",
+        "low",
+        "high",
+        "confidence_level",
+        "guarantee",
+    }
+    | {"n_labels", "n_open", "n_refused", "n_eff", "n_uniform", "defined", "why", "warnings", "assumptions"},
+    "estimate recall precision": {"study", "estimates"},
+    "estimate --by shop": {"study", "estimates"},
+    "explain": {"study"},
+    "export -o out.jsonl": {"study", "file", "n_labels"},
+    "studies er.db": {"place", "studies"},
+    "copy er.db other.db": {"study", "source", "target"},
+    "doctor --study er.db": {"sondage", "python", "packages", "study", "broken"},
+    "plan pool.csv --budgets 50": {"pool", "labels", "width"},
+}
+
+
+def test_json_has_the_documented_keys(folder, capsys):
+    begun(capsys)
+    for line, keys in JSON.items():
+        found = json.loads(said(capsys, f"{line} --json").out)
+        assert keys <= set(found), (line, keys - set(found))
+    begin = said(capsys, "start pool.csv --json --study second.db").out
+    assert {"study", "place", "pool", "measure", "design", "budget", "seed"} == set(json.loads(begin))
+    assert "estimates" not in json.loads(said(capsys, "estimate --json --study er.db").out)
+
+
+def test_columns_are_guessed_and_shown_and_the_truth_is_left_out(folder, capsys):
+    text = said(capsys, "start pool.csv").out
+    assert "id:          pair_id (guessed)" in text
+    assert "prediction:  match (guessed)" in text
+    assert "left out:    label" in text
+    assert "label" not in json.loads(said(capsys, "ask -n 1 --json").out)["items"][0]["payload"]
+
+
+def test_what_cannot_be_guessed_is_refused_where_nobody_can_be_asked(folder, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: SIM115
+    Path("bare.csv").write_text("key,words\na,x\nb,y\n")
+    assert "say it with --prediction" in said(capsys, "start bare.csv", 1).err
+    Path("logits.csv").write_text("key,logit\na,-3\nb,4\n")
+    assert "say it with --threshold" in said(capsys, "start logits.csv", 1).err
+    assert not Path("study.db").exists()
+
+
+def test_the_study_is_the_one_said_the_one_of_the_environment_or_the_one_in_the_folder(
+    folder, capsys, monkeypatch
+):
+    assert "there is none in this folder" in said(capsys, "status", 1).err
+    begun(capsys)
+    assert "12 labels" in said(capsys, "status").out
+    said(capsys, "copy er.db other.db")
+    assert "there are er.db, other.db" in said(capsys, "status", 1).err
+    monkeypatch.setenv("SONDAGE_STUDY", "er.db")
+    assert "12 labels" in said(capsys, "status").out
+    assert "there is no file 'none.db'" in said(capsys, "status --study none.db", 1).err
+
+
+def test_a_changed_pool_is_refused_and_a_moved_one_found(folder, capsys):
+    begun(capsys)
+    Path("there").mkdir()
+    said(capsys, "copy er.db there/er.db")
+    Path("pool.csv").rename("there/pool.csv")
+    assert "12 labels" in said(capsys, "status --study there/er.db").out
+    Path("there/pool.csv").rename("renamed.csv")
+    assert "there is no file" in said(capsys, "status --study there/er.db", 1).err
+    assert "12 labels" in said(capsys, "status --study there/er.db --pool renamed.csv").out
+    changed = Path("renamed.csv").read_text(encoding="utf-8").replace("north", "east", 1)
+    Path("renamed.csv").write_text(changed, encoding="utf-8")
+    assert "other group 'shop'" in said(capsys, "ask --study there/er.db --pool renamed.csv", 1).err
+
+
+def test_wrong_rows_are_all_listed_and_nothing_is_told(folder, capsys):
+    said(capsys, "start pool.csv --study er.db --seed 1")
+    said(capsys, "ask -n 4 -o batch.csv")
+    ids = answered("batch.csv", lambda id: "maybe" if int(id) % 2 else 1)
+    wrong = [f"row {row}: id {id!r}" for row, id in enumerate(ids, 2) if int(id) % 2]
+    assert wrong
+    refused = said(capsys, "tell batch.csv --json", 1)
+    assert [
+        line[: len(one)] for line, one in zip(json.loads(refused.out)["rows"], wrong, strict=True)
+    ] == wrong
+    assert all(one in refused.err for one in wrong)
+    assert "0 labels, 4 open" in said(capsys, "status").out
+    assert "would be" in said(capsys, "tell batch.csv --partial --dry-run").out
+    assert "0 labels, 4 open" in said(capsys, "status").out
+    said(capsys, "tell batch.csv --partial")
+    assert f"{4 - len(wrong)} labels" in said(capsys, "status").out
+
+
+def test_a_batch_is_not_written_over_and_can_be_written_again(folder, capsys):
+    begun(capsys)
+    assert "is there already" in said(capsys, "ask -n 3 -o batch.csv", 1).err
+    assert "0 open" in said(capsys, "status").out  # nothing was drawn
+    said(capsys, "ask -n 3 -o next.xlsx")
+    again = json.loads(said(capsys, "ask --open --json -o next.jsonl").out)
+    assert len(again["items"]) == 3
+    assert "3 open" in said(capsys, "status").out
+
+
+def test_labels_are_given_in_the_terminal_with_undo_and_cannot_tell(folder, capsys, monkeypatch):
+    said(capsys, "start pool.csv --study er.db --seed 1")
+    Path("keys").write_text("1\n0\nu\n1\nx\nw\n?\nq\n")
+    monkeypatch.setattr("sys.stdin", open("keys"))  # noqa: SIM115
+    shown = said(capsys, "label --annotator ann").out
+    assert "Café" in shown
+    assert "taken back" in shown
+    assert "label 'x' is not one of [0, 1]" in shown
+    assert "3 told; 2 labels in all" in shown
+    said(capsys, "export -o out.jsonl")
+    rows = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert [(row["label"], row["annotator"]) for row in rows] == [(1, "ann"), (1, "ann")]
+    assert "\x1b" not in shown  # no colour without a terminal
+
+
+def test_an_undefined_estimate_has_an_exit_code_of_its_own(folder, capsys):
+    said(capsys, "start pool.csv --study er.db --design uniform --seed 1")
+    assert "undefined" in said(capsys, "estimate", 4).out
+
+
+def test_an_interrupt_leaves_a_study_that_goes_on(folder, capsys):
+    begun(capsys)
+    program = [sys.executable, "-m", "sondage", "label", "-n", "5"]
+    going = subprocess.Popen(
+        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    going.stdin.write("1\n")
+    going.stdin.flush()
+    until = time.monotonic() + 30
+    while "13 labels" not in said(capsys, "status").out and time.monotonic() < until:
+        time.sleep(0.1)
+    going.send_signal(signal.SIGINT)
+    going.communicate(timeout=30)
+    assert going.returncode == 130
+    assert "13 labels, 4 open" in said(capsys, "status").out
+    assert len(json.loads(said(capsys, "ask --open --json").out)["items"]) == 4
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_command_and_its_options(capsys, shell):
+    script = said(capsys, f"completion {shell}").out
+    assert all(name in script for name in commands())
+    assert "dry-run" in script
+
+
+def test_bash_completes(folder):
+    script = run("completion bash").stdout + (
+        "COMP_WORDS=(sondage es); COMP_CWORD=1; _sondage; echo ${COMPREPLY[@]}\n"
+        "COMP_WORDS=(sondage tell --p); COMP_CWORD=2; _sondage; echo ${COMPREPLY[@]}\n"
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30)
+    assert done.stdout.splitlines() == ["estimate", "--partial --pool"]
