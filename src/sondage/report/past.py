@@ -73,15 +73,24 @@ def history(
     if not is_whole(points) or points < 1:
         raise InvalidInput(f"points= must be a whole number above 0, not {points!r}")
     events = study.journal.events(study.name)
-    past = _Past(study.journal, study.name, events)
-    then = Study(study.name, study.parts, past)
-    then.replay.change(pool=study.pool)  # with the systems that came later
+    then = past_of(study, events)
+    past = then.journal
+    assert isinstance(past, _Past)
     found = []
     for length in _moments(events, int(points)):
         past.length = length
         if then.n_labels:
             found.append(then.estimate(measure, **question))
     return found
+
+
+def past_of(study: Study, events: Sequence[Event]) -> Study:
+    """A study of the same parts as it would be after other events; it can only be looked at."""
+    past = _Past(study.journal, study.name, events)
+    past.length = len(events)
+    then = Study(study.name, study.parts, past)
+    then.replay.change(pool=study.pool)  # with the systems that came later
+    return then
 
 
 def _moments(events: Sequence[Event], points: int) -> list[int]:

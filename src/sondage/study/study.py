@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -222,6 +223,16 @@ class Study(StudyView):
                 lambda: remembered(self.replay.latest(), rule, decision, estimate, self.clock())
             )
         return decision
+
+    def report(self, path: str | Path) -> Path:
+        """Write the study as one file to hand on, ``.html`` or ``.md``, and return its path.
+
+        It has the answer in a sentence, pictures, what the answer rests on, examples of wrong predictions
+        with their payload, and all that is needed to repeat it. It loads nothing and needs no script.
+        """
+        from sondage.report.document import write_report  # what people see is built on studies
+
+        return write_report(self, path)
 
     # ---- what there is ---------------------------------------------------------------------------
 

@@ -1,0 +1,233 @@
+"""A report is one file that says what the study says, for every kind of study."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sondage as sd
+from sondage.errors import InvalidInput
+from sondage.report.document.figures import Axes
+
+EVIL = "<script>alert('x')</script> & | `x` <img src=http://example.com/x.png>"
+
+
+class Reader(HTMLParser):
+    """Tags that are open, tags that occur, attributes and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += attrs
+        if tag not in ("meta", "line", "polyline", "polygon", "circle", "rect"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(path: Path) -> Reader:
+    found = Reader()
+    found.feed(path.read_text(encoding="utf-8"))
+    assert found.open == []
+    return found
+
+
+@pytest.fixture(scope="module")
+def world() -> tuple[sd.Pool, dict[str, int]]:
+    rng = np.random.default_rng(0)
+    n = 3000
+    truth = rng.random(n) < 0.15
+    score = np.clip(0.5 * truth + 0.5 * rng.random(n), 0, 1)
+    frame = pd.DataFrame(
+        {
+            "key": [f"k{i}" for i in range(n)],
+            "score": score,
+            "region": rng.choice(["north", "south <b>"], n),
+            "shown": [f"{EVIL} {i}" for i in range(n)],
+        }
+    )
+    pool = sd.Pool.from_frame(
+        frame, id="key", score="score", threshold=0.6, groups=["region"], payload=["shown"]
+    )
+    return pool, {f"k{i}": int(y) for i, y in enumerate(truth)}
+
+
+def labelled(world: Any, n: int, *, measure: Any = "f1", **options: Any) -> sd.Study:
+    pool, labels = world
+    study = sd.create_study(pool, measure, rng=1, **options)
+    while study.n_labels < n:
+        for item in study.ask(min(40, n - study.n_labels)):
+            study.tell(item.id, labels[item.id], annotator="Zoë <i>")
+    return study
+
+
+@pytest.mark.parametrize("design", ["auto", "uniform", "ais", "sequential", "poisson"])
+@pytest.mark.parametrize("n", [0, 5, 150])
+def test_a_report_needs_nothing_else_and_holds_the_numbers(
+    world, n: int, design: str, tmp_path: Path
+) -> None:
+    """No script, no request, all tags closed, everything from outside escaped; and it is quick and small."""
+    study = labelled(world, n, design=design)
+    begun = time.perf_counter()
+    path = study.report(tmp_path / "report.html")
+    assert time.perf_counter() - begun < 30  # 3 s on a quiet machine
+    assert path.stat().st_size < 300_000
+    found = read(path)
+    assert not found.tags & {"script", "img", "link", "iframe", "b", "i", "object"}
+    assert not [one for one in found.attributes if one[0] in ("src", "href", "onclick")]
+    assert "@import" not in path.read_text()
+    assert "url(" not in path.read_text()
+    if not n:
+        assert "No answer yet" in found.text
+        return
+    estimate = study.estimate()
+    if estimate.defined:
+        assert f"{estimate.value:.3f}" in found.text or f"{estimate.value:.4f}" in found.text
+        assert f"{estimate.ci.low:.3f}" in found.text
+    assert study.pool.fingerprint in found.text
+    assert str(study.parts.seed) in found.text
+    for one in (*estimate.assumptions, *estimate.warnings):
+        assert one in found.text
+
+
+def test_what_is_shown_of_wrong_predictions_is_wrong_and_escaped(world, tmp_path: Path) -> None:
+    study = labelled(world, 150)
+    text = study.report(tmp_path / "report.html").read_text()
+    chapter = text.partition("Examples of wrong predictions")[2].partition("<h2>")[0]
+    shown = re.findall(r'data-name="id">(k\d+)<', chapter)
+    labels = study.labels()
+    told = dict(zip(labels["id"], labels["label"], strict=True))
+    rows = {id: study.pool.row_of(id) for id in shown}
+    assert shown
+    for id in shown:
+        predicted = int(study.pool.rows(np.array([rows[id]])).prediction("model")[0])
+        assert predicted != told[id]
+    assert "&lt;script&gt;alert" in chapter
+    assert "<script" not in chapter
+
+
+def test_the_same_study_gives_the_same_file(world, tmp_path: Path) -> None:
+    study = labelled(world, 60)
+    first, second = (study.report(tmp_path / f"{k}.html").read_bytes() for k in (1, 2))
+    assert first == second
+
+
+def test_a_report_reads_and_leaves_the_study_alone(world, tmp_path: Path) -> None:
+    study = labelled(world, 60)
+    before = study.journal.events(study.name)
+    study.report(tmp_path / "report.html")
+    assert study.journal.events(study.name) == before
+
+
+def test_markdown_has_the_same_words_and_no_markup_from_outside(world, tmp_path: Path) -> None:
+    study = labelled(world, 150)
+    text = study.report(tmp_path / "report.md").read_text()
+    assert text.startswith("# Study")
+    assert f"{study.estimate().value:.3f}" in text
+    assert "<script" not in text
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    for line, following in itertools.pairwise(lines):
+        if following.startswith("| ---"):
+            assert line.count("|") == following.count("|")
+    headings = re.findall(r"<h2>(.*?)</h2>", study.report(tmp_path / "report.html").read_text())
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == headings
+
+
+def test_an_undefined_estimate_says_why(world, tmp_path: Path) -> None:
+    pool, _ = world
+    study = sd.create_study(pool, "recall", design="uniform", rng=1)
+    study.tell({item.id: 0 for item in study.ask(8)})
+    assert not study.estimate().defined
+    text = read(study.report(tmp_path / "report.html")).text
+    assert f"recall undefined: {study.estimate().why}" in text
+    assert "What would change the answer" not in text
+
+
+def test_every_kind_of_study_has_a_report(world, tmp_path: Path) -> None:
+    """Several measures, several systems, three classes, numbers, a census, refusals, open items."""
+    rng = np.random.default_rng(1)
+    two = pd.DataFrame({"id": range(400), "a": rng.integers(0, 3, 400), "b": rng.integers(0, 3, 400)})
+    systems = {name: {"prediction": name} for name in ("a", "b")}
+    classes = sd.Pool.from_frame(two, id="id", systems=systems, labels=[0, 1, 2])
+    truth = {i: int(v) for i, v in enumerate(two["a"])}
+    numbers = sd.Pool.from_frame(pd.DataFrame({"guess": rng.normal(size=300)}), prediction="guess")
+    several = labelled(world, 80, measure=["precision", "recall"])
+    several.ask(5)
+    several.tell(several.ask(1)[0].id, None)
+    compared = sd.create_study(classes, "accuracy", objective=sd.Compare("a", "b"), rng=1)
+    compared.run(truth, budget=100)
+    census = sd.create_study(classes, "accuracy", design="uniform", rng=1)
+    census.run(truth, budget=400)
+    errors = sd.create_study(numbers, "mean_absolute_error", rng=1)
+    errors.run({i: float(i % 3) for i in range(300)}, budget=40)
+    said = {}
+    for name, study in (("several", several), ("compared", compared), ("census", census), ("errors", errors)):
+        said[name] = read(study.report(tmp_path / f"{name}.html")).text
+    assert "Every value" in said["several"]
+    assert "still open" in said["several"]
+    assert "Comparison of systems" in said["compared"]
+    assert "a is better than b" in said["compared"]
+    assert "exactly" in said["census"]
+    assert "Examples of wrong predictions" not in said["errors"]
+
+
+def test_paths_that_will_not_do_are_refused(world, tmp_path: Path) -> None:
+    study = labelled(world, 5)
+    with pytest.raises(InvalidInput, match=r"\.html or \.md"):
+        study.report(tmp_path / "report.docx")
+    with pytest.raises(InvalidInput, match="does not exist"):
+        study.report(tmp_path / "nowhere" / "report.html")
+
+
+def test_a_picture_puts_values_where_they_belong() -> None:
+    axes = Axes((0.0, 10.0), (0.0, 1.0), ("x", "y"))
+    assert axes.h(0.0) < axes.h(5.0) < axes.h(10.0)
+    assert axes.h(5.0) == pytest.approx(0.5 * (axes.h(0.0) + axes.h(10.0)))
+    assert axes.v(0.0) > axes.v(1.0)
+    axes.line([0.0, 1.0, 2.0, 3.0], [0.1, np.nan, 0.2, 0.3])
+    assert axes.svg("<t>").count("<polyline") == 2
+    assert "<title>&lt;t&gt;</title>" in axes.svg("<t>")
+
+
+@pytest.mark.slow
+def test_nothing_is_wider_than_the_screen_in_a_browser(world, tmp_path: Path) -> None:
+    browsers = pytest.importorskip("playwright.sync_api")
+    if not shutil.which("chromium"):
+        pytest.skip("chromium is not installed")
+    path = labelled(world, 150).report(tmp_path / "report.html")
+    with browsers.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        for width in (340, 768, 1280):
+            page = browser.new_page(viewport={"width": width, "height": 800})
+            asked: list[str] = []
+            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.goto(path.as_uri())
+            root = "document.documentElement"
+            assert page.evaluate(f"{root}.scrollWidth - {root}.clientWidth") == 0
+            assert asked == [path.as_uri()]
+        browser.close()
