@@ -27,6 +27,7 @@ FLOOR = (
     "mutex",
     "registry",
     "streams",
+    "arithmetic",
     "binomial",
     "frames",
     "progress",

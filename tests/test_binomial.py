@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from sondage.binomial import _FEW, binomial
+from sondage.binomial import _FEW, binomial, sum_of_binomials
 from sondage.streams import stream
 
 CHANCES = [0.0, 1e-7, 0.003, 0.2, 0.5, 0.63, 0.97, 1.0 - 1e-7, 1.0]
@@ -83,3 +83,51 @@ def test_shapes_are_broadcast() -> None:
 def test_none_of_none_come_up_whatever_the_number(p: float) -> None:
     ends = np.array([0.0, 0.5, 1.0 - 2.0**-53])
     assert binomial(ends, np.zeros(3), np.full(3, p)).tolist() == [0.0] * 3
+
+
+def chances_of_sum(p: np.ndarray) -> np.ndarray:
+    """The distribution of how many of some items come up, each with its own chance: by convolution."""
+    out = np.ones(1)
+    for one in p:
+        out = np.convolve(out, [1.0 - one, one])
+    return out
+
+
+MIXES = {
+    "all alike": np.full(40, 0.2),
+    "some never": np.repeat([0.0, 0.6], 30),
+    "a falling curve": 0.5 * np.exp(-np.arange(400) / 25.0),
+    "few near the boundary, many far off": np.repeat([0.5, 0.05, 0.001], [20, 100, 2000]),
+    "mostly wrong": 1.0 - 0.4 * np.exp(-np.arange(200) / 60.0),
+}
+
+
+@pytest.mark.parametrize("p", MIXES.values(), ids=MIXES)
+def test_sums_are_distributed_as_their_convolution(p: np.ndarray) -> None:
+    """Everywhere within .013 of it, by enumeration; exactly it where all that may come up are alike."""
+    u = (np.arange(50_000) + 0.5) / 50_000
+    exact = chances_of_sum(p)
+    found = sum_of_binomials(u, np.full(u.shape, p.sum()), np.full(u.shape, np.square(p).sum()))
+    share = np.bincount(found.astype(int), minlength=len(exact))[: len(exact)] / len(u)
+    away = np.abs(np.cumsum(share) - np.cumsum(exact)).max()
+    assert away < (1e-4 if len(np.unique(p[p > 0])) == 1 and p.sum() <= _FEW else 0.013)
+    assert found.mean() == pytest.approx(p.sum(), abs=0.02)
+    variance = float((p * (1 - p)).sum())
+    assert 0.98 * variance < found.var() < 1.02 * variance + 1.0  # trials are a whole number
+
+
+@given(p=st.lists(st.floats(0, 1), min_size=1, max_size=30), u=st.floats(0, 1, exclude_max=True))
+def test_a_sum_is_a_whole_number_of_what_there_is(p: list[float], u: float) -> None:
+    chances = np.array(p)
+    (found,) = sum_of_binomials(
+        np.array([u]), chances[None].sum(axis=1), np.square(chances)[None].sum(axis=1)
+    )
+    assert found == int(found)
+    assert 0 <= found <= np.count_nonzero(chances)
+
+
+def test_the_sum_of_one_kind_is_its_binomial_number() -> None:
+    u, n, p = stream(4, "simulate").uniform(500), 10_000.0, np.geomspace(1e-7, 1.0, 500)
+    np.testing.assert_array_equal(
+        sum_of_binomials(u, n * p, n * np.square(p)), binomial(u, np.full(500, n), p)
+    )

@@ -1,4 +1,4 @@
-"""Binomial numbers from uniform ones, by inverting the distribution: the same on every machine."""
+"""Binomial numbers from uniform ones, and sums of them, by inverting the distribution."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ _FEW = 25.0
 """Expected number up to which the distribution is summed; beyond, it is close to normal."""
 _NEVER = 1e-18
 """A chance lost in rounding. Where few are expected, the chance of none is larger."""
+_ROUNDING = 1e-12
+"""Share of a number of trials that is rounding error."""
 _WORTH = 0.6
 """Finished entries are set aside once less than this share is still open."""
 _TERMS = 4
@@ -47,10 +49,28 @@ def binomial(uniform: Floats, n: Floats, p: Floats, normal: Floats | None = None
     return out.reshape(shape)
 
 
+def sum_of_binomials(uniform: Floats, mean: Floats, square: Floats, normal: Floats | None = None) -> Floats:
+    """Quantiles of how many come up in all, of many with chances of their own.
+
+    ``mean`` is the sum of the chances and ``square`` that of their squares. The binomial number with the same
+    mean and variance stands for the sum: it is the sum itself where all chances above 0 are equal, and close
+    to it otherwise (tests/test_binomial.py compares it with convolutions). As its trials are a whole number,
+    its variance may be greater, by less than 1.
+
+    >>> p = np.array([0.5, 0.5, 0.5, 0.5, 0.0])
+    >>> sum_of_binomials(np.array([0.05, 0.5, 0.95]), p.sum(), np.square(p).sum()).tolist()
+    [0.0, 2.0, 4.0]
+    """
+    trials = np.divide(np.square(mean), square, out=np.zeros(np.shape(mean)), where=np.greater(square, 0.0))
+    trials = np.ceil(trials * (1.0 - _ROUNDING))
+    chance = np.divide(mean, trials, out=np.zeros(np.shape(mean)), where=trials > 0)
+    return binomial(uniform, trials, np.minimum(chance, 1.0), normal)
+
+
 def _summed(uniform: Floats, n: Floats, p: Floats) -> Floats:
     """The least k at which the distribution exceeds ``uniform``."""
     out = np.zeros(n.size)
-    none = np.exp(n * _log1p(-p))
+    none = np.exp(n * np.log1p(-p))
     open_: Ints = np.flatnonzero(uniform >= none)
     uniform, trials, p, mass = (one[open_] for one in (uniform, n, p, none))
     odds, short = p / (1.0 - p), uniform - mass
@@ -74,14 +94,6 @@ def _summed(uniform: Floats, n: Floats, p: Floats) -> Floats:
             odds, short, most = odds[stay], short[stay], most[stay]
             term, further = term[: len(stay)], further[: len(stay)]
     return np.minimum(out, n)
-
-
-def _log1p(x: Floats) -> Floats:
-    """``log(1 + x)`` to the last digits, several times as fast as numpy's (Kahan)."""
-    up = 1.0 + x
-    off = up - 1.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(off == 0, x, np.log(up) * x / off)
 
 
 def _expanded(z: Floats, n: Floats, p: Floats) -> Floats:

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sondage.arithmetic import in_pieces
 from sondage.beliefs.base import Seen, State
 from sondage.beliefs.error_rates import ErrorState
-from sondage.binomial import binomial
+from sondage.binomial import sum_of_binomials
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
@@ -83,19 +84,24 @@ class Posterior(Estimator):
         own = np.asarray(state.counts_for if self.own is None else self.own)
         rate, cells = state.rate(own), state.rate(np.minimum(own, _LITTLE))
         # What the pool's totals are if every prediction is right, and what each wrong one of a cell adds.
-        right, jump = (
-            np.einsum("ks,ksd->kd", state.weights(np.full(len(rate), chance))[unit], loss)
-            for chance in (0.0, 1.0)
-        )
-        all_right, jump = (known + left @ right) / N, (jump - right) / N
+        expects, cell = state.places.expects[unit], np.arange(len(unit))
+        right = loss[cell, expects]
+        all_right, jump = (known + left @ right) / N, (loss[cell, expects - 1] - right) / N
         R = all_right + (left * rate[unit]) @ jump
-        by_loss = np.ascontiguousarray(jump.T)
+        # Cells in which it adds the same: how many of them are wrong in all is enough to know.
+        _, first, alike = np.unique(
+            strata.signature * loss.shape[1] + expects, return_index=True, return_inverse=True
+        )
+        unseen_in = np.zeros((len(unit), len(first)))
+        unseen_in[unit, alike] = left
+        steps = jump[first]
 
         def replicates(source: Stream, count: int, tail: str) -> Floats:
-            rates = belief.rates(state, source, count, tail)[:, unit]
-            uniform, normal = (one.reshape(rates.shape) for one in source.uniform_and_normal(rates.size))
-            wrong = binomial(uniform, left, rates, normal)
-            return np.asarray(all_right + np.einsum("bk,dk->bd", wrong, by_loss))
+            rates = belief.rates(state, source, count, tail)
+            mean, square = in_pieces(rates, unseen_in), in_pieces(np.square(rates), unseen_in)
+            numbers = source.uniform_and_normal(mean.size)
+            uniform, normal = (one.reshape(mean.shape) for one in numbers)
+            return np.asarray(all_right + sum_of_binomials(uniform, mean, square, normal) @ steps)
 
         # Mean squares around the estimate, and not the curvature at it: far from the boundary rates are so
         # small there that it would see nothing to doubt.

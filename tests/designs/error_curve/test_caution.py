@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sondage.beliefs.error_curve.fit import sums_by
+from sondage.arithmetic import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
 from sondage.designs.error_curve.design import Thought, cautious

@@ -11,9 +11,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sondage.arithmetic import sums_by
 from sondage.beliefs.base import Seen, State
 from sondage.beliefs.error_curve.beyond_last_error import TAILS, Tail, least_rates, not_refuted
-from sondage.beliefs.error_curve.fit import CurveFit, Curves, Family, Prior, sums_by
+from sondage.beliefs.error_curve.fit import CurveFit, Curves, Family, Prior
 from sondage.beliefs.error_curve.ranks import Ranks, ranks_of
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.beliefs.error_curve.words import ASSUMPTIONS, remarks, words_for_unseen
@@ -158,7 +159,7 @@ class ErrorCurve(ErrorBelief):
         fewest = 1.0 / (tail.astray * state.ranks.size.sum())
         others = np.minimum(np.maximum(state.others, fewest), 1.0)
         least = least_rates(tail.astray, others, seen, fit.rate, fit.curves.curve, uniform)
-        return np.maximum(drawn, least)
+        return np.maximum(drawn, least, out=least)
 
     def remarks(self, state: State, labels: LabelSpace) -> Iterator[str]:
         """Whether the model says nothing, or is weak."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, gammainccinv, logit
 
-from sondage.beliefs.error_curve.fit import sums_by
+from sondage.arithmetic import in_pieces, sums_by
 from sondage.types import Floats, Ints
 
 _STEPS = 24
@@ -47,29 +47,30 @@ def not_refuted(drawn: Floats, seen: tuple[Floats, Floats], curve: Ints) -> Floa
     [[0.108, 0.03], [0.01, 0.01]]
     """
     n, wrong = seen
-    out = _at_most(drawn, n, sums_by(wrong, curve), curve)
-    return 1.0 - _at_most(1.0 - out, n, sums_by(n - wrong, curve), curve)
-
-
-def _at_most(rate: Floats, n: Floats, seen: Floats, curve: Ints) -> Floats:
-    """(B, U) rates lowered until the events that each curve expects among ``n`` are within their limit."""
-    most = gammainccinv(seen + 1.0, _REFUTED)
-    told = np.flatnonzero(n)
-    over = sums_by(n[told] * rate[:, told], curve[told], len(most)) > most
-    out = rate
-    for c in np.flatnonzero(over.any(axis=0)).tolist():
-        rows, mine = np.flatnonzero(over[:, c]), np.flatnonzero(curve == c)
-        log_odds = logit(np.clip(rate[np.ix_(rows, mine)], _NEVER, _ALWAYS))
-        told = np.flatnonzero(n[mine])
-        where, weight = log_odds[:, told], n[mine][told]
-        below, above = np.full(len(rows), -_FURTHEST), np.zeros(len(rows))
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (below + above)
-            fits = np.einsum("bu,u->b", expit(where + middle[:, None]), weight) <= most[c]
-            below, above = np.where(fits, middle, below), np.where(fits, above, middle)
-        out = out.copy() if out is rate else out
-        out[np.ix_(rows, mine)] = expit(log_odds + below[:, None])
+    curves = np.eye(int(curve.max()) + 1)[curve]
+    out = drawn
+    for right in (False, True):
+        most = gammainccinv((n - wrong if right else wrong) @ curves + 1.0, _REFUTED)
+        expected = in_pieces(out, n[:, None] * curves)
+        over = (n @ curves - expected if right else expected) > most
+        for c in np.flatnonzero(over.any(axis=0)).tolist():
+            where = np.ix_(np.flatnonzero(over[:, c]), np.flatnonzero(curve == c))
+            lowered = _lowered(1.0 - out[where] if right else out[where], n[curve == c], most[c])
+            out = out.copy() if out is drawn else out
+            out[where] = 1.0 - lowered if right else lowered
     return out
+
+
+def _lowered(rate: Floats, n: Floats, most: float) -> Floats:
+    """(b, U) rates, each row lowered until it expects as many events among ``n`` as may be."""
+    log_odds = logit(np.clip(rate, _NEVER, _ALWAYS))
+    told = np.flatnonzero(n)
+    below, above = np.full(len(rate), -_FURTHEST), np.zeros(len(rate))
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (below + above)
+        fits = np.einsum("bu,u->b", expit(log_odds[:, told] + middle[:, None]), n[told]) <= most
+        below, above = np.where(fits, middle, below), np.where(fits, above, middle)
+    return np.asarray(expit(log_odds + below[:, None]))
 
 
 HONEST = Tail(fall=0.0, astray=0.03)
@@ -105,4 +106,4 @@ def least_rates(
     reached = np.cumsum(chance / chance.sum(axis=0), axis=0)
     columns = zip(reached[:-1].T, uniform.T, strict=True)
     drawn = np.stack([share[np.searchsorted(each, u, "right")] for each, u in columns], axis=1)
-    return np.asarray(drawn[:, curve] * others)
+    return in_pieces(drawn, np.eye(uniform.shape[1])[:, curve] * others)

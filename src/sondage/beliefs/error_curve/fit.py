@@ -14,13 +14,12 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dposv, dtrtri
 from scipy.special import expit
 
+from sondage.arithmetic import in_pieces, sums_by, to_chances
 from sondage.types import Floats, Ints
 
 _STEPS = 50
 _CONVERGED = 1e-9
 _HALVINGS = 20
-_PIECE = 2**17
-"""Products up to which a piece is one."""
 
 
 @dataclass(frozen=True)
@@ -215,17 +214,14 @@ class CurveFit:
         hit was seen, a curve is held to fall by at least ``fall`` from knot to knot: how far a curve may
         rise again where nothing was seen is not for chance to say.
         """
-        curves, J, C = self.curves, self.curves.knots, len(self.curves.priors)
-        root = np.linalg.cholesky(self.hessian)
-        inverse, _ = dtrtri(root, lower=1)
-        theta = self.theta + self._factor * in_pieces(normal, inverse)
-        knots = theta[:, : C * J].reshape(-1, C, J)  # a view: what follows is done to theta
-        drop = fall * np.arange(J)
+        curves, J = self.curves, self.curves.knots
+        inverse, _ = dtrtri(np.linalg.cholesky(self.hessian), lower=1)
+        theta = in_pieces(normal, inverse * self._factor)
+        theta += self.theta
         for c, last in enumerate(np.ceil(outermost).astype(np.int64).tolist()):
-            # eta_j <= eta_(j-1) - fall, one after the other, is a running minimum of eta_j + j fall.
-            tail = knots[:, c, last:] + drop[last:]
-            knots[:, c, last:] = np.minimum.accumulate(tail, axis=1) - drop[last:]
-        return np.asarray(expit(in_pieces(theta, curves.basis.T)))
+            for j in range(c * J + last + 1, (c + 1) * J):
+                np.minimum(theta[:, j], theta[:, j - 1] - fall, out=theta[:, j])
+        return to_chances(in_pieces(theta, curves.basis.T))
 
 
 def laplace(fits: Floats, off: Floats, precision: Floats, hessian: Floats) -> Floats:
@@ -240,29 +236,3 @@ def laplace(fits: Floats, off: Floats, precision: Floats, hessian: Floats) -> Fl
     square = np.einsum("...i,ij,...j->...", off, precision, off)
     volumes = np.linalg.slogdet(precision)[1] - np.linalg.slogdet(hessian)[1]
     return np.asarray(fits + 0.5 * (volumes - square))
-
-
-def in_pieces(a: Floats, b: Floats) -> Floats:
-    """``a @ b``, some rows at a time: for more BLAS would start threads, which cost more than they save here.
-
-    >>> a, b = np.arange(6000.0).reshape(-1, 3), np.eye(3)
-    >>> bool((in_pieces(a, b) == a).all())
-    True
-    """
-    rows = max(_PIECE // b.size, 1)
-    out = np.empty((len(a), b.shape[1]))
-    for begin in range(0, len(a), rows):
-        np.matmul(a[begin : begin + rows], b, out=out[begin : begin + rows])
-    return out
-
-
-def sums_by(values: Floats | Ints, group: Ints, count: int | None = None) -> Floats:
-    """(..., G) sums of (..., U) values over the units of each of ``count`` groups, or of those there are.
-
-    >>> sums_by(np.array([1, 2, 3]), np.array([0, 1, 0])).tolist()
-    [4.0, 2.0]
-    """
-    count = int(group.max()) + 1 if count is None else count
-    if values.ndim == 1:  # quicker, and in the same order on every machine
-        return np.asarray(np.bincount(group, weights=values, minlength=count), dtype=np.float64)
-    return np.asarray(values @ np.eye(count)[group])

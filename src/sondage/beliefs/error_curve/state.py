@@ -8,7 +8,8 @@ from typing import Self
 
 import numpy as np
 
-from sondage.beliefs.error_curve.fit import CurveFit, sums_by
+from sondage.arithmetic import sums_by
+from sondage.beliefs.error_curve.fit import CurveFit
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.uninformative import Uninformative, uninformative
 from sondage.beliefs.error_curve.weak_models import towards_mean

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, logit
 
-from sondage.beliefs.error_curve.fit import sums_by
+from sondage.arithmetic import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.types import Bools, Floats, Ints
 

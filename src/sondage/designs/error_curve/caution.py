@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sondage.beliefs.error_curve.fit import sums_by
+from sondage.arithmetic import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.types import Array, Floats, Ints
 

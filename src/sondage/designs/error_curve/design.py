@@ -8,9 +8,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from sondage.arithmetic import sums_by
 from sondage.beliefs.base import Belief
 from sondage.beliefs.error_curve.belief import ErrorCurve
-from sondage.beliefs.error_curve.fit import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.base import COST_RULES, CostRule, Design, Problem
