@@ -3,8 +3,8 @@
 One SQLite file or one PostgreSQL database (``--storages``), a synthetic pool, one item at a time and no pause
 between an answer and the next item: far more than people do. Whoever comes first goes first, so that the
 slowest calls take not much longer than the others; what one call takes grows with the number of processes,
-each of which also takes in what the others wrote. Times are those of the clock: on a machine that does nothing
-else.
+each of which also takes in what the others wrote. Times are those of the clock: on a machine that does
+nothing else.
 
 With ``--kills`` a client is killed again and again in the middle of its work, and PostgreSQL restarted as if
 the power had failed: nothing may be lost, and the items drawn have to be those of a study left alone.
