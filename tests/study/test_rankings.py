@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 import sondage as sd
+from sondage.beliefs import RelevanceBelief
+from sondage.designs import Importance
 from sondage.errors import AlreadyAnswered, InvalidInput, NotSupported, UnknownItem
 from sondage.measures import exact
 from sondage.measures.catalogue.rankings import DCG, NDCG
@@ -213,3 +215,27 @@ def test_estimates_are_unbiased_and_intervals_hold(design: str) -> None:
     error, inside = np.array(found).T
     assert abs(error.mean()) < 3.5 * error.std() / np.sqrt(len(error))
     assert inside.mean() >= 0.90
+
+
+def test_scores_tell_queries_apart_and_the_methods_of_the_thesis_can_be_had() -> None:
+    scored = pool_of(
+        FRAME.assign(score=[TRUTH[pair] for pair in zip(FRAME["query"], FRAME["document"], strict=True)]),
+        score="score",
+    )
+    by_score = RelevanceBelief(by="score")
+    for options in (
+        {"belief": by_score},
+        {"belief": "uniform"},
+        {"belief": by_score, "cost": "ignore"},
+        {"cost": "only"},
+    ):
+        study = sd.create_study(scored, "DCG@3", design=Importance(form="rms", **options), budget=60, rng=1)
+        study.run(TRUTH)
+        assert study.estimate().defined
+    with pytest.raises(InvalidInput, match="score= of every system"):
+        sd.create_study(POOL, "DCG@3", design=Importance(belief=by_score), rng=1)
+
+
+def test_auto_draws_evenly_for_one_ranker_and_by_differences_for_two() -> None:
+    assert sd.create_study(POOL, "ERR@4", rng=1).design.alias == "uniform"
+    assert sd.create_study(POOL, "ERR@4", objective=sd.Compare("a", "b"), rng=1).design.alias == "poisson"

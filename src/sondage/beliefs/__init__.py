@@ -7,6 +7,7 @@ from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.frequencies import FrequencyBelief
 from sondage.beliefs.mixture import MixtureBelief
 from sondage.beliefs.recalibration import Recalibration
+from sondage.beliefs.relevance import RelevanceBelief
 from sondage.beliefs.scores import ScoreBelief
 from sondage.beliefs.uniform import UniformBelief
 
@@ -19,6 +20,7 @@ __all__ = [
     "MixtureBelief",
     "Nodes",
     "Recalibration",
+    "RelevanceBelief",
     "ScoreBelief",
     "Seen",
     "State",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from sondage.beliefs.base import Nodes, StaticBelief
+from sondage.errors import InvalidInput
 from sondage.pool.parts import Documents
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -28,18 +29,27 @@ class RelevanceBelief(StaticBelief):
     """An ordered logit of the grade on a document's place in the systems' lists, equally for all systems.
 
     ``P(grade >= g) = expit(cut_g + slope * x)``, where x is how near the top a document is on average,
-    ``1 / log2(place + 1)``. Fitted to the grades that the pool comes with, where there are enough; otherwise
-    by a curve that falls as such curves do. ``even=True`` holds every grade as likely as any other.
+    ``1 / log2(place + 1)``; with ``by="score"`` its mean score, in standard deviations of each system's
+    scores: for scores that mean the same in every query. Fitted to the grades that the pool comes with, where
+    there are enough; otherwise by a curve that falls as such curves do. ``even=True`` holds every grade as
+    likely as any other.
     """
 
     alias: ClassVar[str] = "relevance"
     even: bool = False
+    by: Literal["place", "score"] = "place"
     systems: tuple[str, ...] = ()
     cuts: tuple[float, ...] = ()
     slope: float = 0.0
 
+    def __post_init__(self) -> None:
+        self.require(by=("place", "score"))
+
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> RelevanceBelief:
-        assert pool.parts is not None
+        if pool.parts is None:
+            raise InvalidInput("belief 'relevance' is about documents: make the pool with from_rankings")
+        if self.by == "score" and any(np.isnan(pool.parts.score[name]).all() for name in systems):
+            raise InvalidInput("belief by='score' needs score= of every system: pass it to from_rankings")
         scale = getattr(pool.labels, "scale", ())
         cuts = _FIRST + _NEXT * np.arange(len(scale) - 1.0)
         bound = replace(self, systems=systems, cuts=tuple(cuts.tolist()), slope=_FALL)
@@ -47,7 +57,16 @@ class RelevanceBelief(StaticBelief):
         if self.even or len(judged) < _ENOUGH:
             return bound
         grade = np.searchsorted(scale, pool.parts.grade[judged])
-        return bound._fitted(_nearness(pool.parts, systems)[judged], grade)
+        return bound._fitted(bound._all(pool.parts)[judged], grade)
+
+    def _all(self, documents: Documents) -> Floats:
+        """(P,) what the chances of each document go by."""
+        if self.by == "place":
+            return np.asarray(np.mean([_near(documents.rank[name]) for name in self.systems], axis=0))
+        each = [documents.score[name] for name in self.systems]
+        scaled = np.array([(one - np.nanmean(one)) / (np.nanstd(one) or 1.0) for one in each])
+        there = ~np.isnan(scaled)
+        return np.asarray(np.where(there, scaled, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1))
 
     def _fitted(self, x: Floats, grade: Array) -> RelevanceBelief:
         """The most likely curve of these grades, held near the usual one."""
@@ -69,9 +88,7 @@ class RelevanceBelief(StaticBelief):
             shape = (len(rows), documents.width, len(grades))
             chance = np.full(shape, 1.0 / len(grades))
         else:
-            x = np.mean(
-                [_near(documents.table(documents.rank[name], rows.index, 0)) for name in self.systems], axis=0
-            )
+            x = documents.table(self._all(documents), rows.index, 0.0)
             chance = grade_chances(x, np.array(self.cuts), self.slope)
         known = documents.table(documents.grade, rows.index, np.nan)
         judged = ~np.isnan(known)
@@ -90,10 +107,6 @@ class RelevanceBelief(StaticBelief):
 
 def _near(rank: Array) -> Floats:
     return np.where(rank > 0, 1.0 / np.log2(np.maximum(rank, 1) + 1.0), 0.0)
-
-
-def _nearness(documents: Documents, systems: tuple[str, ...]) -> Floats:
-    return np.asarray(np.mean([_near(documents.rank[name]) for name in systems], axis=0))
 
 
 def grade_chances(x: Floats, cuts: Floats, slope: float) -> Floats:

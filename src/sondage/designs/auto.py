@@ -34,12 +34,15 @@ def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float, compa
     to each pattern of predictions. Where no score orders the items, means over the pool have nothing to gain
     from it: uniform, or by size where systems disagree. Other measures (of scores, of groups, of weighted
     items, of which class a wrong prediction should have been): strata by rank, labels by the scores. Labels
-    of several numbers have no one order along which to stratify: there items are drawn one by one. A study
+    of several numbers have no one order along which to stratify: there items are drawn one by one. Queries
+    are drawn evenly, or to compare rankers by how far these can differ. A study
     that is ``comparing`` systems (objective ``Compare``) asks where they disagree, by chances that tests and
     sequences can rest on.
     """
     if oracle != "deterministic":
         return Importance()
+    if pool.parts is not None and not isinstance(measure, Contrast):
+        return Uniform()  # places in lists do not tell one query from another
     if pool.labels.kind == "vector":
         return Poisson(fixed_size=True)
     systems = measure.systems(pool)
