@@ -142,7 +142,7 @@ def _ticks(low: float, high: float) -> list[tuple[float, str]]:
     """About five round numbers between two ends.
 
     >>> [text for _, text in _ticks(0.0, 1.0)]
-    ['0', '0.2', '0.4', '0.6', '0.8', '1']
+    ['0', '0.2', '0.4', '0.6', '0.8', '1.0']
     """
     rough = (high - low) / 5
     power = 10.0 ** floor(log10(rough))
