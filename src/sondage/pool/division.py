@@ -46,7 +46,7 @@ class Division:
         """(K,) how many items each kind has."""
         return np.bincount(self.codes)
 
-    @property
+    @cached_property
     def count(self) -> int:
         """How many kinds of items there are."""
         return len(self.size)
