@@ -239,3 +239,12 @@ def test_scores_tell_queries_apart_and_the_methods_of_the_thesis_can_be_had() ->
 def test_auto_draws_evenly_for_one_ranker_and_by_differences_for_two() -> None:
     assert sd.create_study(POOL, "ERR@4", rng=1).design.alias == "uniform"
     assert sd.create_study(POOL, "ERR@4", objective=sd.Compare("a", "b"), rng=1).design.alias == "poisson"
+
+
+def test_plans_reports_and_what_the_belief_was_worth_can_be_had(tmp_path: Path) -> None:
+    study = sd.create_study(POOL, "DCG@3", budget=60, rng=1)
+    study.run(TRUTH)
+    assert study.plan(width=0.3)
+    assert study.belief_report()
+    study.report(tmp_path / "report.html")
+    assert "DCG@3" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -134,7 +134,7 @@ class Recalibrated(StaticBelief):
     def fit(cls, belief: Belief, pool: Pool, seen: Seen) -> Recalibrated:
         """From the labels seen; without any, the belief itself."""
         rows, space = pool.rows(seen.row), pool.labels
-        if not len(seen.y):
+        if not len(seen.y) or pool.parts is not None:  # of documents, as it is
             return cls(belief)
         if space.kind == "classes":
             share = belief.items(rows).weights
@@ -159,10 +159,10 @@ class Recalibrated(StaticBelief):
         labels, weights = self.prior.items(rows)
         if self.classes is not None:
             return label_nodes(self.classes.apply(weights, weights.argmax(axis=1)), rows.labels)
-        if rows.labels.kind == "vector":
+        if rows.labels.kind == "vector" and (self.level, self.slope) != (0.0, 1.0):
             x = self.centre + self.level + self.slope * (clipped_logit(weights) - self.centre)
             return label_nodes(expit(x), rows.labels)
-        if rows.labels.kind == "classes":
+        if rows.labels.kind != "real":
             return Nodes(labels, weights)
         mean, std = (one[:, None] for one in moments(labels, weights))
         return Nodes(mean + self.level * std + self.slope * (labels - mean), weights)

@@ -96,13 +96,13 @@ class RelevanceBelief(StaticBelief):
         return Nodes(np.empty((len(rows), 0)), chance.reshape(len(rows), -1))
 
     def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
-        """(n, W) log chance of every grade that was told; 0 where there is none."""
+        """(n,) log chance of all grades that were told."""
         told = rows.labels.vectors(y)
         grades = np.asarray(getattr(rows.labels, "scale", ()))
         chance = self.items(rows).weights.reshape(len(rows), -1, len(grades))
         place = np.searchsorted(grades, np.where(np.isnan(told), grades[0], told))
         found = np.take_along_axis(chance, place[..., None], axis=2)[..., 0]
-        return np.where(np.isnan(told), 0.0, np.log(np.maximum(found, _LEAST)))
+        return np.asarray(np.where(np.isnan(told), 0.0, np.log(np.maximum(found, _LEAST))).sum(axis=1))
 
 
 def _near(rank: Array) -> Floats:
