@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sondage.report.page import Page
     from sondage.study.estimates.belief_report import BeliefReport
     from sondage.study.estimates.result import Estimate
+    from sondage.study.grouping.result import Groups
     from sondage.study.labelling.asking import Item
     from sondage.study.planning.result import Plan
     from sondage.study.snapshot import Parts, Snapshot
@@ -175,6 +176,23 @@ class StudyView(ABC):
             correction=correction,
             confidence_level=confidence_level,
         )
+
+    def groups(
+        self,
+        by: str | Sequence[str] | None = None,
+        *,
+        system: str | None = None,
+        confidence_level: float | None = None,
+    ) -> Groups:
+        """The accuracy of every group, and which may be the worst: no group with few labels is undefined.
+
+        ``by`` is a grouping column, several that are crossed, or ``"prediction"`` for the predicted classes
+        (default: the grouping that the study was made for). Groups with few labels lean on the others and on
+        the scores, whose error is learned from the labels; one labelled to the end is known exactly.
+        """
+        from sondage.study.grouping.groups import groups_of
+
+        return groups_of(self.snapshot(), by, system, confidence_level)
 
     def belief_report(
         self,

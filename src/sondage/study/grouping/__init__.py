@@ -1,0 +1,1 @@
+"""Groups of a pool by the labels so far."""

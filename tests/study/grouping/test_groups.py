@@ -1,0 +1,92 @@
+"""Groups by the labels so far: exact at the end, covered before it, refused where draws do not support it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sondage as sd
+from sondage.errors import InvalidInput, NotSupported
+from sondage.measures import PerGroup
+
+RATES = {"a": 0.95, "b": 0.9, "c": 0.6, "d": 0.85, "e": 0.97}
+
+
+def made(seed: int, n: int = 1500) -> tuple[sd.Pool, dict[int, int], dict[str, float]]:
+    """A pool in which scores know nothing of the groups, its labels, and the accuracy of every group."""
+    rng = np.random.default_rng(seed)
+    region = rng.choice(list(RATES), n, p=[0.4, 0.3, 0.1, 0.15, 0.05])
+    predicted = rng.integers(0, 2, n)
+    right = rng.random(n) < np.array([RATES[one] for one in region])
+    truth = np.where(right, predicted, 1 - predicted)
+    score = np.where(predicted == 1, 0.8, 0.2) + rng.uniform(-0.1, 0.1, n)
+    site = rng.choice(["x", "y"], n)
+    pool = sd.Pool.from_arrays(score=score, threshold=0.5, groups={"region": region, "site": site})
+    return (
+        pool,
+        dict(enumerate(truth.tolist())),
+        {g: float(right[region == g].mean()) for g in RATES},
+    )
+
+
+def test_a_pool_labelled_to_the_end_is_known_exactly() -> None:
+    pool, labels, truth = made(1, 300)
+    study = sd.create_study(pool, "accuracy", design="uniform", rng=1)
+    study.run(labels, budget=300)
+    found = study.groups("region")
+    table = found.to_dict()["by_group"]
+    for row in table:
+        assert row["value"] == row["low"] == row["high"] == pytest.approx(truth[row["group"]])
+    assert found.worst == (min(truth, key=lambda one: truth[one]),)
+    assert found.overall.low == found.overall.high == pytest.approx(study.estimate().value)
+
+
+def test_no_group_of_a_study_for_groups_is_undefined() -> None:
+    pool, labels, _ = made(2)
+    study = sd.create_study(pool, PerGroup("accuracy", "region"), budget=40, rng=1)
+    study.run(labels)
+    found = study.groups()  # by what the study was made for
+    assert found.names == tuple(sorted(RATES))
+    assert np.isfinite(found.draws).all()
+    assert sum(found.probability_worst) == pytest.approx(1.0)
+
+
+def test_intervals_cover_groups_whose_rates_the_scores_do_not_know() -> None:
+    inside, sure = [], []
+    for seed in range(30):
+        pool, labels, truth = made(seed)
+        study = sd.create_study(pool, "accuracy", design="uniform", budget=150, rng=seed)
+        study.run(labels, batch=150)
+        found = study.groups("region")
+        rows = found.to_dict()["by_group"]
+        inside += [row["low"] <= truth[row["group"]] <= row["high"] for row in rows]
+        sure.append(min(truth, key=lambda one: truth[one]) in found.worst)
+    assert np.mean(inside) >= 0.92
+    assert np.mean(sure) >= 0.9
+
+
+def test_groups_by_prediction_and_crossed() -> None:
+    pool, labels, _ = made(3)
+    study = sd.create_study(pool, "accuracy", design="uniform", budget=60, rng=1)
+    study.run(labels)
+    assert study.groups("prediction").names == ("0", "1")
+    crossed = study.groups(["region", "site"])
+    assert len(crossed.names) == 10
+    assert crossed.n_pool.sum() == len(pool)
+    assert "region × site" in crossed.summary()
+    assert crossed.n_labels.sum() == 60
+
+
+def test_what_groups_cannot_say_is_refused() -> None:
+    pool, labels, _ = made(4)
+    study = sd.create_study(pool, "accuracy", design="importance", budget=30, rng=1)
+    study.run(labels)
+    with pytest.raises(NotSupported, match="evenly inside cells"):
+        study.groups("region")
+    plain = sd.create_study(pool, "accuracy", design="uniform", rng=1)
+    with pytest.raises(InvalidInput, match="by="):
+        plain.groups()
+    with pytest.raises(InvalidInput, match="nowhere"):
+        plain.groups("nowhere")
+    with pytest.raises(InvalidInput, match="no group 'z'"):
+        plain.groups("region").difference("a", "z")
