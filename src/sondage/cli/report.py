@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from sondage.cli._options import study_options
 from sondage.cli._output import show
@@ -23,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the report."""
     from sondage.cli._place import taken_up
 
-    now: Any = taken_up(args).snapshot()
-    now.report(args.output)
-    show(args, {"study": now.name, "file": str(args.output)}, f"the report is in {args.output}")
+    study = taken_up(args)
+    study.report(args.output)
+    show(args, {"study": study.name, "file": str(args.output)}, f"the report is in {args.output}")
     return 0

@@ -14,7 +14,7 @@ from typing import Any
 
 import narwhals as nw
 
-from sondage.errors import InvalidInput, UnknownItem
+from sondage.errors import InvalidInput, NotSupported, UnknownItem
 from sondage.ingest.files import read_file
 from sondage.pool.labels import LabelSpace, shown
 from sondage.pool.plain_values import is_gap, plain
@@ -57,14 +57,17 @@ def read_answers(source: Any, pool: Pool) -> tuple[list[AnswerRow], int]:
 
     Rows of a file are numbered as a spreadsheet shows them (the header is row 1), those of a frame from 0.
     """
+    if pool.parts is not None:
+        raise NotSupported(
+            "documents of queries cannot be told by the table yet: tell({(query, document): grade, ...})"
+        )
     columns, first = _cells(source), 2 if isinstance(source, Path) else 0
     key = _id_column(columns, pool)
-    for name in ("label",):
-        if name not in columns:
-            raise InvalidInput(
-                f"there is no column {name!r} of answers, only {list(columns)}: answers go into the column "
-                "'label' of the file that ask wrote"
-            )
+    if "label" not in columns:
+        raise InvalidInput(
+            f"there is no column 'label' of answers, only {list(columns)}: answers go into the column "
+            "'label' of the file that ask wrote"
+        )
     told, blank = [], 0
     payload = _to_compare(columns, pool)
     for place, cell in enumerate(columns["label"]):
