@@ -19,7 +19,7 @@ def in_pieces(a: Floats, b: Floats) -> Floats:
     >>> bool((in_pieces(a, b) == a).all())
     True
     """
-    rows = max(_PIECE // b.size, 1)
+    rows = max(_PIECE // max(b.size, 1), 1)
     out = np.empty((len(a), b.shape[1]))
     for begin in range(0, len(a), rows):
         np.matmul(a[begin : begin + rows], b, out=out[begin : begin + rows])

@@ -107,7 +107,7 @@ def test_errors_left_unseen_are_said_in_whole_ones_and_within_their_range() -> N
         r"predicted 0: .* 0 of them wrong\. About 1 error is left unseen among the other ", text
     )
     assert first, text
-    assert re.search(r"; up to [\d,]{5} cannot be ruled out\.", text)
+    assert re.search(r"; up to [\d,]{2,5} cannot be ruled out\.", text)
 
 
 @pytest.mark.parametrize(

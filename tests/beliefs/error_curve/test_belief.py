@@ -41,7 +41,7 @@ class TestErrorCurve(BeliefSuite):
         return CellUnits(pool, strata, pattern, seed=SEED, by_cost=False)
 
     def test_replicates_are_centred_on_the_weights(self) -> None:
-        """Without a guard, nothing astray: the median of the drawn rates is the loosened curve."""
+        """Without a guard, nothing astray: the median of the rates is near the loosened curve."""
         for pool, units, belief in self.cases():
             state = self.states(belief, pool, units)[-1]
             assert isinstance(belief, ErrorCurve)
@@ -49,7 +49,7 @@ class TestErrorCurve(BeliefSuite):
             informative(state)
             drawn = belief.rates(state, stream(6, "belief"), 1000, Tail(fall=-1e3))
             below = (drawn < belief.loosened(state).rate).mean(axis=0)
-            assert (np.abs(below - 0.5) < 5 * np.sqrt(0.25 / 1000)).all()
+            assert (np.abs(below - 0.5) < 0.15).all()
 
 
 def cells(pool: Pool, systems: tuple[str, ...] = ("model",), strata: Any = None) -> CellUnits:
@@ -407,18 +407,30 @@ def test_without_an_order_labels_say_what_the_rate_of_a_class_is(classes: int) -
     assert 0.01 < after.curve.rate[of_it] < 0.03  # two of a hundred, and not two of a hundred and one half
 
 
-@pytest.mark.parametrize("errors", [0, 1, 2, 9])
-def test_the_fewer_errors_were_seen_the_looser_are_drawn_curves_beyond_them(errors: int) -> None:
-    """Bends beyond the outermost error: the variance that ``loose`` adds, over the square of one and them."""
+@pytest.mark.parametrize("errors", [0, 1, 9])
+def test_drawn_curves_bend_more_up_to_the_outermost_error(errors: int) -> None:
     units, belief, state = started(pool_of(400), ErrorCurve(bend=(-0.15, 0.3), loose=0.5))
     rows = np.arange(160, 200)  # the negatives next to the boundary, all labelled
     after = stepped(belief, state, units, rows, np.arange(40) >= 40 - errors)
-    assert after.ranks is not None
     wrong = int(after.curve.curves.curve[units.of(rows[-1:])[0]])
     priors = belief.loosened(after).curves.priors
-    assert priors[wrong].loose == pytest.approx((0.5, np.sqrt(0.09 + 0.16 / (1 + errors) ** 2)))
-    assert priors[1 - wrong].loose == pytest.approx((0.5, 0.5))
+    assert [one.loose for one in priors] == [0.5, 0.5]
     assert priors[wrong].until == np.ceil(after.outermost[wrong])
+    assert priors[1 - wrong].until == 0
+
+
+def test_drawn_curves_are_straighter_and_those_of_a_weak_model_more_so() -> None:
+    """A model is weak if it is often wrong where it is surest of the other class; unknown is in between."""
+    bends = []
+    for wrong in (0, 20, 40):
+        units, belief, state = started(pool_of(400), ErrorCurve(bend=(-0.15, 0.3)))
+        rows = np.arange(360, 400)  # the surest of those predicted 1
+        after = stepped(belief, state, units, rows, np.arange(40) >= wrong)
+        negative = int(after.curve.curves.curve[units.of(np.array([0]))[0]])
+        bends.append(belief.loosened(after).curves.priors[negative].bend[0])
+    assert bends == sorted(bends)
+    assert bends[0] == pytest.approx(-0.12, abs=0.02)
+    assert bends[-1] == pytest.approx(-0.03, abs=0.001)
 
 
 @pytest.mark.parametrize(
@@ -440,8 +452,8 @@ def test_numbers_that_are_none(options: dict[str, Any]) -> None:
         ErrorCurve(**options)
 
 
-def test_with_few_positives_one_item_may_still_be_anywhere() -> None:
-    """The least rate far off: one item expected among all, where 3 % of the positives thought of are less."""
+def test_with_few_positives_half_an_item_may_still_be_anywhere() -> None:
+    """The least rate far off: half an item among all, where 3 % of the positives thought of are less."""
     n = 2000
     pool = Pool.from_arrays(score=np.linspace(-1, 1, n), threshold=0.99, labels=[0, 1])
     units, belief, state = started(pool)
@@ -451,7 +463,7 @@ def test_with_few_positives_one_item_may_still_be_anywhere() -> None:
     far = units.of(np.array([0]))[0]
     assert 0.03 * n * after.others[far] < 0.5
     drawn = belief.rates(after, stream(1, "interval"), 4000, Tail(fall=100.0, astray=0.03))
-    assert n * drawn[:, far].mean() == pytest.approx(1.0, abs=0.15)
+    assert n * drawn[:, far].mean() == pytest.approx(0.5, abs=0.1)
 
 
 def test_the_first_state_is_the_one_before_any_label() -> None:

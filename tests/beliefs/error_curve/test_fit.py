@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.special import expit, ndtri
+from scipy.special import expit
 from scipy.stats import norm
 
-from sondage.beliefs.error_curve.fit import CurveFit, Curves, Family, Prior
-from sondage.streams import stream
+from sondage.beliefs.error_curve.fit import Curves, Family, Prior
 
 FREE = -1e3
 """A fall that holds no curve back."""
@@ -88,15 +87,15 @@ def test_the_prior_is_normal_in_the_start_the_first_step_and_the_bends(knots: in
 
 
 @pytest.mark.parametrize("until", [0, 1, 2, 4, 8, 9, 20])
-def test_bends_may_be_looser_up_to_a_knot_and_beyond_it(until: int) -> None:
-    loose = replace(PRIOR, loose=(0.7, 0.4), until=until)
+def test_bends_may_be_looser_up_to_a_knot(until: int) -> None:
+    loose = replace(PRIOR, loose=0.7, until=until)
     mean, precision = loose.gaussian(9)
     np.testing.assert_array_equal(mean, PRIOR.gaussian(9)[0])
     eta = np.random.default_rng(2).normal(size=9)
     written = (eta[0] - 0.3) ** 2 / 1.2**2 + (eta[1] - eta[0] + 0.2) ** 2 / 0.5**2
     for knot in range(2, 9):
         bend = eta[knot] - 2 * eta[knot - 1] + eta[knot - 2]
-        written += ((bend + 0.1) / (0.7 if knot <= until else 0.4)) ** 2
+        written += ((bend + 0.1) / (0.7 if knot <= until else 0.25)) ** 2
     assert (eta - mean) @ precision @ (eta - mean) == pytest.approx(written, rel=1e-10)
 
 
@@ -180,61 +179,18 @@ def test_one_cell_alone() -> None:
     assert 0 < curves.fit(np.ones(1), np.ones(1)).rate[0] < 1
 
 
-def drawn(fit: CurveFit, count: int, outermost: Any, fall: float, seed: int = 1) -> np.ndarray:
-    size = len(fit.theta)
-    normal = ndtri(stream(seed, "belief").uniform(count * size) + 2.0**-54).reshape(count, size)
-    return fit.draws(normal, np.asarray(outermost, dtype=float), fall)
-
-
-def test_draws_without_a_guard_have_the_mode_and_the_covariance() -> None:
-    curves, n, hits = example(5, MIXED)
-    fit = curves.fit(n, hits)
-    rate = drawn(fit, 40_000, np.zeros(2), FREE)
-    eta = np.log(rate) - np.log1p(-rate)
-    error = np.sqrt(np.diag(fit.covariance) / len(eta))
-    centre = np.log(fit.rate) - np.log1p(-fit.rate)
-    assert (np.abs(eta.mean(axis=0) - centre) < 5 * error).all()
-    size = np.sqrt(np.outer(np.diag(fit.covariance), np.diag(fit.covariance)))
-    np.testing.assert_allclose(np.cov(eta.T) / size, fit.covariance / size, atol=0.03)
-
-
-@pytest.mark.parametrize("fall", [0.0, float(np.log(2))])
-def test_beyond_the_outermost_error_no_drawn_curve_rises(fall: float) -> None:
-    """By at least ``fall`` from knot to knot; before it, curves rise as they like."""
-    curves = one_curve(np.arange(9), Prior(bend=(0.0, 1.0)))
-    fit = curves.fit(np.full(9, 2.0), np.array([0.0, 1, 0, 1, 0, 0, 0, 0, 0]))
-    rate = drawn(fit, 500, [3.0], fall)
-    eta = np.log(rate) - np.log1p(-rate)
-    assert (np.diff(eta[:, 3:], axis=1) <= -fall + 1e-9).all()
-    assert (np.diff(eta[:, :4], axis=1) > 0).any()
-    free = drawn(fit, 500, [3.0], FREE)
-    np.testing.assert_allclose(free[:, :4], rate[:, :4])  # what is seen is left alone
-    assert (free + 1e-12 >= rate).all()
-
-
-def test_an_error_between_knots_frees_its_own_piece_alone() -> None:
-    curves = one_curve(np.arange(6), Prior(bend=(0.0, 1.0)))
-    fit = curves.fit(np.zeros(6), np.zeros(6))
-    eta = np.log(rate := drawn(fit, 400, [2.5], 0.0)) - np.log1p(-rate)
-    rises = (np.diff(eta, axis=1) > 1e-9).any(axis=0)
-    assert rises.tolist() == [True, True, True, False, False]
-
-
 @given(
     seed=st.integers(0, 1000),
     families=st.sampled_from([APART, TOGETHER, MIXED]),
     cells=st.integers(1, 15),
-    fall=st.sampled_from([0.0, 0.35, 0.7]),
 )
 @settings(max_examples=40)
 def test_rates_are_chances_and_more_errors_mean_a_higher_rate(
-    seed: int, families: tuple[Family, ...], cells: int, fall: float
+    seed: int, families: tuple[Family, ...], cells: int
 ) -> None:
     curves, n, hits = example(seed, families, cells)
     fit = curves.fit(n, hits)
     assert ((fit.rate > 0) & (fit.rate < 1)).all()
-    rate = drawn(fit, 20, np.zeros(len(curves.priors)), fall, seed)
-    assert ((rate > 0) & (rate < 1)).all()
     room = np.flatnonzero(hits < n)
     if len(room):
         more = hits.copy()

@@ -13,10 +13,12 @@ import numpy as np
 
 from sondage.arithmetic import sums_by
 from sondage.beliefs.base import Seen, State
-from sondage.beliefs.error_curve.beyond_last_error import TAILS, Tail, least_rates, not_refuted
+from sondage.beliefs.error_curve.beyond_last_error import TAILS, Tail
+from sondage.beliefs.error_curve.exact_draws import drawn_rates
 from sondage.beliefs.error_curve.fit import CurveFit, Curves, Family, Prior
 from sondage.beliefs.error_curve.ranks import Ranks, ranks_of
 from sondage.beliefs.error_curve.state import CurveState
+from sondage.beliefs.error_curve.weak_models import wrong_where_surest
 from sondage.beliefs.error_curve.words import ASSUMPTIONS, remarks, words_for_unseen
 from sondage.beliefs.error_rates import ErrorBelief
 from sondage.errors import InvalidInput
@@ -26,8 +28,14 @@ from sondage.pool.units import Units
 from sondage.streams import Stream
 from sondage.types import Floats, Ints, is_number
 
-_STRETCH = 1.05
-"""What is added to the uncertainty of curves that were fitted to the labels they are judged by."""
+_STRETCH, _STRETCH_MORE, _FEW_ERRORS = 1.05, 0.15, 50.0
+"""How much less certain curves are than their labels say, which they were fitted to and are judged by; how
+much less still without errors, and how many errors halve that."""
+_STRAIGHTER, _STRAIGHTER_IF_WEAK = 0.03, 0.09
+"""What is added to the mean bend of curves that are drawn, and to that of a model that is weak. Fitted to
+pools whose labels are all known, bends are two to five times smaller than serves a point estimate best."""
+_NOT_KNOWN = 0.3
+"""Share wrong where the other class is surest, where there is none."""
 _ANYWHERE = 6.0
 """Standard deviation of the start where there is no order: not the rate at a boundary, but that of all."""
 _WHO = 1.5
@@ -45,8 +53,7 @@ class ErrorCurve(ErrorBelief):
     differ more than by chance. Fewer would starve the units in which no error happened to be seen. With more
     than two classes, which one a wrong prediction should have been is split as the scores say, and corrected
     by what was seen, and one curve serves all, with a ``level`` for each class. ``loose`` is the standard
-    deviation of the bends of the curves drawn for intervals, up to the outermost error seen (and beyond it
-    too, as long as hardly any error was seen).
+    deviation of the bends of the curves drawn for intervals, up to the outermost error seen.
 
     >>> pool = Pool.from_arrays(score=np.linspace(-1, 1, 64), threshold=0.0)
     >>> from sondage.pool.units import CellUnits
@@ -146,20 +153,12 @@ class ErrorCurve(ErrorBelief):
         """(B, U) draws of the chance that a prediction is wrong: of the curves, and of what went astray."""
         assert isinstance(state, CurveState)
         tail = TAILS[tail] if isinstance(tail, str) else tail
-        # Draws go around the most probable curves even if the model is weak: their mean is higher by itself.
-        fit = self.loosened(state)
-        normal = stream.normal(count * len(fit.theta)).reshape(count, -1)
-        seen = state.n, state.wrong
-        drawn = not_refuted(fit.draws(normal, state.outermost, tail.fall), seen, fit.curves.curve)
-        drawn = state.uninformative.instead(drawn, stream.uniform(3 * count).reshape(count, 3))
-        if not tail.astray:
-            return drawn
-        uniform = stream.uniform(count * len(fit.curves.priors)).reshape(count, -1)
-        # With fewer others than this share of the pool, less than one of them would be expected astray.
-        fewest = 1.0 / (tail.astray * state.ranks.size.sum())
-        others = np.minimum(np.maximum(state.others, fewest), 1.0)
-        least = least_rates(tail.astray, others, seen, fit.rate, fit.curves.curve, uniform)
-        return np.maximum(drawn, least, out=least)
+        fit, seen = self.loosened(state), (state.n, state.wrong)
+        heat = np.square(self._stretch(state) * state.misfit)
+        items = float(state.ranks.size.sum())
+        anywhere = tail.anywhere(state.n, state.others, fit.curves.curve, items)
+        drawn = drawn_rates(fit, seen, state.outermost, heat, tail.fall, anywhere, stream, count)
+        return state.uninformative.instead(drawn, stream.uniform(3 * count).reshape(count, 3))
 
     def remarks(self, state: State, labels: LabelSpace) -> Iterator[str]:
         """Whether the model says nothing, or is weak."""
@@ -172,24 +171,34 @@ class ErrorCurve(ErrorBelief):
         return words_for_unseen(state)
 
     def loosened(self, state: CurveState) -> CurveFit:
-        """The curves that draws are made around: free to bend more, and the wider the worse the fit was.
+        """The curves that draws are made around: free to bend more up to the outermost error, and straighter.
 
-        For a point it pays to believe in smooth curves, but an interval that does is too short. Beyond the
-        outermost error seen bends are held to be small again, for that is what errors teach; so it is the
-        less held, the fewer were seen: with e of them, what ``loose`` adds counts ``1 / (1 + e)`` there.
+        For a point it pays to believe in smooth curves that fall ever faster, but an interval that does is
+        too short. Errors of a strong model do thin out so, and those of a weak one do not: how weak it is
+        shows where the other class is surest (``weak_models``).
         """
         return state.once("loosened", (self.loose, self.bend), lambda: self._loosened(state))
 
     def _loosened(self, state: CurveState) -> CurveFit:
         curves = state.curve.curves
-        last = np.ceil(state.outermost).astype(np.int64)
-        errors = sums_by(state.wrong, curves.curve, len(curves.priors))
-        added = np.sqrt(max(self.loose**2 - self.bend[1] ** 2, 0.0)) / (1.0 + errors)
-        beyond = np.hypot(self.bend[1], added)
+        until = np.ceil(state.outermost).astype(np.int64).tolist()
+        wrong = wrong_where_surest(state.rate(state.strength_of_curve), state.ranks, state.of_two)
+        weak = np.full(len(curves.priors), _NOT_KNOWN)
+        if wrong is not None:
+            weak[curves.curve[state.of_two]] = wrong[1 - state.ranks.expects[state.of_two]]
+        straighter = _STRAIGHTER + _STRAIGHTER_IF_WEAK * np.minimum(2.0 * weak, 1.0)
         priors = tuple(
-            replace(one, loose=(self.loose, float(tail)), until=until)
-            for one, tail, until in zip(curves.priors, beyond, last.tolist(), strict=True)
+            replace(
+                one,
+                bend=(one.bend[0] + (more if one.bend[0] else 0.0), one.bend[1]),
+                loose=self.loose,
+                until=last,
+            )
+            for one, more, last in zip(curves.priors, straighter.tolist(), until, strict=True)
         )
-        fit = replace(curves, priors=priors).fit(state.n, state.wrong, state.curve.theta)
-        inside = np.arange(curves.knots) <= last[:, None]
-        return replace(fit, misfit=np.where(inside, _STRETCH * state.misfit[:, None], 1.0))
+        return replace(curves, priors=priors).fit(state.n, state.wrong, state.curve.theta)
+
+    def _stretch(self, state: CurveState) -> Floats:
+        """(C,) how much wider than its labels say each curve is drawn: less, the more errors it rests on."""
+        errors = sums_by(state.wrong, state.curve.curves.curve, len(state.curve.curves.priors))
+        return np.asarray(_STRETCH + _STRETCH_MORE / (1.0 + errors / _FEW_ERRORS))

@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dposv, dtrtri
+from scipy.linalg.lapack import dposv
 from scipy.special import expit
 
-from sondage.arithmetic import in_pieces, sums_by, to_chances
+from sondage.arithmetic import sums_by
 from sondage.types import Floats, Ints
 
 _STEPS = 50
@@ -29,10 +29,9 @@ class Prior:
     start: tuple[float, float] = (0.0, 1.5)
     step: tuple[float, float] = (-0.1, 0.4)
     bend: tuple[float, float] = (-0.15, 0.3)
-    loose: tuple[float, float] | None = None
+    loose: float | None = None
     until: int = 0
-    """If ``loose``: its first number is the standard deviation of the bends up to this knot, its second that
-    of those beyond."""
+    """If ``loose``: that is the standard deviation of the bends up to this knot."""
 
     def gaussian(self, knots: int) -> tuple[Floats, Floats]:
         """(J,) mean and (J, J) precision of the values at the knots."""
@@ -42,8 +41,7 @@ class Prior:
         parts = [self.start, self.step, *[self.bend] * knots][:knots]
         mean, deviation = np.array(parts).T
         if self.loose is not None:
-            edge = max(self.until + 1, 2)
-            deviation[2:edge], deviation[edge:] = self.loose
+            deviation[2 : max(self.until + 1, 2)] = self.loose
         return np.linalg.solve(D, mean), (D.T / np.square(deviation)) @ D
 
 
@@ -159,8 +157,6 @@ class CurveFit:
     curves: Curves
     theta: Floats
     hessian: Floats
-    misfit: Floats | None = None
-    """(C, J) factor by which each knot is less certain than the curvature says; None: none."""
 
     @cached_property
     def rate(self) -> Floats:
@@ -181,16 +177,7 @@ class CurveFit:
     @property
     def _half(self) -> Floats:
         """(P, U) root of the covariance."""
-        basis = self.curves.basis * self._factor
-        return np.asarray(solve_triangular(np.linalg.cholesky(self.hessian), basis.T, lower=True))
-
-    @property
-    def _factor(self) -> Floats:
-        """(P,) misfit of each parameter; a level has that of its curve's start."""
-        curves = self.curves
-        each = np.ones((len(curves.priors), curves.knots)) if self.misfit is None else self.misfit
-        levels = [each[one.curve, 0] for one in curves.families if one.level > 0]
-        return np.concatenate([each.ravel(), levels])
+        return np.asarray(solve_triangular(np.linalg.cholesky(self.hessian), self.curves.basis.T, lower=True))
 
     def log_evidence(self, n: Floats, hits: Floats) -> Floats:
         """(C,) log of the chance of the labels of each curve, given that they follow one.
@@ -206,22 +193,6 @@ class CurveFit:
                 for one, p in zip(fits, curves.parameters, strict=True)
             ]
         )
-
-    def draws(self, normal: Floats, outermost: Floats, fall: float) -> Floats:
-        """(B, U) rates of curves drawn from the normal distribution around the mode.
-
-        ``normal`` is (B, P) standard normal numbers. From ``outermost`` (C,) on, the last position at which a
-        hit was seen, a curve is held to fall by at least ``fall`` from knot to knot: how far a curve may
-        rise again where nothing was seen is not for chance to say.
-        """
-        curves, J = self.curves, self.curves.knots
-        inverse, _ = dtrtri(np.linalg.cholesky(self.hessian), lower=1)
-        theta = in_pieces(normal, inverse * self._factor)
-        theta += self.theta
-        for c, last in enumerate(np.ceil(outermost).astype(np.int64).tolist()):
-            for j in range(c * J + last + 1, (c + 1) * J):
-                np.minimum(theta[:, j], theta[:, j - 1] - fall, out=theta[:, j])
-        return to_chances(in_pieces(theta, curves.basis.T))
 
 
 def laplace(fits: Floats, off: Floats, precision: Floats, hessian: Floats) -> Floats:
