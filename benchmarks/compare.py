@@ -404,7 +404,7 @@ PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[Row]]]] = {
     ),
     "best": ("the best of 28: labels until the largest lead is right in 95 % of studies", best),
     "speed": ("systems x items: time and memory", speed),
-    "alone": ("accuracy of one system without scores: width beside a uniform sample's", alone),
+    "alone": ("accuracy of one system without scores: width beside a random sample's", alone),
 }
 
 if __name__ == "__main__":

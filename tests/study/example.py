@@ -111,7 +111,7 @@ def copy_of(journal: Journal, folder: Path) -> Journal:
     number = len(list(folder.glob("copy-*.db")))
     path = folder / f"copy-{number}.db"
     with sqlite3.connect(path) as target:
-        journal._file.db.backup(target)
+        journal._database.db.backup(target)
     target.close()
     return SqliteJournal(path)
 

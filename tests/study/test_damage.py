@@ -328,7 +328,7 @@ def test_a_full_disk_is_named_and_leaves_the_study_as_it_was(
     study = load(path, pool)
     ids = [item.id for item in study.ask(10)]
     assert isinstance(study.journal, SqliteJournal)
-    db = study.journal._file.db
+    db = study.journal._database.db
     (pages,) = db.execute("PRAGMA page_count").fetchone()
     db.execute(f"PRAGMA max_page_count = {pages}").fetchone()
     acts = (

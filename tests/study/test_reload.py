@@ -25,7 +25,7 @@ from tests.study.example import (
 
 import sondage as sd
 from sondage.designs import Design, Importance, Poisson, Sequential, Stratified
-from sondage.errors import InvalidInput
+from sondage.errors import InvalidInput, PoolMismatch
 from sondage.pool import Pool
 from sondage.strata import EqualSize
 
@@ -242,7 +242,7 @@ def test_a_parquet_file_that_has_gone_is_named(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path / 'study.db'}"
     sd.create_study(pool, "f1", storage=storage)
     path.unlink()
-    with pytest.raises(InvalidInput, match=r"no file '.*pool\.parquet'"):
+    with pytest.raises(PoolMismatch, match=r"no file '.*pool\.parquet'"):
         sd.load_study(storage)
 
 

@@ -108,7 +108,7 @@ def agreed(believed: Floats, low: Floats, high: Floats) -> str:
     """How many believed chances lie in the intervals of what was seen.
 
     >>> agreed(np.array([0.1, 0.5]), np.array([0.05, 0.6]), np.array([0.2, 0.9]))
-    'Belief and labels agree in 1 of 2 bands'
+    'Belief and labels agree in 1 of 2 strata'
     """
     held = int(((low <= believed) & (believed <= high)).sum())
     return f"Belief and labels agree in {held} of {len(believed)} strata"

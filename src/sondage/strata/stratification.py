@@ -29,7 +29,7 @@ class Stratification:
     0        0 to 0.2             3  60.0 %
     1        0.3 to 0.3           1  20.0 %
     2        1 to 1               1  20.0 %
-    1 of 4 bands holds no item and was left out
+    1 of 4 strata holds no item and was left out
     """
 
     alias: str
