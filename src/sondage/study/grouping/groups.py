@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sondage.beliefs.learned_beta import right_in_cells
+from sondage.beliefs.grouped.learned import learned
+from sondage.beliefs.grouped.rates import Rates
 from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.combine.over_groups import OverGroups
@@ -56,8 +57,8 @@ def groups_of(
     right = np.bincount(cell[predicted == seen.y], minlength=cells.count).astype(np.float64)
     count = int(np.clip(_AT_ONCE // cells.count, _LEAST, _DRAWS))
     stream = kept_stream(now.parts.seed, "interval")
-    expected = _expected(pool, cells, name)
-    drawn = right_in_cells(expected, right, n, cells.size.astype(np.float64), stream, count)
+    prior = learned(_expected(pool, cells, name), right, n)
+    drawn = prior.drawn(Rates(*prior.typical(), right, n, cells.size.astype(np.float64)), stream, count)
     total = np.stack([np.bincount(of_cell, one, division.count) for one in drawn])
     return Groups(
         by_words(wanted),

@@ -1,0 +1,103 @@
+"""How far confidence is from accuracy, by groups and over all: from counts in groups and bins of confidence.
+
+Arrays end in the axes of groups and bins. The mean confidence of a bin is that of all its items, labelled
+or not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import betainc
+
+from sondage.beliefs.grouped.rates import Rates
+from sondage.types import Floats
+
+
+def _gaps(rate: Floats, confidence: Floats, size: Floats) -> Floats:
+    """Distance of every bin, 0 for bins without items."""
+    return np.where(size > 0, np.abs(rate - confidence), 0.0)
+
+
+def _shares(size: Floats) -> Floats:
+    total = size.sum(axis=-1, keepdims=True)
+    return np.asarray(np.divide(size, total, out=np.zeros(size.shape), where=total > 0))
+
+
+def error(rate: Floats, confidence: Floats, size: Floats) -> Floats:
+    """(..., G) mean distance between confidence and accuracy, bins by their items (section 2.4).
+
+    Of rates drawn from the posterior it is a draw of the calibration error. Its posterior mean lies above the
+    truth while posteriors are wide: a bin that is calibrated still has a distance.
+
+    >>> error(np.array([[0.8, 0.5]]), np.array([[0.9, 0.6]]), np.array([[30.0, 10.0]])).round(3).tolist()
+    [0.1]
+    """
+    return np.asarray((_shares(size) * _gaps(rate, confidence, size)).sum(axis=-1))
+
+
+def greatest(rate: Floats, confidence: Floats, size: Floats) -> Floats:
+    """(..., G) the largest distance of any bin."""
+    return np.asarray(_gaps(rate, confidence, size).max(axis=-1))
+
+
+def overall(rate: Floats, confidence: Floats, size: Floats) -> tuple[Floats, Floats, Floats]:
+    """Rate, confidence and items of the bins of the whole pool, groups taken together.
+
+    >>> one = np.array([[0.9], [0.7]]), np.array([[0.8], [0.8]]), np.array([[10.0], [10.0]])
+    >>> error(*overall(*one)).round(3).tolist(), error(*one).round(3).tolist()  # groups can cancel
+    ([0.0], [0.1, 0.1])
+    """
+    total = size.sum(axis=-2, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(total > 0, size / total, 0.0)
+    return (
+        np.asarray((share * np.where(size > 0, rate, 0.0)).sum(axis=-2, keepdims=True)),
+        np.asarray((share * np.where(size > 0, confidence, 0.0)).sum(axis=-2, keepdims=True)),
+        np.asarray(total),
+    )
+
+
+def plug_in(rates: Rates, confidence: Floats, items: Floats) -> Floats:
+    """(..., G) calibration error of the expected rates: the paper's estimate in Table 5.
+
+    It is too high for a calibrated model with few labels, and less so than ``posterior_mean``. ``items`` of
+    every bin are those of the pool, also where the rates are of a population.
+    """
+    return error(rates.mean, confidence, items)
+
+
+def posterior_mean(rates: Rates, confidence: Floats, items: Floats) -> Floats:
+    """(..., G) expected calibration error, in closed form; above ``plug_in``, and more so with few labels.
+
+    Unseen items of a bin count by the Beta number that ``Rates.one`` takes for them; exact for a population.
+    """
+    seen, unseen = rates.seen, rates.unseen
+    a, b = rates.matched
+    mean = a / (a + b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = np.where(unseen > 0, (confidence - seen) / unseen, 0.0)
+    inside = np.clip(at, 0.0, 1.0)
+    # E|X - t| = 2 (t F(t; a, b) - m F(t; a + 1, b)) + m - t
+    away = 2.0 * (inside * betainc(a, b, inside) - mean * betainc(a + 1.0, b, inside)) + mean - inside
+    away = np.where(at <= 0.0, mean - at, np.where(at >= 1.0, at - mean, away))
+    gap = np.where(unseen > 0, unseen * away, np.abs(seen - confidence))
+    return np.asarray((_shares(items) * np.where(items > 0, gap, 0.0)).sum(axis=-1))
+
+
+def debiased(rates: Rates, confidence: Floats, items: Floats) -> Floats:
+    """(..., G) root mean square distance, less what chance alone adds to it (Kumar, Liang and Ma 2019).
+
+    By labels alone, without a prior: each bin needs two labels or all its items; others are left out.
+    The square is unbiased if each bin has two; below 0 it counts as 0.
+
+    >>> one = np.ones((1, 1))
+    >>> debiased(Rates(one, one, 9.0 * one, 10.0 * one, np.inf * one), 0.9 * one, 50.0 * one).tolist()
+    [0.0]
+    """
+    n = np.broadcast_to(rates.n, np.broadcast(rates.n, rates.size).shape)
+    usable = (n >= 2) | ((n == rates.size) & (n > 0))
+    rate = np.divide(rates.right, n, out=np.zeros(n.shape), where=n > 0)
+    noise = np.where(usable, rates.unseen * rate * (1.0 - rate) / np.maximum(n - 1.0, 1.0), 0.0)
+    shares = _shares(np.where(usable, items, 0.0))
+    square = (shares * (np.square(rate - confidence) - noise)).sum(axis=-1)
+    return np.asarray(np.where(usable.any(axis=-1), np.sqrt(np.maximum(square, 0.0)), np.nan))
