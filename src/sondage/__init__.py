@@ -20,7 +20,7 @@ if _TYPE_CHECKING:
         strata,
     )
     from sondage.objective import Compare, EstimateAll
-    from sondage.pool import Pool
+    from sondage.pool import Bins, Pool
     from sondage.simulation import simulate
     from sondage.study import (
         CANNOT_TELL,
@@ -49,6 +49,7 @@ __all__ = [
     "CANNOT_TELL",
     "Above",
     "Below",
+    "Bins",
     "Compare",
     "Cost",
     "CostSpent",
@@ -83,7 +84,11 @@ __all__ = [
     "studies",
 ]
 
-_HOME = {"Compare": "objective", "EstimateAll": "objective", "Pool": "pool", "simulate": "simulation"}
+_HOME = {
+    **dict.fromkeys(("Compare", "EstimateAll"), "objective"),
+    **dict.fromkeys(("Bins", "Pool"), "pool"),
+    "simulate": "simulation",
+}
 """The rooms of classes and functions that are not in ``sondage.study``."""
 _FUNCTIONS = {
     "copy_study",

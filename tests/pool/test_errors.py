@@ -111,8 +111,6 @@ BAD: dict[str, tuple[dict[str, Any], str, list[Any], int, str]] = {
         2,
         "standard deviation",
     ),
-    "missing group": ({"groups": "g"}, "g", ["u", "v", None, "u"], 2, "no value"),
-    "nan group": ({"groups": "g"}, "g", [1.0, NAN, 2.0, 1.0], 1, "no value"),
     "infinite number predicted": (
         {"prediction": "r", "labels": "real"},
         "r",

@@ -113,13 +113,32 @@ class Columns:
         """The columns still needed once the rest has become arrays."""
         return {name: self._columns[name] for name in names}
 
-    def raw(self, name: str) -> Array:
-        """The column as numpy, any type, without gaps, in ``order``."""
-        values = self._read(name)
-        return values if self.order is None else values[self.order]
-
-    def _read(self, name: str) -> Array:
+    def raw(self, name: str, without: Bools | None = None) -> Array:
+        """The column as numpy, any type, without gaps, in ``order``; ``without`` some rows of that order."""
+        if without is None or not without.any():
+            values = self._read(name, self._columns[name])
+            return values if self.order is None else values[self.order]
+        order = np.arange(self.length) if self.order is None else self.order
+        kept = np.zeros(self.length, dtype=bool)
+        kept[order[~without]] = True
         column = self._columns[name]
+        there = column.filter(kept.tolist()) if isinstance(column, nw.Series) else column[kept]
+        place = np.cumsum(kept) - 1
+        values = self._read(name, there)
+        return np.asarray(values[place[order[~without]]])
+
+    def gaps(self, name: str) -> Bools:
+        """(N,) where the column has no value, in ``order``."""
+        column = self._columns[name]
+        if isinstance(column, nw.Series):
+            gaps = np.array(column.is_null().to_numpy(), dtype=bool)
+            there = column.filter((~gaps).tolist()) if gaps.any() else column
+            gaps[~gaps] = _no_values(_values(there))
+        else:
+            gaps = _no_values(column)
+        return gaps if self.order is None else gaps[self.order]
+
+    def _read(self, name: str, column: Any) -> Array:
         if isinstance(column, nw.Series) and column.null_count():
             _refuse_gaps(name, column.is_null().to_numpy())
         values: Array = _values(column) if isinstance(column, nw.Series) else column
@@ -173,6 +192,15 @@ def _refuse_gaps(name: str, gaps: Bools) -> None:
             f"column {name!r} has no value in row {int(np.argmax(gaps))} {_share(gaps)}: fill or remove "
             "such rows"
         )
+
+
+def _no_values(values: Array) -> Bools:
+    """Where an array has no value: None, nan, NaT."""
+    if values.ndim == 1 and values.dtype == object:
+        return np.array([is_gap(value) for value in values], dtype=bool)
+    if values.ndim == 1 and values.dtype.kind in "fmM":
+        return np.isnan(values)
+    return np.zeros(len(values), dtype=bool)
 
 
 def _share(bad: Bools) -> str:

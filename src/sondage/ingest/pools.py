@@ -13,10 +13,12 @@ from sondage.errors import InvalidInput
 from sondage.ingest.calibrate import calibrated
 from sondage.ingest.columns import Columns
 from sondage.ingest.files import read_file, suffix_of
+from sondage.ingest.pandas_index import labels_by_id
 from sondage.ingest.roles import SEVERAL, SYSTEM_PARTS, Roles, read_group, read_positive, read_systems
 from sondage.ingest.scikit_learn import estimator_arrays
 from sondage.ingest.tables import NO_COLUMNS, columns_of, flattened, mapping_of, names_of, sorted_ids
-from sondage.pool.arrays import PARTS, Arrays, System
+from sondage.pool.arrays import PARTS, Arrays, Group, System
+from sondage.pool.groupings import is_derived
 from sondage.pool.labels import shown
 from sondage.pool.pool import Pool
 from sondage.pool.text import is_text
@@ -79,6 +81,27 @@ def pool_with_system(pool: Pool, name: str, source: Any, id: str | None, parts: 
     arrays = replace(pool.arrays, systems={**pool.systems, name: system})
     # No file holds both.
     return Pool(arrays, pool.labels, roles, marks={**pool.calibration_marks, **marks}, base=pool)
+
+
+def group_from(pool: Pool, name: str, source: Any, id: str | None) -> Group:
+    """A grouping column for the items of a pool, from a mapping of ids or a table."""
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"a group's name must be text, not {name!r}")
+    if name in pool.groups or is_derived(name):
+        raise InvalidInput(f"group {name!r} is in the pool already: choose another name")
+    table = isinstance(source, Mapping) and np.ndim(source.get(name, 0)) == 1
+    told = None if table else labels_by_id(pool, source)
+    key = pool.roles.id if id is None else id
+    if told is not None:
+        key, source = "id", {"id": list(told), name: list(told.values())}
+    elif name not in names_of(source):
+        raise InvalidInput(f"group {name!r}: there is no column of that name among {names_of(source)}")
+    try:
+        columns = columns_of(source, [name] if key is None else [key, name])
+        columns.order = _places(pool, columns, key)
+        return read_group(columns, name)
+    except InvalidInput as error:
+        raise InvalidInput(f"group {name!r}: {error}") from None
 
 
 def _columns_and_roles(given: Mapping[str, Any]) -> tuple[Columns, Roles]:
@@ -206,7 +229,7 @@ def _check_same(pool: Pool, theirs: Array, where: str) -> None:
         kinds = ("text", "numbers") if is_text(pool.ids) else ("numbers", "text")
         raise InvalidInput(f"{where}: the pool's ids are {kinds[0]}, these are {kinds[1]}")
     for fault, ids in (
-        ("lacks {} of the pool's ids, {}: every item needs what the system says of it", (pool.ids, theirs)),
+        ("lacks {} of the pool's ids, {}: every item needs its own", (pool.ids, theirs)),
         ("has {} ids that are not in the pool, {}: leave them out", (theirs, pool.ids)),
     ):
         odd = np.setdiff1d(*ids, assume_unique=True)

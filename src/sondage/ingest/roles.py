@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -144,11 +145,31 @@ def read_systems(columns: Columns, roles: Roles) -> tuple[dict[str, System], Lab
     return systems, labels
 
 
+MISSING = "(missing)"
+"""The group of the items that have no value in a grouping column."""
+
+
 def read_group(columns: Columns, name: str) -> Group:
-    """A grouping column as level positions."""
-    levels, codes = np.unique(columns.raw(name), return_inverse=True)
-    small = np.min_scalar_type(max(len(levels) - 1, 1))
-    return Group(codes.astype(small), tuple(str(level) for level in levels))
+    """A grouping column as level positions; items without a value are a group of their own."""
+    gaps = columns.gaps(name)
+    levels, codes = np.unique(columns.raw(name, without=gaps), return_inverse=True)
+    names = [str(level) for level in levels]
+    if gaps.any():
+        if MISSING in names:
+            raise InvalidInput(
+                f"column {name!r} has gaps and values {MISSING!r}, which is what items without a value are "
+                "called: rename these"
+            )
+        warnings.warn(
+            f"column {name!r} has no value for {int(gaps.sum()):,} of {len(gaps):,} items: they are "
+            f"the group {MISSING!r}",
+            stacklevel=2,
+        )
+        known, codes = codes, np.full(len(gaps), len(names))
+        codes[~gaps] = known
+        names.append(MISSING)
+    small = np.min_scalar_type(max(len(names) - 1, 1))
+    return Group(codes.astype(small), tuple(names))
 
 
 def read_positive(columns: Columns, name: str | None, what: str) -> Array | None:

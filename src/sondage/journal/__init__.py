@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sondage.errors import InvalidInput
-from sondage.journal.base import Answer, Event, Journal, Lease, Look, Record, Redaction, Round
+from sondage.journal.base import Answer, Event, Grouping, Journal, Lease, Look, Record, Redaction, Round
 from sondage.journal.memory import MemoryJournal
 from sondage.journal.sqlite import SqliteJournal
 
@@ -44,6 +44,7 @@ def without_password(storage: object) -> object:
 __all__ = [
     "Answer",
     "Event",
+    "Grouping",
     "Journal",
     "Lease",
     "Look",

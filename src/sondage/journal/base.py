@@ -96,13 +96,27 @@ class Redaction:
     at: float = 0.0
 
 
-Record = Round | Answer | Lease | Look | Redaction
+@dataclass(frozen=True)
+class Grouping:
+    """A grouping of the items that came after the study was made, for estimates and for no draw.
+
+    ``table`` names the stored level of every item, in the order of ids, by its content.
+    """
+
+    name: str
+    levels: list[str]
+    table: str
+    at: float = 0.0
+
+
+Record = Round | Answer | Lease | Look | Redaction | Grouping
 RECORDS: dict[str, type[Record]] = {
     "round": Round,
     "answer": Answer,
     "lease": Lease,
     "look": Look,
     "redaction": Redaction,
+    "grouping": Grouping,
 }
 RETIRED = frozenset({"n", "seen", "units_version", "p_within"})
 """Fields that nothing reads any more; journals that have them stay readable."""
@@ -131,6 +145,8 @@ def describe(seq: Any, record: Record) -> str:
         what = f"a look at the stop rule {record.rule!r}"
     elif isinstance(record, Redaction):
         what = f"the redaction of id {record.id!r}"
+    elif isinstance(record, Grouping):
+        what = f"the group {record.name!r}"
     else:
         what = f"the lease of id {record.id!r} to {record.annotator!r}"
     return f"event {seq} ({what})"

@@ -109,7 +109,8 @@ class Arrays:
     """Columns of the payload, in the row order of the table they came from."""
     came_from: Ints | None = None
     """Where each item was in that table; None if in the same place."""
-    _crossed: dict[tuple[str, ...], Group] = field(default_factory=dict, repr=False)
+    made: dict[tuple[str, ...], Group] = field(default_factory=dict, repr=False)
+    """Groupings made of columns: crossings, predicted classes, bins."""
 
     def __len__(self) -> int:
         return len(self.all_ids)
@@ -148,13 +149,13 @@ class Arrays:
         return {name: _cell(column, at) for name, column in self.shown.items()}
 
     def group(self, name: str | Sequence[str]) -> Group:
-        """A grouping column; several names are their crossing."""
-        if isinstance(name, str):
+        """A grouping column, or what a pool made of others; several names are their crossing."""
+        if isinstance(name, str) and name in self.groups:
             return self.groups[name]
-        crossing = tuple(name)
-        if crossing not in self._crossed:
-            self._crossed[crossing] = crossed_group([self.groups[one] for one in crossing])
-        return self._crossed[crossing]
+        crossing = (name,) if isinstance(name, str) else tuple(name)
+        if crossing not in self.made:
+            self.made[crossing] = crossed_group([self.group(one) for one in crossing])
+        return self.made[crossing]
 
     def _whole(self, column: Column) -> Array | None:
         part, name = column

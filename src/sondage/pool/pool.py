@@ -13,6 +13,7 @@ import numpy as np
 from sondage.errors import InvalidInput, NotSupported, UnknownItem
 from sondage.pool.arrays import Arrays, Group, System
 from sondage.pool.division import Division
+from sondage.pool.groupings import CONFIDENCE, PREDICTION, derived_group, is_derived
 from sondage.pool.labels import LabelSpace
 from sondage.pool.parts import Documents
 from sondage.pool.plain_values import plain
@@ -245,6 +246,27 @@ class Pool:
 
         return pool_with_system(self, name, source, id, parts)
 
+    def with_group(self, name: str, source: Any, *, id: str | None = None) -> Pool:
+        """A pool with one more grouping column, which shares everything else with this one.
+
+        ``source`` is a mapping of every id to its group, or a frame (a parquet path, a mapping of names to
+        arrays) with the ids and a column called ``name``, in any row order.
+
+        >>> pool = Pool.from_arrays(id=["a", "b"], score=[.2, .9], threshold=.5)
+        >>> pool.with_group("shop", {"b": "north", "a": "south"}).levels("shop")
+        ('north', 'south')
+        """
+        from sondage.ingest.pools import group_from
+
+        return self.having_group(name, group_from(self, name, source, id))
+
+    def having_group(self, name: str, group: Group) -> Pool:
+        """A pool with a grouping that is ready: its codes in the order of the pool."""
+        roles = replace(self.roles, groups=(*self.roles.groups, name))
+        arrays = replace(self.arrays, groups={**self.groups, name: group})
+        marks = self.calibration_marks
+        return Pool(arrays, self.labels, roles, origin=self.origin, marks=marks, base=self, parts=self.parts)
+
     def __len__(self) -> int:
         return len(self.source)
 
@@ -344,12 +366,14 @@ class Pool:
         """The name of a grouping column, or of several that are crossed."""
         if isinstance(name, (list, tuple)):
             return tuple(str(self.group_name(one)) for one in name)
-        if not isinstance(name, str) or name not in self.groups:
+        if not isinstance(name, str) or (name not in self.groups and not is_derived(name)):
             raise InvalidInput(
                 f"group {name!r} is not in the pool, which has {list(self.groups)}: "
-                "pass groups=[...] when making it"
+                f"pass groups=[...] when making it, or use {PREDICTION!r} or {CONFIDENCE!r}"
             )
-        return name
+        if name not in self.groups and (name,) not in self.arrays.made:
+            self.arrays.made[(str(name),)] = derived_group(self, name)
+        return str(name)
 
     def levels(self, name: str | Sequence[str]) -> tuple[str, ...]:
         """The names of a group's levels (or of the crossing of several)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sondage.errors import InvalidInput, SondageError
-from sondage.journal import Answer, Journal, Round, open_journal, without_password
+from sondage.journal import Answer, Grouping, Journal, Round, open_journal, without_password
 from sondage.registry import from_config
 from sondage.types import Id
 
@@ -64,7 +64,7 @@ def copy_study(
         name = _only(here, name, source)
         config, events = here.config(name), here.events(name)
         records = [event.record for event in events]
-        digests = dict.fromkeys(record.table for record in records if isinstance(record, Round))
+        digests = dict.fromkeys(record.table for record in records if isinstance(record, Round | Grouping))
         kept = {digest: here.table(name, digest) for digest in digests}
         tables = {digest: table for digest, table in kept.items() if table is not None}
         with _opened(target, must_exist=False) as there:

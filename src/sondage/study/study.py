@@ -12,8 +12,10 @@ import numpy as np
 from sondage.errors import InvalidInput, NotSupported
 from sondage.ingest.answers import is_table
 from sondage.ingest.pandas_index import labels_by_id
+from sondage.ingest.pools import group_from
 from sondage.intervals.base import Interval
-from sondage.journal import Journal, Lease, Record, Round
+from sondage.journal import Grouping, Journal, Lease, Record, Round
+from sondage.journal.chain import seal
 from sondage.pool.pool import Pool
 from sondage.study.budget import checked_count
 from sondage.study.estimates.result import Estimate
@@ -184,6 +186,34 @@ class Study(StudyView):
         the system: add it again after loading.
         """
         self.replay.change(pool=self.pool.with_system(name, source, id=id, **parts))
+
+    def add_group(self, name: str, source: Any, *, id: str | None = None) -> None:
+        """Bring a grouping after the study was made: ``groups(name)`` and ``by=name`` then count all labels.
+
+        ``source`` maps every id to its group (a pandas Series does by its index), or is a frame, a parquet
+        path or a mapping of names to arrays with the ids and a column ``name``. Items without a value are
+        a group of their own. The journal keeps it, and draws do not change.
+
+        >>> import sondage as sd
+        >>> pool = sd.Pool.from_arrays(prediction=[0, 1, 1, 0])
+        >>> study = sd.create_study(pool, "accuracy", design="uniform", rng=1)
+        >>> study.run({0: 0, 1: 1, 2: 0, 3: 0}, budget=4).value
+        0.75
+        >>> study.add_group("shop", {0: "a", 1: "a", 2: "b", 3: "b"})
+        >>> study.estimate("accuracy", by="shop").value.tolist()
+        [1.0, 0.5]
+        """
+        group = group_from(self.pool, name, source, id)
+        codes = group.codes.astype(np.float64)
+        digest = seal(repr(group.levels), codes.tobytes())
+
+        def bringing() -> list[Record]:
+            if name in self.replay.pool.groups:
+                raise InvalidInput(f"group {name!r} is in the pool already: choose another name")
+            self.journal.put_table(self.name, digest, codes)
+            return [Grouping(name, list(group.levels), digest, self.clock())]
+
+        self.replay.write(bringing)
 
     # ---- the loop --------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from sondage.measures.combine.systems import Difference, OfSystems
 from sondage.measures.combine.where import Where
 from sondage.measures.losses.class_counts import RightByClass
 from sondage.measures.maps.counts import EachClass
+from sondage.pool.groupings import of_system
 from sondage.pool.pool import Pool
 from sondage.types import Floats, Ints
 
@@ -72,6 +73,8 @@ def _events(measure: PerGroup, pool: Pool) -> list[dict[str, str]]:
     columns = [measure.by] if isinstance(measure.by, str) else list(measure.by)
     first = pool.division(("group", measure.by)).first[measure.start : measure.start + len(measure.levels)]
     named = [[pool.levels(name)[k] for k in pool.rows(first).group(name).tolist()] for name in columns]
+    # What an event calls "prediction" is that of the measure's own system, by its value.
+    columns = [one if one in pool.groups else of_system(one, pool.system_name()) for one in columns]
     return [dict(zip(columns, each, strict=True)) for each in zip(*named, strict=True)]
 
 

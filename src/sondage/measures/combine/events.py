@@ -10,6 +10,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.measures.losses.base import Input
+from sondage.pool.groupings import is_derived
 from sondage.pool.labels import LabelSpace, shown
 from sondage.pool.plain_values import plain
 from sondage.pool.pool import Pool
@@ -118,7 +119,7 @@ def _check_condition(condition: Condition, pool: Pool, systems: tuple[str, ...])
         _ends(name, values)
         if name == "probability":
             space.positive()
-    elif name not in pool.groups:
+    elif name not in pool.groups and not is_derived(name):
         near = difflib.get_close_matches(name, [*pool.groups, *ROLES], n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise InvalidInput(

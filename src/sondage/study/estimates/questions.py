@@ -10,6 +10,7 @@ from sondage.estimators import Estimator, estimate_totals
 from sondage.intervals.base import Alternative, Interval
 from sondage.intervals.joint_region import Region, region
 from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
+from sondage.pool.groupings import of_system
 from sondage.study.estimates.assess import Question, assess, checked_level
 from sondage.study.estimates.blocks import in_blocks, together
 from sondage.study.estimates.result import Estimate
@@ -81,6 +82,7 @@ def _bound(now: Snapshot, wanted: Wanted) -> tuple[Measure, bool]:
     if where is not None:
         one = Where(one, where)
     if by is not None:
+        by = of_system(by, system)
         compares = getattr(one, "by", "") is None
         one = replace(one, by=by) if compares else PerGroup(one, by)  # type: ignore[type-var]
     bound = one.bind(now.pool)

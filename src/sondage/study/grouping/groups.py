@@ -13,6 +13,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.combine.over_groups import OverGroups
 from sondage.measures.combine.per_group import PerGroup, by_words, crossing
 from sondage.pool.division import Division
+from sondage.pool.groupings import PREDICTION, of_system
 from sondage.pool.pool import Pool
 from sondage.streams import kept_stream
 from sondage.study.estimates.questions import level_of
@@ -24,7 +25,6 @@ _DRAWS = 2_000
 _AT_ONCE = 5_000_000
 """Numbers drawn in all; of very many cells there are fewer draws."""
 _LEAST = 200
-PREDICTION = "prediction"
 
 
 def groups_of(
@@ -45,8 +45,8 @@ def groups_of(
             f"groups() needs items drawn evenly inside cells, which design {now.design.alias!r} does not do: "
             "use design='uniform', 'stratified' or 'auto', or study.estimate(measure, by=...)"
         )
-    wanted = crossing(_own(now) if by is None else by)
-    division, names = _divided(pool, wanted, name)
+    wanted = crossing(of_system(_own(now) if by is None else by, system))
+    names, division = pool.levels(wanted), pool.division(("group", pool.group_name(wanted)))
     cells = division.by(now.units)
     of_cell = division.shared_in(cells)
     assert of_cell is not None
@@ -82,18 +82,6 @@ def _own(now: Snapshot) -> str | tuple[str, ...]:
         f"groups(by=) is needed: a column of {known}, several in a list, or {PREDICTION!r} for the predicted "
         "classes"
     )
-
-
-def _divided(pool: Pool, by: str | tuple[str, ...], system: str) -> tuple[Division, tuple[str, ...]]:
-    """The pool by its groups, and their names."""
-    if by == PREDICTION and PREDICTION not in pool.roles.groups:
-        division = pool.predicted((system,))
-        values = pool.labels.values or ()
-        codes = pool.rows(division.first).prediction(system).astype(np.int64)
-        return division, tuple(str(values[code]) for code in codes.tolist())
-    levels = pool.levels(by)
-    division = pool.division(("group", pool.group_name(by)))
-    return division, tuple(levels[code] for code in pool.rows(division.first).group(by).tolist())
 
 
 def _expected(pool: Pool, cells: Division, system: str) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.designs.base import Oracle
 from sondage.errors import DamagedJournal, UnknownItem, VersionMismatch
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED, RoundInfo
-from sondage.journal import Answer, Lease, Look, Record, Redaction, Round
+from sondage.journal import Answer, Grouping, Lease, Look, Record, Redaction, Round
 from sondage.journal.base import describe
 from sondage.pool.labels import LabelSpace
 from sondage.pool.parts import Documents, Grades
@@ -112,6 +112,8 @@ class Ledger:
                 self.stopped_by = self.stopped_by or (record if record.stop else None)
             elif isinstance(record, Redaction):
                 self._apply_redaction(record)
+            elif isinstance(record, Grouping):
+                pass  # the pool's: no draw and no answer changes
             else:
                 self._apply_lease(record)
         except (KeyError, TypeError, ValueError) as error:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from sondage.beliefs.base import State
-from sondage.errors import Conflict
-from sondage.journal import Event, Journal, Record, Redaction, Round
+from sondage.errors import Conflict, DamagedJournal
+from sondage.journal import Event, Grouping, Journal, Record, Redaction, Round
 from sondage.mutex import Mutex
+from sondage.pool.arrays import Group
 from sondage.pool.pool import Pool
 from sondage.sampling import Table
 from sondage.study.replay.ledger import Ledger
@@ -18,8 +21,8 @@ class Replay:
     """The one thing of a study that changes: its events as far as they are known, live or after a reload.
 
     Its lock is held while events are taken in, and never while the journal is read or an estimate is made.
-    ``pool`` is what estimates see: systems may be added to it later. ``states`` has the belief at the start
-    of every round, ``tables`` those made or read so far.
+    ``pool`` is what estimates see: systems and groups may be added to it later. ``states`` has the belief at
+    the start of every round, ``tables`` those made or read so far.
     """
 
     def __init__(self, name: str, parts: Parts, journal: Journal) -> None:
@@ -80,13 +83,28 @@ class Replay:
     def _take_in(self, events: Sequence[Event]) -> None:
         if not events:
             return
+        brought = [self._brought(one.record) for one in events if isinstance(one.record, Grouping)]
         with self._mutex:
+            for name, group in brought:
+                if name not in self.pool.groups:  # nor was it there before a redaction
+                    self.pool = self.pool.having_group(name, group)
             for seq, record in events:
                 if seq <= self.ledger.seq:
                     continue  # another thread was first
                 if isinstance(record, Round):
                     self._begin_round()
                 self.ledger.apply(seq, record)
+
+    def _brought(self, record: Grouping) -> tuple[str, Group]:
+        """A grouping that came later, as the journal has it."""
+        codes = self.journal.table(self.name, record.table)
+        if codes is None or len(codes) != self.parts.size:
+            raise DamagedJournal(
+                f"study {self.name!r}: the items of group {record.name!r} are missing from the journal: take "
+                "a copy from before the damage"
+            )
+        small = np.min_scalar_type(max(len(record.levels) - 1, 1))
+        return record.name, Group(codes.astype(small), tuple(record.levels))
 
     def _begin_round(self) -> None:
         """Keep the belief that a round starts with: a fold over rounds goes through the same states again."""
