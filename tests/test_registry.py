@@ -77,13 +77,13 @@ def test_the_name_that_an_estimate_prints_is_understood() -> None:
         ("zero_one_loss", "1 - accuracy: ask for 'accuracy'"),
         ("macro_accuracy", "did you mean 'accuracy', .*'balanced_accuracy'"),
         ("weighted_kappa", "did you mean 'cohen_kappa' or 'kappa'"),
-        ("f05", "no name is like it"),
+        ("f05", "no name resembles it"),
         ("recall@", "did you mean 'recall_at_k'"),
-        ("f1@@", "no name is like it"),
+        ("f1@@", "no name resembles it"),
         ("f1_scroe", "did you mean 'f1'"),
         ("f1_score@10", "did you mean 'f1'"),
         ("sensitivty", "did you mean 'recall'"),
-        ("perplexity", r"Measure\.catalogue\(\) has all"),
+        ("perplexity", r"Measure\.catalogue\(\) lists all"),
     ],
 )
 def test_a_name_that_is_not_understood_is_answered_in_a_line(typed: str, answer: str) -> None:

@@ -115,7 +115,7 @@ class Registered(ABC):
             said += f" known are {', '.join(map(repr, cls.catalogue()))}"
         elif not said:
             where = f"{cls._family}.{Registered._families[cls._family].__name__}"
-            said = f"no name is like it; {where}.catalogue() has all {len(known)}"
+            said = f"no name resembles it; {where}.catalogue() lists all {len(known)}"
         return f"unknown {family} {name!r}: {said.strip()}"
 
     @classmethod

@@ -133,7 +133,7 @@ def test_cells_that_wait_for_a_label_are_said() -> None:
     pool, labels = sd.datasets.synthetic_pool(n=2_000, prevalence=0.2, rng=0)
     study = sd.create_study(pool, "f1", design="stratified", budget=500, rng=1)
     study.run(labels, budget=30)
-    assert any("neighbouring cells stand for them" in warning for warning in study.estimate().warnings)
+    assert any("neighbouring cells stand in for them" in warning for warning in study.estimate().warnings)
     study.run(labels)
     assert not any("neighbouring cells" in warning for warning in study.estimate().warnings)
 

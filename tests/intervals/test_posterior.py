@@ -110,7 +110,7 @@ def test_it_says_what_it_assumes() -> None:
     honest, tight = (PosteriorInterval(tail=tail).assumes(totals) for tail in ("honest", "tight"))
     assert honest[0] == tight[0]
     assert "the error rate does not rise again" in honest[1]
-    assert "at least halve with every doubling" in tight[1]
+    assert "at least halve whenever the rank doubles" in tight[1]
     study = run()
     assert honest[1] in study.estimate().assumptions
     assert tight[1] in study.estimate(interval=PosteriorInterval(tail="tight")).assumptions

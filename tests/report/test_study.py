@@ -147,7 +147,7 @@ def test_a_saving_is_shown_where_there_is_one(uniform: float, wanted: str, estim
     assert Cells(replace(estimate, n_uniform=uniform)._repr_html_()).others[1] == f"100 labels used{wanted}"
     many = replace(several(estimate, [0.5, 0.6]), n_uniform=np.array([uniform, np.nan]))
     rows = Cells(many._repr_html_()).rows
-    assert rows[0][4:] == (["labels at random"] if wanted else [])
+    assert rows[0][4:] == (["random labels"] if wanted else [])
     assert rows[1][4:] == (["1,200"] if wanted else [])
 
 
@@ -165,7 +165,7 @@ def test_a_bound_has_one_end(alternative: Any, head: str, end: str, estimate: Es
 def test_warnings_come_before_assumptions_and_are_marked(estimate: Estimate) -> None:
     said = replace(estimate, warnings=("take <care>",), n_open=2, n_refused=1, n_draws=130)
     page = Cells(said._repr_html_())
-    assert page.others[1] == "100 labels used in 130 draws, 2 still open, 1 could not be labelled"
+    assert page.others[1] == "100 labels used, from 130 draws, 2 still open, 1 could not be labelled"
     assert page.others[2] == "To improve it: answer the 2 open items first"
     assert page.others[3] == "! take <care>"
     assert "<care>" not in said._repr_html_()
@@ -179,15 +179,15 @@ def test_warnings_come_before_assumptions_and_are_marked(estimate: Estimate) -> 
             {"defined": False},
             "To improve it: label more items; study.explain() says where the next labels go",
         ),
-        ({"n_eff": 3.0}, "To improve it: label more items; so few labels say little"),
-        ({"n_pool": 101}, "To improve it: label more; with the other 1 item it is exact"),
+        ({"n_eff": 3.0}, "To improve it: label more items; this value rests on about 3 labels"),
+        ({"n_pool": 101}, "To improve it: label more; with the other 1 item labelled it is exact"),
         (
             {"n_pool": 101, "target": "population"},
             "To improve it: about 300 more labels should halve the interval",
         ),
         (
             {"ci": ConfidenceInterval(0.5, 0.5)},
-            "Nothing can improve it: every label that it depends on is known",
+            "Nothing can improve it: every label it depends on is known",
         ),
     ],
 )

@@ -73,7 +73,7 @@ def test_no_word_that_lost_is_on_a_page(page: str) -> None:
 def test_text_and_notebook_begin_with_the_same_three_answers(name: str) -> None:
     for result in printed(name):
         if isinstance(result, Result) and type(result)._page is Result._page:
-            continue  # comparisons write their own
+            continue  # groups write their own
         lead = result._page().lead
         assert Cells(result._repr_html_()).others[: len(lead)] == list(lead)
         assert " ".join(str(result).split()).startswith(" ".join(" ".join(lead).split()))
@@ -83,14 +83,12 @@ def test_text_and_notebook_begin_with_the_same_three_answers(name: str) -> None:
 def test_studies_estimates_explanations_plans_and_decisions_answer_three_questions(name: str) -> None:
     """The number and how sure it is; what it rests on; what would make it better."""
     for kind, result in results_of(name).items():
-        if kind in ("belief", "region", "compare"):
+        if kind in ("belief", "region"):
             continue
         value, rests, better = result._page().lead
         assert re.search(r"\d\.\d{3}|undefined|no estimate|Stop: |Go on labelling: |[\d,]+ labels", value)
         assert re.search(r"\d[\d,]* (labels?|items?)\b|^The interval \(", rests)
-        assert re.search(
-            r"^(To improve it|To stop|Nothing can|No more labels|study\.ask|Ask for more)", better
-        )
+        assert re.search(r"^(To improve it|To stop|Nothing can|No more labels|study\.ask|Next: )", better)
         assert len(rests) <= 80 >= len(better)
 
 
@@ -114,8 +112,8 @@ def test_every_result_is_plain_values_and_a_frame(name: str) -> None:
 def test_a_decision_is_explained() -> None:
     decision = results_of("rare positives")["width"]
     assert decision.explain().split("\n")[1:] == [
-        "The interval (calibrated) was set by simulation to hold although you look often",
-        "Ask for more with study.ask(n), then look again",
+        "The interval (calibrated) holds although you look often, as simulations showed",
+        "Next: label more items (study.ask), then look again",
     ]
     assert decision.to_dict() == {"stop": False, "why": decision.why, "guarantee": "calibrated"}
     assert np.all(decision == (False, decision.why, "calibrated"))

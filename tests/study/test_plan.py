@@ -61,11 +61,11 @@ def test_it_says_which_interval_it_speaks_of_and_what_looking_costs(
     found = sd.plan(POOL, "f1", width=0.2, design=design, **FAST)
     assert (found.interval, found.looks_at) == (interval, looks_at)
     text = " ".join(str(found).split())
-    assert f"widths of the 95% interval {interval!r} from end to end, for a number of labels fixed" in text
+    assert f"how wide the 95% interval {interval!r} will be, if you fix the number of labels" in text
     assert json.loads(json.dumps(found.to_dict()))["looks_at"] == (looks_at or None)
     if not looks_at:
         assert found.needed_looking is None
-        assert "these intervals do not allow for looking" in text
+        assert "these intervals do not hold if you stop by looking at them" in text
         return
     assert f"a stop rule looks at the interval {looks_at!r}" in text
     assert "stop=Width(0.2); expect about" in text
@@ -91,7 +91,7 @@ def test_a_study_that_stops_by_looking_takes_about_as_many_labels_as_it_says(des
 def test_without_a_width_it_says_that_looking_stops_later() -> None:
     found = sd.plan(POOL, "f1", **FAST)
     assert found.needed_looking is None
-    assert "it stops later than these widths say" in " ".join(str(found).split())
+    assert "it stops later than this table says" in " ".join(str(found).split())
 
 
 def test_the_labels_needed_are_where_the_width_is_reached(plan: sd.Plan) -> None:
@@ -192,7 +192,7 @@ def test_a_population_may_be_out_of_reach() -> None:
     assert found.needed is not None
     assert found.needed.pessimistic is None
     assert "more labels than the pool has items" in " ".join(str(found).split())
-    assert any("takes a larger pool" in note for note in found.notes)
+    assert any("use a larger pool" in note for note in found.notes)
 
 
 def test_the_population_is_known_less_well_than_the_pool() -> None:
@@ -249,7 +249,7 @@ def test_labels_that_are_there_count(pilot: sd.Study) -> None:
     assert np.ptp(found.width[0]) == 0  # it is what it is
     assert found.width[0, 1, 0] == pytest.approx(now.ci.high - now.ci.low, rel=0.2)
     assert found.cost[-1] == pytest.approx(COSTS.sum())
-    assert "labels count the 60 items asked already" in str(found)
+    assert "labels: in all, with the 60 items asked already" in str(found)
     assert found.to_frame()["more"].tolist() == [0, 40, 1440]
 
 
@@ -291,7 +291,7 @@ def test_a_study_with_all_labels_has_a_plan() -> None:
     found = study.plan(width=0.1, **FAST)
     assert found.labels.tolist() == [60]
     assert (found.width == 0).all()
-    assert found.notes == ("the labels that are there are enough already",)
+    assert found.notes == ("the labels so far are enough already",)
 
 
 def test_fewer_labels_than_there_are_is_refused(pilot: sd.Study) -> None:

@@ -102,9 +102,9 @@ def _dark_share(case: Case) -> str | None:
         if not dark:
             return None
         return (
-            f"{dark / N:.1%} of the pool ({dark:,} items that the measure depends on) had no chance "
-            "of being asked: these labels were drawn for another measure. Use a design that mixes in "
-            "uniform draws, e.g. Importance(mix=0.1), or make a study of this measure"
+            f"{dark:,} of {N:,} items matter to this measure but had no chance of being asked: the labels "
+            "were drawn for another measure. Make a study of this measure, or use a design that asks "
+            "everywhere, such as Importance(mix=0.1)"
         )
 
     return case.once(f"dark:{len(case.sample.rounds)}", make)

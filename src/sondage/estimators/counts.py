@@ -311,8 +311,8 @@ def _stood_for(case: Case, seen: Sample, strata: PostStrata, dark: Bools) -> tup
     if share == 0:
         return ()
     return (
-        f"{share_words(share)} of the pool is in cells without a label so far: neighbouring cells stand "
-        "for them",
+        f"{share_words(share)} of the pool is in cells without a label so far: labels of neighbouring cells "
+        "stand in for them",
     )
 
 
@@ -329,5 +329,6 @@ def _no_label(strata: PostStrata, dark: Bools, N: int) -> str:
     items = int(strata.size[dark].sum())
     return (
         f"{share_words(items / N)} of the pool ({items:,} items that the measure depends on) has no label, "
-        "and no labelled ones can stand for them: label more, or ask for a measure that does not look there"
+        "and no labelled item can stand in for them: label more, or ask for a measure that does not depend "
+        "on them"
     )

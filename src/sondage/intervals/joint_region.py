@@ -187,7 +187,7 @@ def region(totals: Totals, measure: Measure, level: float) -> Region:
     >>> totals = Totals(np.array([1.0, 0.8]), parts, 100.0, 99.0, np.zeros((2, 2)))
     >>> print(region(totals, resolve("accuracy"), 0.95))
     95% region for accuracy
-    It holds the true values of all of them at once, as often as that
+    In 95% of samples it holds all the true values at once
     <BLANKLINE>
       measure   centre   least  greatest
       ----------------------------------

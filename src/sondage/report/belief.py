@@ -19,9 +19,10 @@ _NAMED = 6
 
 
 def belief_page(report: BeliefReport) -> Page:
-    """What it saves, which labels it was held against, how well it did; then its calibration and parts."""
+    """What it saves, which labels it is compared with, how well it did; then its calibration and parts."""
     against = (
-        f"the belief {report.belief!r} before any label, held against {counted(report.n_labels, 'label')}"
+        f"What the belief {report.belief!r} expected before any label, compared with "
+        f"{counted(report.n_labels, 'label')}"
     )
     lines = [f"  {line}".strip() for line in _fit(report)]
     sections = []
@@ -29,7 +30,7 @@ def belief_page(report: BeliefReport) -> Page:
         sections.append(_calibration(report.reliability, report.confidence_level))
     notes = [
         f"part {part.name}: weight {part.first:.2f} before any label, {part.weight:.2f} now, "
-        f"label likelihood {part.likelihood.value:.3f}"
+        f"chance given to the labels {part.likelihood.value:.3f}"
         for part in report.parts
     ]
     notes += [f"! {note}" for note in report.notes]
@@ -39,32 +40,40 @@ def belief_page(report: BeliefReport) -> Page:
 
 
 def _saving(saving: SavingReport) -> str:
-    line = f"saving at {counted(saving.n, 'label')}: one is worth {saving.if_calibrated:.1f} random ones if "
-    line += "the belief is right"
+    line = f"With {counted(saving.n, 'label')}, one is worth {saving.if_calibrated:.1f} random ones if the "
+    line += "belief is right"
     if saving.as_seen is not None:
-        line += f", {saving.as_seen:.1f} by what the labels show"
-    realised = [f"{name} {value:.1f}" for name, value in saving.realised.items() if np.isfinite(value)]
-    return line + (f"; so far: {', '.join(realised[:_NAMED])}" if realised else "")
+        line += f", {saving.as_seen:.1f} if corrected by the labels"
+    realised = [f"{value:.1f} for {name}" for name, value in saving.realised.items() if np.isfinite(value)]
+    return line + (f"; measured so far: {', '.join(realised[:_NAMED])}" if realised else "")
 
 
 def _fit(report: BeliefReport) -> Iterator[str]:
     seen, one = report.likelihood, report.reliability
     if seen is not None and seen.even is None:
-        yield f"mean log-likelihood of the labels {seen.mean_log:.3f} (standard error {seen.std_error:.3f})"
+        yield f"Mean log-likelihood of the labels {seen.mean_log:.3f} (standard error {seen.std_error:.3f})"
     elif seen is not None:
         yield (
-            f"label likelihood {seen.value:.3f} [{seen.low:.3f}, {seen.high:.3f}]; guessing would give "
-            f"{seen.even:.3f}"
+            f"On average it gave the labels that came a chance of {seen.value:.3f} "
+            f"[{seen.low:.3f}, {seen.high:.3f}]; guessing gives {seen.even:.3f}"
         )
     if one is None:
         return
-    line = (
-        f"calibration error {one.error:.3f} (by chance alone {one.error_by_chance:.3f}), "
-        f"level {one.level:+.2f} (standard error {one.level_error:.2f})"
+    yield (
+        f"Calibration error {one.error:.3f}; with so few labels a perfect belief would show about "
+        f"{one.error_by_chance:.3f}"
     )
-    if np.isfinite(one.slope):
-        line += f", slope {one.slope:.2f} (standard error {one.slope_error:.2f})"
+    line = f"Level {one.level:+.2f} (standard error {one.level_error:.2f}): 0 is right"
+    if one.level:
+        line += f", {'above' if one.level > 0 else 'below'} 0 means that it expected too "
+        line += "few positives" if one.level > 0 else "many positives"
     yield line
+    if np.isfinite(one.slope):
+        sure = "over-confident" if one.slope < 1 else "too cautious"
+        side = "below" if one.slope < 1 else "above"
+        yield (
+            f"Slope {one.slope:.2f} (standard error {one.slope_error:.2f}): 1 is right, {side} 1 means {sure}"
+        )
 
 
 def _calibration(one: Reliability, level: float) -> Section:
@@ -72,7 +81,7 @@ def _calibration(one: Reliability, level: float) -> Section:
     return Section(
         "calibration",
         (),
-        ("believed", "seen", f"{100 * level:g}% interval", "share of pool", "labels"),
+        ("expected", "seen", f"{100 * level:g}% interval", "share of pool", "labels"),
         tuple(
             (f"{e:.3f}", f"{o:.3f}", f"[{low:.3f}, {high:.3f}]", f"{w:.1%}", f"{n:,}")
             for e, o, low, high, w, n in rows

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PROMISES: dict[Guarantee, str] = {
     "fixed-n": "holds if the number of labels was fixed beforehand",
     "posterior": "holds under its assumptions at a fixed number of labels",
-    "calibrated": "was set by simulation to hold although you look often",
+    "calibrated": "holds although you look often, as simulations showed",
     "asymptotic-uniform": "holds however often you look, once there are many labels",
     "uniform": "holds however often you look",
 }
@@ -24,7 +24,7 @@ def decision_page(decision: Decision) -> Page:
     """Three lines: the decision, the interval behind it, the next step."""
     verdict = "Stop" if decision.stop else "Go on labelling"
     promise = f"The interval ({decision.guarantee}) {PROMISES[decision.guarantee]}"
-    following = "Ask for more with study.ask(n), then look again"
+    following = "Next: label more items (study.ask), then look again"
     if decision.stop:
-        following = "No more labels are needed for this; study.estimate() gives the value"
+        following = "Next: no more labels are needed for this; study.estimate() gives the value"
     return Page((f"{verdict}: {decision.why}", promise, following))

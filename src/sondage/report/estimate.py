@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ASSUMES = "This assumes, and does not check:"
 _AT_AN_END = 0.03
 """Share of its interval from an end within which a value is said to lie there."""
-_AT_RANDOM = "labels at random"
+_AT_RANDOM = "random labels"
 _NAMED = 4
 """Values at an end of their interval that are named."""
 _FEW = 10
@@ -41,7 +41,7 @@ def estimate_page(estimate: Estimate) -> Page:
         notes.append(f"target: {estimate.target}")
     sections = [_table(estimate)] if several else []
     if several and sections[0].head[-1] == _AT_RANDOM:
-        notes.insert(0, f"{_AT_RANDOM}: what a random sample would need for the same precision")
+        notes.insert(0, f"{_AT_RANDOM}: how many a random sample would need for the same precision")
     if notes:
         sections.append(Section(lines=tuple(notes)))
     if estimate.assumptions:
@@ -73,7 +73,7 @@ def rests_on(estimate: Estimate) -> str:
     """The labels used, and how many a random sample would need for a standard error as small."""
     used = f"{counted(estimate.n_labels, 'label')} used"
     if estimate.n_draws > estimate.n_labels:
-        used += f" in {counted(estimate.n_draws, 'draw')}"
+        used += f", from {counted(estimate.n_draws, 'draw')}"
     if estimate.n_open:
         used += f", {estimate.n_open:,} still open"
     if estimate.n_refused:
@@ -92,13 +92,19 @@ def better(estimate: Estimate) -> str:
     if not np.all(estimate.defined):
         return "To improve it: label more items; study.explain() says where the next labels go"
     if np.all(np.asarray(estimate.ci.high) == np.asarray(estimate.ci.low)):
-        return "Nothing can improve it: every label that it depends on is known"
+        return "Nothing can improve it: every label it depends on is known"
     if estimate.target == "pool" and 4 * n >= estimate.n_pool:
-        return f"To improve it: label more; with the other {counted(left, 'item')} it is exact"
+        return f"To improve it: label more; with the other {counted(left, 'item')} labelled it is exact"
     if estimate.n_eff < _FEW:
-        return "To improve it: label more items; so few labels say little"
+        return f"To improve it: label more items; {_rests_on_few(estimate)}"
     word = "distance to the bound" if estimate.alternative != "two-sided" else "interval"
     return f"To improve it: about {counted(rounded(3 * n), 'more label')} should halve the {word}"
+
+
+def _rests_on_few(estimate: Estimate) -> str:
+    """On how few labels the value rests; of several values, the one with the fewest."""
+    which = "the least certain value rests" if len(estimate.names) > 1 else "this value rests"
+    return f"{which} on about {counted(max(estimate.n_eff, 1), 'label')}"
 
 
 def remarks(estimate: Estimate) -> list[str]:
@@ -113,11 +119,11 @@ def remarks(estimate: Estimate) -> list[str]:
 
 def _at_an_end(end: str, names: list[str]) -> str:
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    verb, what, each = ("lies", "its", "it") if len(names) == 1 else ("lie", "their", "each")
+    verb, what, it = ("lies", "its interval", "it") if len(names) == 1 else ("lie", "their intervals", "them")
     away, towards = ("raise", "lower") if end == "upper" else ("lower", "raise")
     return (
-        f"{', '.join(names[:_NAMED])}{more} {verb} at the {end} end of {what} interval: {each} is the best "
-        f"single guess; labels still unseen may well {towards} it and can hardly {away} it"
+        f"{', '.join(names[:_NAMED])}{more} {verb} at the {end} end of {what}: more labels may well "
+        f"{towards} {it} but can hardly {away} {it}"
     )
 
 

@@ -13,7 +13,6 @@ from sondage.report.error_curve import Expected, expected_errors
 from sondage.report.estimate import ASSUMES, better, headline, rests_on
 from sondage.report.next_labels import NextLabels, next_labels
 from sondage.report.page import Page, Section
-from sondage.report.text import about
 from sondage.results import Result
 from sondage.strata.stratification import percent
 from sondage.study.estimates.result import Estimate
@@ -27,6 +26,7 @@ _UNEVEN = 1.2
 """Labels in a stratum, against those of a random sample, from which on it is named."""
 _COORDINATES = 6
 """Coordinates of the measure that are written out."""
+_RANK = "Rank 1 is the prediction that the model was least sure of."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,8 +112,8 @@ def _wrong(study: StudyView, errors: tuple[Expected, ...]) -> Section:
     if not errors:
         what = "numbers" if study.pool.labels.kind == "real" else "not one class each"
         lines: tuple[str, ...] = (
-            f"Labels are {what}, so no prediction is simply right or wrong; study.belief_report() says "
-            "how well the belief did.",
+            f"Labels are {what}, so no prediction is simply right or wrong; study.belief_report() shows "
+            "how well the scores foresaw the labels.",
         )
         if study.pool.labels.finite:
             lines = ("The pool has no predicted classes, so nothing can be right or wrong.",)
@@ -124,6 +124,8 @@ def _wrong(study: StudyView, errors: tuple[Expected, ...]) -> Section:
         rest = sum(one.left_wrong for one in errors if one not in first)
         more = f"{len(errors) - len(first):,} more predicted classes"
         said.append(f"{more}, with about {_whole(rest):,} errors left unseen.")
+    if any(one.half_within or one.beyond for one in errors):
+        said.append(_RANK)
     return Section(heading, (*said, *study.belief.remarks(study.problem().state, study.pool.labels)))
 
 
@@ -135,7 +137,7 @@ def _sentence(one: Expected) -> str:
         return f"{one.name}: {seen}; none is left to label."
     line = f"{one.name}: {seen}. {_errors(one.left_wrong)} left unseen among the other {one.left:,}"
     if one.half_within and _whole(one.left_wrong) > 1:
-        line += f", half of them up to rank {one.half_within:,}"
+        line += f", half of them within rank {one.half_within:,}"
     if one.most is not None and _whole(one.most) > _whole(one.left_wrong):
         line += f"; up to {_whole(one.most):,} cannot be ruled out"
     return line + "."
@@ -151,7 +153,9 @@ def _errors(number: float) -> str:
 
 def _more(number: float) -> str:
     whole = _whole(number)
-    return f"about {whole:,} more {'is' if whole == 1 else 'are'} probably" if whole else "hardly any is left"
+    if not whole:
+        return "there is hardly any left out there"
+    return f"about {whole:,} {'is' if whole == 1 else 'are'} probably out there"
 
 
 def _whole(number: float) -> int:
@@ -186,7 +190,7 @@ def _coming(study: StudyView, coming: NextLabels) -> Section:
         return Section("Where the next labels go", (f"Nowhere: {_why_none(study)}.",))
     curves = any(band.thought is not None for band in coming.bands)
     named_by, names = _short(coming)
-    head = (named_by, "items", "labels", "wrong", "unseen wrong", "next", "mostly for", "against random")
+    head = (named_by, "items", "labels", "wrong", "expected wrong", "next", "mostly for", "vs. random")
     rows = [
         (
             name,
@@ -196,7 +200,7 @@ def _coming(study: StudyView, coming: NextLabels) -> Section:
             "" if band.thought is None else percent(band.thought),
             f"{band.coming:.0f}" if coming.whole else f"{band.coming:.1f}",
             band.about or "",
-            "" if curves else f"{band.relative:.2g} times",
+            "" if curves else f"{band.relative:.2g} x",
         )
         for name, band in zip(names, coming.bands, strict=True)
     ]
@@ -235,21 +239,23 @@ def _rests(
     for remark in estimate.remarks():
         yield f"{remark}."
     yield f"{rests_on(estimate)}."
-    yield f"{better(estimate)}."
+    if np.all(estimate.defined):  # otherwise the part above says where labels go
+        yield f"{better(estimate)}."
     if estimate.interval == "posterior" and any(one.left for one in errors):
         # How much of the estimate was seen, and how much is believed.
         seen, thought = sum(one.wrong for one in errors), sum(one.left_wrong for one in errors)
+        unseen = study.belief.words_for_unseen(study.problem().state)
         yield (
-            f"Of about {about(seen + thought)} errors in all, {seen:,} {'was' if seen == 1 else 'were'} seen"
-            f"; the other {about(thought)} are {study.belief.words_for_unseen(study.problem().state)}."
+            f"Of about {_whole(seen + thought):,} errors in all, {seen:,} {'was' if seen == 1 else 'were'} "
+            f"seen; the other {_whole(thought):,} {'is' if _whole(thought) == 1 else 'are'} {unseen}."
         )
         for one in errors:
             if one.beyond:
-                told = f"none of {counted(one.labels_beyond, 'label')} showed an error"
-                yield (
-                    f"{one.name}: beyond rank {one.outermost:,} "
-                    f"{told if one.labels_beyond else 'there is no label'}; "
-                    f"{_more(one.beyond)} there."
+                told = (
+                    f"none of the {counted(one.labels_beyond, 'label')} beyond rank {one.outermost:,} showed"
                 )
+                if not one.labels_beyond:
+                    told = f"no label beyond rank {one.outermost:,} could show"
+                yield f"{one.name}: {told} an error; {_more(one.beyond)}."
     for warning in estimate.warnings:
         yield f"Beware: {warning}."

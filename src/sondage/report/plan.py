@@ -19,13 +19,13 @@ def plan_page(plan: Plan) -> Page:
     level = f"{100 * plan.confidence_level:g}%"
     widest = ", of the widest value" if len(plan.names) > 1 else ""
     notes = [
-        f"design {plan.design!r}; widths of the {level} interval {plan.interval!r} from end to end{widest}, "
-        "for a number of labels fixed beforehand",
-        "at random: the width expected of a random sample, and the labels it would need for the width "
-        "expected of the design",
+        f"design {plan.design!r}; the table shows how wide the {level} interval {plan.interval!r} will "
+        f"be{widest}, if you fix the number of labels beforehand",
+        "random width: what to expect of a random sample of that size; random labels: how many it would need "
+        "to reach the expected width",
     ]
     if plan.n_labels:
-        notes.append(f"labels count the {counted(plan.n_labels, 'item')} asked already")
+        notes.append(f"labels: in all, with the {counted(plan.n_labels, 'item')} asked already")
     notes.append(_looking(plan))
     sections = [Section("", (), *_table(plan)), Section("", (*notes, *(f"! {note}" for note in plan.notes)))]
     return Page((_headline(plan, level), _rests_on(plan), _sooner(plan)), tuple(sections))
@@ -58,30 +58,33 @@ def _rests_on(plan: Plan) -> str:
 
 
 def _sooner(plan: Plan) -> str:
-    """How to stop as soon as it is enough."""
+    """How to stop as soon as there are enough labels."""
+    start = "To stop as soon as labels are enough"
     if not plan.looks_at:
-        return "To stop as soon as it is enough: design='auto' or 'auto-audit', and a stop rule"
+        return f"{start}: use design='auto' or 'auto-audit', and a stop rule"
     if plan.needed_looking is None:
-        return "To stop as soon as it is enough: study.run(labels, stop=sondage.Width(...))"
+        return f"{start}: study.run(labels, stop=sondage.Width(...))"
     stop = "Decided()" if plan.goal.width is None else f"Width({plan.goal.width:g})"
-    return f"To stop as soon as it is enough: stop={stop}; expect {_said(plan.needed_looking)}"
+    return f"{start}: stop={stop}; expect {_said(plan.needed_looking)}"
 
 
 def _looking(plan: Plan) -> str:
     """What it costs to look and stop, where that can be done."""
     if not plan.looks_at:
-        return "these intervals do not allow for looking: fix the number of labels beforehand"
+        return (
+            "these intervals do not hold if you stop by looking at them: fix the number of labels beforehand"
+        )
     wider = f", about {plan.wider:.1f} times as wide" if np.isfinite(plan.wider) else ""
     return (
-        f"a stop rule looks at the interval {plan.looks_at!r}, which allows for looking{wider}: it stops "
-        "later than these widths say"
+        f"a stop rule looks at the interval {plan.looks_at!r}, which holds however often you look{wider}: it "
+        "stops later than this table says"
     )
 
 
 def _table(plan: Plan) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     width, uniform, needs = plan.widest()
     cost = ("cost",) if plan.costs_differ else ()
-    head = ("labels", *cost, *plan.WORDS, "at random", "labels at random")
+    head = ("labels", *cost, *plan.WORDS, "random width", "random labels")
     rows = []
     for k, n in enumerate(plan.labels.tolist()):
         row = [f"{n:,}", *([f"{plan.cost[k]:,.0f}"] if plan.costs_differ else [])]

@@ -14,7 +14,7 @@ def region_page(region: Region) -> Page:
     """Its level and values, then the least and greatest of each."""
     flat = "" if region.rank == len(region.names) else f" of dimension {region.rank}"
     lead = f"{100 * region.confidence_level:g}% region{flat} for {', '.join(region.names)}"
-    holds = "It holds the true values of all of them at once, as often as that"
+    holds = f"In {100 * region.confidence_level:g}% of samples it holds all the true values at once"
     low, high = region.limits
     rows = tuple(
         (name, f"{value:.4f}", f"{a:.4f}", f"{b:.4f}")

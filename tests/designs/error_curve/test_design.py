@@ -452,7 +452,7 @@ def test_where_costs_alone_decide_nothing_else_is_said() -> None:
     assert isinstance(study.design, ErrorCurveDesign)
     found = study.design.shares(study.problem(), 25)
     np.testing.assert_allclose(found.by_size, study.units.size / len(study.pool))
-    assert "everywhere, whatever errors are expected" in study.ask(1)[0].reason
+    assert "everywhere, in case errors hide where none is expected" in study.ask(1)[0].reason
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "f1_macro"])

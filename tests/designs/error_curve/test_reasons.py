@@ -41,7 +41,7 @@ def test_the_numbers_are_those_of_the_belief(made: Any) -> None:
         unit = int(study.units.codes[pool.row_of(item.id)])
         found = re.match(
             r"predicted (\d), rank ([\d,]+)(?: to ([\d,]+))? from the boundary, where (?:about )?(.+) of the "
-            r"predictions are probably wrong; (.+); (?:at random from ([\d,]+) items|the last) .*cell$",
+            r"predictions are probably wrong; (.+); (?:taken at random from ([\d,]+) items like it|the last item of its kind)$",
             item.reason,
         )
         assert found, item.reason
@@ -129,7 +129,7 @@ def test_a_class_that_cannot_matter_is_asked_whatever_is_thought(made: Any) -> N
     assert isinstance(problem.state, CurveState)
     assert problem.state.ranks is not None
     unit = int(np.flatnonzero(problem.state.ranks.expects == 0)[-1])
-    assert "some labels go everywhere, whatever errors are expected" in words(problem, unit)
+    assert "some labels go everywhere, in case errors hide where none is expected" in words(problem, unit)
 
 
 def test_other_kinds_of_pool() -> None:

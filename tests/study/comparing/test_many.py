@@ -248,7 +248,7 @@ def test_measures_that_are_no_means_are_looked_at_pair_by_pair(measure: str) -> 
 def test_what_cannot_be_looked_at_is_refused_before_any_label(objective: Compare) -> None:
     pool, truth = scored(300, (0.1, 1.0, 2.0), seed=3)
     study = sd.create_study(pool, "roc_auc", objective=objective, budget=100, rng=2)
-    with pytest.raises(NotSupported, match=r"no interval that holds while one looks.*LabelsSpent"):
+    with pytest.raises(NotSupported, match=r"no interval that holds if you look as you go.*LabelsSpent"):
         study.run(truth, stop=sd.Decided())
     assert study.n_labels == 0
     assert not study.open_items()

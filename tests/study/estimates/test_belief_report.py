@@ -194,7 +194,7 @@ def test_numbers_have_coverage() -> None:
     assert report.likelihood is not None
     assert report.likelihood.even is None
     assert report.likelihood.mean_log == pytest.approx(-0.5 * np.log(2 * np.pi * 0.25) - 0.5, abs=0.15)
-    assert "mean log-likelihood" in report.summary()
+    assert "Mean log-likelihood" in report.summary()
     assert report.saving.as_seen is not None
 
 
@@ -297,16 +297,17 @@ def test_shown_and_written() -> None:
     assert written["reliability"]["n"] == report.reliability.n.tolist()  # type: ignore[union-attr]
     text = " ".join(str(report).split())
     for word in (
-        "label likelihood",
-        "calibration error",
+        "it gave the labels that came a chance of",
+        "Calibration error",
         "90% interval",
-        "saving at 100 labels",
-        "so far: f1",
+        "With 100 labels, one is worth",
+        "measured so far: ",
+        " for f1, ",
     ):
         assert word in text
     page = report._repr_html_()
     assert page.count("<tr>") == 1 + len(report.reliability.n)  # type: ignore[union-attr]
-    assert "<th>believed</th>" in page
+    assert "<th>expected</th>" in page
 
 
 @pytest.mark.parametrize(

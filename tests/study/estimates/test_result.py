@@ -45,8 +45,8 @@ def test_a_value_at_an_end_of_its_interval_is_explained(
     away, towards = ("raise", "lower") if end == "upper" else ("lower", "raise")
     (said,) = found.remarks()
     assert said == (
-        f"f1 lies at the {end} end of its interval: it is the best single guess; labels still unseen "
-        f"may well {towards} it and can hardly {away} it"
+        f"f1 lies at the {end} end of its interval: more labels may well {towards} it but can hardly "
+        f"{away} it"
     )
     assert said in " ".join(str(found).split())
     assert said in found._repr_html_()
@@ -66,5 +66,5 @@ def test_of_several_values_those_at_an_end_are_named(estimate: Estimate) -> None
         n_uniform=np.full(4, np.nan),
     )
     upper, lower = several.remarks()
-    assert upper.startswith("b, c lie at the upper end of their interval: each is the best single guess")
+    assert upper.startswith("b, c lie at the upper end of their intervals: more labels may well lower them")
     assert lower.startswith("d lies at the lower end of its interval")

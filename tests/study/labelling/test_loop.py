@@ -542,7 +542,7 @@ def test_a_pool_with_text_ids_serves_as_well(labels: dict[int, int]) -> None:
 @pytest.mark.parametrize(
     ("design", "reason"),
     [
-        ("uniform", r"at random from \d+ items of its cell"),
+        ("uniform", r"taken at random from \d+ items like it"),
         ("importance", r"drawn with chance \d"),
         ("poisson", r"included with chance \d"),
         ("sequential", r"drawn with chance \d"),

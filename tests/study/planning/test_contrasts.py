@@ -125,7 +125,7 @@ def test_costs_and_populations() -> None:
     assert sd.plan(priced, "accuracy", objective=Compare(), budgets=[sd.Cost(150)]).labels.tolist() == [50]
     out_of_reach = sd.plan(pool, "accuracy", objective=Compare(), difference=0.02, target="population")
     assert out_of_reach.needed.expected is None
-    assert "it takes a larger pool" in str(out_of_reach).replace("\n    ", " ")
+    assert "use a larger pool" in str(out_of_reach).replace("\n    ", " ")
 
 
 def test_words() -> None:
@@ -133,7 +133,7 @@ def test_words() -> None:
     said = " ".join(str(sd.plan(pool, "accuracy", objective=Compare("a", "b"), difference=0.03)).split())
     assert "to find a difference of 0.03 with power 0.8: about" in said
     assert "stop=Decided(); expect about" in said
-    assert "only the 800 items (20.0%) on which systems can differ are asked" in said
+    assert "only the 800 items (20.0%) on which the systems can differ are asked" in said
 
 
 def test_what_cannot_be_planned_is_refused() -> None:

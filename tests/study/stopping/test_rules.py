@@ -182,7 +182,10 @@ def test_every_rule_explains_itself() -> None:
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        (Width(0.001), "100 labels the interval is expected to be about 0.* wide, and 0.001 is wanted"),
+        (
+            Width(0.001),
+            "100 labels the interval is expected to be about 0.* wide, and at most 0.001 is wanted",
+        ),
         (LabelsSpent(101), "no more than 100 labels, and 101 are waited for"),
         (CostSpent(101.0), "labels will cost no more than 100"),
         (Above(1.0), "never above 1, and more than 1 is wanted"),
@@ -333,8 +336,8 @@ def test_an_interval_that_does_not_allow_for_looking_says_so_after_a_stop() -> N
     assert looked_at.interval == "calibrated"
     assert not any("stop rule" in one for one in looked_at.warnings)
     stopped = (
-        "the study stopped because of what it saw, so this interval is too short; the stop rule looked at "
-        "interval='calibrated'"
+        "the study stopped because of what it saw, so this interval is too short; report that of the stop "
+        "rule, interval='calibrated'"
     )
     assert stopped in study.estimate().warnings
     assert stopped in study.estimate("recall").warnings

@@ -12,10 +12,9 @@ from sondage.strata.stratification import percent
 
 ASSUMPTIONS = {
     "honest": "beyond the last error seen, the error rate does not rise again with distance from the "
-    f"boundary, except for a small share of each class (about {100 * HONEST.astray:.0f} %) that may "
-    "lie anywhere",
-    "tight": "beyond the last error seen, the odds of an error at least halve with every "
-    "doubling of the rank, and faster in the outer half of a class",
+    f"boundary; only a small share of each class (about {100 * HONEST.astray:.0f} %) may lie anywhere",
+    "tight": "beyond the last error seen, the odds of an error at least halve whenever the rank "
+    "doubles, and fall faster in the outer half of a class",
 }
 """What draws rest on, by what is held where no wrong prediction was seen."""
 _WORTH_SAYING = 0.05
@@ -30,8 +29,8 @@ def remarks(state: CurveState, labels: LabelSpace) -> Iterator[str]:
     if chance >= _WORTH_SAYING:
         likely = f"{100 * chance:.0f} %" if chance < 0.99 else "over 99 %"
         yield (
-            f"It is {likely} likely that the model says nothing, or next to nothing: that its predictions "
-            "are hardly better than chance, and its errors do not thin out with rank."
+            f"There is a {likely} chance that the model is hardly better than guessing, so that its errors "
+            "do not thin out with rank."
         )
         return
     if not state.n.any():
@@ -40,8 +39,9 @@ def remarks(state: CurveState, labels: LabelSpace) -> Iterator[str]:
     for name, share in zip(labels.values or (), () if wrong is None else wrong, strict=False):
         if weight_of_mean(share) >= _WEAK:
             yield (
-                f"The model is weak: {percent(float(share))} of the surest half of those predicted {name} "
-                "are probably wrong. So errors further out are assumed to thin out more slowly."
+                f"The model is weak: of the predictions of {name} that it is surer of, "
+                f"{percent(float(share))} are probably wrong. So the study assumes that errors thin out more "
+                "slowly with rank."
             )
 
 
@@ -49,5 +49,5 @@ def words_for_unseen(state: CurveState) -> str:
     """Where the number of wrong predictions not seen comes from."""
     level = state.uninformative.chance >= _WORTH_SAYING
     return "expected from the error curves" + (
-        ", which are level as far as the model says nothing" if level else ""
+        ", which are flat as far as the model is guessing" if level else ""
     )

@@ -27,7 +27,7 @@ def reason_of(design: ErrorCurveDesign, problem: Problem, unit: int) -> str:
     about = tells_of(design, problem)[unit]
     why = f"a label there tells most about {about}"
     if about is None:
-        why = "some labels go everywhere, whatever errors are expected"
+        why = "some labels go everywhere, in case errors hide where none is expected"
     return f"{thought_of(problem, unit)}; {why}"
 
 
@@ -59,15 +59,15 @@ def rule_words(design: ErrorCurveDesign, problem: Problem, n: int) -> str:
     aims = ", ".join(dict.fromkeys(name for aim in design.aims(problem.measure) for name in aim.names))
     cautious = float(design.shares(problem, n).cautious.sum())
     rule = (
-        f"Most labels go where those still unseen can move {aims} most; {100 * cautious:.0f} % are spread "
-        "over all ranks, whatever errors are expected there."
+        f"Most labels go where they can change {aims} most; {100 * cautious:.0f} % are spread over all "
+        "ranks, in case errors hide where none is expected."
     )
     strange, share_for_it = design.strange(problem)
     if share_for_it > _WORTH_SAYING and problem.answered.sum() >= _ENOUGH:
         rule += (
-            f" Error rates on both sides of the boundary add up to {100 * (1 - strange):.0f} %, not to about "
-            "100 %: either the model is very good, or its scores order nothing. Labels far from the boundary "
-            "will show which."
+            f" Error rates just above and just below the boundary add up to {100 * (1 - strange):.0f} %, "
+            "where about 100 % is usual: either the model is very good, or its scores are worth nothing. "
+            "Labels far from the boundary will show which."
         )
     return rule
 

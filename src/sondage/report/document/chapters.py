@@ -167,10 +167,12 @@ def _comparison(now: Snapshot) -> Chapter | None:
     if len(now.pool.systems) < 2 or not now.n_labels:
         return None
     try:
-        lines = [one for one in now.compare().summary().splitlines() if one.strip()]
+        page = now.compare()._page()
     except SondageError as error:
         return Chapter("Comparison of systems", (f"The systems cannot be compared yet: {error}.",))
-    return Chapter("Comparison of systems", points=tuple(line.strip() for line in lines))
+    points = (*page.lead, *(line for one in page.sections for line in one.lines))
+    grids = tuple(Grid(one.head, one.rows) for one in page.sections if one.rows)
+    return Chapter("Comparison of systems", points=points, grids=grids)
 
 
 def _groups(now: Snapshot) -> Iterator[Chapter]:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from sondage.frames import frame_of
-from sondage.html import html_table
 from sondage.intervals.base import Guarantee
 from sondage.results import Result
 from sondage.study.estimates.result import Estimate
 from sondage.types import Floats
-from sondage.wording import rounded
 
-_SHOWN = 12
-"""Rows of a long table that a summary has."""
+if TYPE_CHECKING:
+    from sondage.report.page import Page
+
 _POWER = 0.8
 _LOOKING = 2.0
 """Labels that a test which holds at any time takes, over those of one at a fixed number; about."""
@@ -104,41 +103,14 @@ class Comparison(Result):
     @property
     def why(self) -> str:
         """Why there is, or is not, a winner, in one sentence."""
-        a, b = self.systems
-        if self.identical:
-            return f"{a} and {b} do alike on every item, whatever its label: no label can tell them apart"
-        if not bool(np.all(self.difference.defined)):
-            return f"nothing can be said yet: {self.difference.why}"
-        value = abs(float(self.difference.value))
-        if self.winner:
-            other = b if self.winner == a else a
-            return f"{self.winner} is better than {other} by {value:.3f} (p {_p(self.p_value)}, {self.test})"
-        if self.equivalent:
-            return f"{a} and {b} differ by less than {self.facts['margin']:g}"
-        to_go = self.labels_to_go
-        more = ""
-        if to_go and np.isfinite(to_go):
-            more = f"; about {rounded(to_go):,} labels more would tell a difference of that size"
-        return f"no winner yet: they seem to differ by {value:.3f} (p {_p(self.p_value)}){more}"
+        from sondage.report.comparison import why
 
-    def summary(self) -> str:
-        """What is known, what it rests on, and what would make it better."""
-        est, facts = self.difference, self.facts
-        lines = [f"{est.names[0].split(':')[0]}: {self.why}"]
-        if not self.identical and bool(np.all(est.defined)):
-            lines.append(
-                f"  {self.systems[0]} - {self.systems[1]}: {float(est.value):+.4f}, "
-                f"{100 * est.confidence_level:g}% CI [{float(est.ci.low):+.4f}, {float(est.ci.high):+.4f}] "
-                f"({est.guarantee})"
-            )
-        share = facts["can_differ"] / max(facts["n_pool"], 1)
-        lines.append(
-            f"  {est.n_labels:,} labels used; the systems can differ on {facts['can_differ']:,} "
-            f"of {facts['n_pool']:,} items ({share:.1%})"
-        )
-        lines += [f"  {claim}: p {_p(p)}" for claim, p in list(self.p_values.items())[2:]]
-        lines += [f"  ! {warning}" for warning in est.warnings]
-        return "\n".join(lines)
+        return why(self)
+
+    def _page(self) -> Page:
+        from sondage.report.comparison import comparison_page
+
+        return comparison_page(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -161,19 +133,6 @@ class Comparison(Result):
         row = {"a": self.systems[0], "b": self.systems[1], "difference": est.value, "low": est.ci.low}
         row |= {"high": est.ci.high, "p_value": self.p_value, "winner": self.winner or ""}
         return frame_of({name: [value] for name, value in row.items()})
-
-    def _repr_html_(self) -> str:
-        est = self.difference
-        rows = [
-            [
-                f"{self.systems[0]} - {self.systems[1]}",
-                f"{float(est.value):+.4f}",
-                f"{float(est.ci.low):+.4f} to {float(est.ci.high):+.4f}",
-                _p(self.p_value),
-            ]
-        ]
-        head = ["difference", "value", f"{100 * est.confidence_level:g}% interval", "p"]
-        return html_table(self.why, rows, head)
 
 
 @dataclass(frozen=True, repr=False)
@@ -261,54 +220,14 @@ class Comparisons(Result):
     @property
     def why(self) -> str:
         """Why there is, or is not, one best system, in one sentence."""
-        if self.undefined is not None:
-            return f"nothing can be said yet: {self.undefined}"
-        if not self.facts["can_differ"]:
-            return f"all {len(self.systems)} systems do alike on every item, whatever its label"
-        told = int((self.p_value <= self.alpha).sum())
-        pairs = f"{told:,} of {len(self.places):,} pairs are told apart"
-        if self.winner:
-            return f"{self.winner} is the best of {len(self.systems)}; {pairs}"
-        some = ", ".join(self.best[:4]) + (", ..." if len(self.best) > 4 else "")
-        return f"no winner yet: {len(self.best)} of {len(self.systems)} may be the best ({some}); {pairs}"
+        from sondage.report.comparison import why_many
 
-    def summary(self) -> str:
-        """What is known, what it rests on, and a table of the systems."""
-        facts = self.facts
-        share = facts["can_differ"] / max(facts["n_pool"], 1)
-        lines = [
-            f"{facts['measure']}: {self.why}",
-            f"  {facts['n_labels']:,} labels used; some of the systems can differ on {facts['can_differ']:,} "
-            f"of {facts['n_pool']:,} items ({share:.1%})",
-        ]
-        if self.undefined is None:
-            lines.append(
-                f"  all pairs together at {100 * (1 - self.alpha):g}% ({self.guarantee}; {self.test})"
-            )
-            lines += self._table()
-        lines += [f"  ! {warning}" for warning in self.facts["warnings"]]
-        return "\n".join(lines)
+        return why_many(self)
 
-    def _table(self) -> list[str]:
-        rows = self._rows()
-        width = max(len(name) for name, *_ in rows)
-        lines = [f"  {'':{width}}  lead over the mean   rank"]
-        lines += [f"  {name:{width}}  {lead:>18}   {rank}{mark}" for name, lead, rank, mark in rows[:_SHOWN]]
-        if len(rows) > _SHOWN:
-            lines.append(f"  ... and {len(rows) - _SHOWN} more: see .ranking")
-        return lines
+    def _page(self) -> Page:
+        from sondage.report.comparison import comparisons_page
 
-    def _rows(self) -> list[tuple[str, str, str, str]]:
-        """Every system with its lead and ranks, in words."""
-        ahead, order = self.ahead, np.argsort(-self.sign * self.lead, kind="stable").tolist()
-        better, worse = ahead.sum(axis=0), ahead.sum(axis=1)
-        rows = []
-        for i in order:
-            low, high = 1 + int(better[i]), len(order) - int(worse[i])
-            rank = f"{low}" if low == high else f"{low} to {high}"
-            mark = "  may be best" if self.systems[i] in self.best and not self.winner else ""
-            rows.append((self.systems[i], f"{self.lead[i]:+.4f}", rank, mark))
-        return rows
+        return comparisons_page(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -339,11 +258,3 @@ class Comparisons(Result):
             "guarantee": self.guarantee,
             "why": self.why,
         }
-
-    def _repr_html_(self) -> str:
-        rows = [(name, lead, rank + (" *" if mark else "")) for name, lead, rank, mark in self._rows()]
-        return html_table(self.why, rows, ["system", "lead over the mean", "rank (* may be best)"])
-
-
-def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"

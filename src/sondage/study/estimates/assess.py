@@ -1,4 +1,4 @@
-"""From a case to an estimate: usable draws, totals, value, interval. What is said of it is in ``remarks``."""
+"""From a case to an estimate: usable draws, totals, value, interval. Words are in ``report.remarks``."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sondage.measures.base import Measure
 from sondage.measures.combine.coordinates import separately
 from sondage.measures.combine.over_groups import WorstGroup
 from sondage.streams import kept_stream
-from sondage.study.estimates import remarks
 from sondage.study.estimates.blocks import in_blocks, joined
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
+from sondage.study.estimates.too_little import too_little
 from sondage.types import Bools, Floats, is_number
 
 _NO_WIDTH = 1e-9
@@ -100,7 +100,7 @@ def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
         elif question.rounds == "closed" or (builds and closed.answered.sum() >= 2):
             sample, notes = closed, ("rounds with open items are left out",)
         else:
-            notes = ("when an item is answered does not depend on its label (some are still open)",)
+            notes = ("how soon an item is answered has nothing to do with its label (some are still open)",)
     if not question.exclude:
         return replace(case, sample=sample), notes
     # For the items that can be told, a refused draw has come out, with nothing to count.
@@ -124,6 +124,8 @@ def _of_measure(case: Case, question: Question, notes: tuple[str, ...]) -> Estim
 
 def _of_block(case: Case, question: Question, notes: tuple[str, ...]) -> Estimate:
     """The estimate of coordinates that are worked out together."""
+    from sondage.report import remarks  # what people read is built on estimates
+
     measure = case.measure
     names, (least, greatest) = measure.names, measure.range
 
@@ -136,7 +138,7 @@ def _of_block(case: Case, question: Question, notes: tuple[str, ...]) -> Estimat
         raise NotSupported(refusal)
     linear = linearise(totals, measure)
     # A posterior has a value where there is no label, too: what the belief expects.
-    lacking = remarks.too_little(case, linear) if given and totals.replicates is None else {}
+    lacking = too_little(case, linear) if given and totals.replicates is None else {}
     if question.target == "population" and given:
         totals = for_population(totals, len(case.pool), drawn="replicates" in interval.needs)
         linear = linearise(totals, measure)

@@ -217,13 +217,13 @@ def _saving(now: Snapshot, seen: Seen, estimate: Estimate, n: int | None) -> Sav
 def _notes(now: Snapshot, n: int, n_eff: float, main: Reliability | None) -> tuple[str, ...]:
     said = []
     if n < 2:
-        said.append("too few labels to hold the belief against: only what it expects is shown")
+        said.append("too few labels to check the belief: only what it expects is shown")
     elif n_eff < _ROUGH:
         said.append(f"this rests on about {counted(n_eff, 'label')}: read all of it as a rough guess")
     if main is not None and main.slope + _DIFFERS * main.slope_error < 1.0:
         said.append(
-            "the belief is over-confident: count on the saving as the labels correct it; calibrated scores, "
-            "or ScoreBelief(shrink=0.1) as a guard, may save more"
+            "the belief is over-confident: expect the saving that the labels suggest; calibrate the scores, "
+            "or use ScoreBelief(shrink=0.1), to save more"
         )
     if n and now.units.itemwise:
         table = now.table(len(now.rounds) - 1)

@@ -15,7 +15,6 @@ from sondage.estimators.tangent import tangent_cases
 from sondage.intervals.base import GUARANTEES
 from sondage.limits import MOST_LOSSES
 from sondage.measures.base import Measure
-from sondage.study.estimates.remarks import NOTHING_SEEN, zero_over_zero
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
 from sondage.types import Ints
 
@@ -63,6 +62,8 @@ def joined(pieces: Sequence[Estimate], names: tuple[str, ...], order: Ints | Non
 
     Coordinates have the ``names`` of the whole, also where it is said why some are undefined.
     """
+    from sondage.report.remarks import NOTHING_SEEN, zero_over_zero  # what people read is built on estimates
+
     whole = replace(pieces[0], names=names) if len(pieces) == 1 else _together(pieces, names, order)
     if any(one.why is not None and not one.why.endswith(NOTHING_SEEN) for one in pieces):
         return whole

@@ -131,7 +131,7 @@ def _reason(latest: Callable[[], Snapshot], slot: int) -> str:
     elif not np.isnan(p):
         chance = f"drawn with chance {p:.2g}"
     else:
-        chance = f"at random from {left:,} items of its cell" if left > 1 else "the last item of its cell"
+        chance = f"taken at random from {left:,} items like it" if left > 1 else "the last item of its kind"
     why = now.design.reason(now.problem_of(number), unit)
     return f"{why}; {chance}" if why else chance
 

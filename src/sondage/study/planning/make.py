@@ -317,13 +317,13 @@ def _notes(
     if forecast.most is not None:
         share = forecast.most / N
         said.append(
-            f"only the {forecast.most:,} items ({share:.1%}) on which systems can differ are asked, if need "
-            "be all of them; what they are expected to show is a guess that a pilot makes better"
+            f"only the {forecast.most:,} items ({share:.1%}) on which the systems can differ are asked; how "
+            "often they do is a guess until some are labelled"
         )
     elif not played:
         said.append(
-            "by formula: the variance that the design has by its first belief, and normal intervals; labels "
-            "that teach it better, and what intervals add for small samples, are left out"
+            "a formula made this table, from what the scores say and with normal intervals: it leaves out "
+            "that a design learns from labels, and that few labels need wider intervals"
         )
     known = len(study.seen.y)
     if known < min(PILOT, N):
@@ -333,19 +333,20 @@ def _notes(
         return said
     if needed.pessimistic is None:
         said.append(
-            f"even all {N:,} items labelled may leave the interval wider, because the pool is itself a "
-            "sample: it takes a larger pool"
+            f"even with all {N:,} items labelled the interval may be wider, because the pool is itself a "
+            "sample: use a larger pool"
         )
         return said
     if needed.pessimistic <= study.asked:
-        said.append("the labels that are there are enough already")
+        said.append("the labels so far are enough already")
         return said
     if needed.pessimistic > _ALL * N:
         said.append(f"it may take the whole pool of {N:,} items: a sample saves nothing at this precision")
     elif needed.pessimistic > _MUCH * N:
-        said.append(f"it may take more than half of the {N:,} items: think of labelling them all")
+        said.append(f"it may take more than half of the {N:,} items: consider labelling them all")
     if needed.pessimistic > forecast.labels[-1]:
         said.append(
-            f"beyond {forecast.labels[-1]:,} labels widths are taken to fall as those of a plain sample"
+            f"beyond {forecast.labels[-1]:,} labels this assumes that widths shrink as those of a random "
+            "sample do"
         )
     return said

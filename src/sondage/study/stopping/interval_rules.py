@@ -42,14 +42,16 @@ class Width(StopRule):
             return None
         return (
             f"with {outlook.labels:,.0f} labels the interval is expected to be about {outlook.width:.2g} "
-            f"wide, and {self.width:g} is wanted"
+            f"wide, and at most {self.width:g} is wanted"
         )
 
     def check(self, history: Sequence[Estimate]) -> Decision:
         last = history[-1]
         widest = float(np.max(np.asarray(last.ci.high) - np.asarray(last.ci.low)))
         why = "there is no interval yet" if np.isnan(widest) else f"the interval is {widest:.4f} wide"
-        return Decision(bool(widest <= self.width), f"{why}, {self.width:g} is wanted", last.guarantee)
+        return Decision(
+            bool(widest <= self.width), f"{why}, at most {self.width:g} is wanted", last.guarantee
+        )
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class Above(_Number):
     def check(self, history: Sequence[Estimate]) -> Decision:
         last = history[-1]
         low = float(np.min(np.asarray(last.ci.low)))
-        why = f"the value is at least {low:.4f}, above {self.value:g} is wanted"
+        why = f"the value is at least {low:.4f}, more than {self.value:g} is wanted"
         return Decision(bool(low > self.value), why, last.guarantee)
 
 
@@ -125,7 +127,7 @@ class Below(_Number):
     def check(self, history: Sequence[Estimate]) -> Decision:
         last = history[-1]
         high = float(np.max(np.asarray(last.ci.high)))
-        why = f"the value is at most {high:.4f}, below {self.value:g} is wanted"
+        why = f"the value is at most {high:.4f}, less than {self.value:g} is wanted"
         return Decision(bool(high < self.value), why, last.guarantee)
 
 

@@ -84,7 +84,7 @@ def after_looks(now: Snapshot, estimate: Estimate) -> Iterator[str]:
     by = now.stopped_by
     if by is not None and estimate.guarantee not in SAFE:
         yield TOO_SHORT + (
-            "" if by.interval is None else f"; the stop rule looked at interval={by.interval!r}"
+            "" if by.interval is None else f"; report that of the stop rule, interval={by.interval!r}"
         )
     if now.corrections_before is None:
         return
@@ -116,15 +116,15 @@ def _no_sequence(study: StudyView) -> str | None:
     kind, parts, measure = study.design.kind, study.parts, study.measure
     if not (kind.one_by_one or kind.is_uniform(study.units)):
         return None
-    what = f"{measure.names[0]!r} has no interval that holds while one looks: "
+    what = f"{measure.names[0]!r} has no interval that holds if you look as you go: "
     out = ". Fix the number of labels beforehand (budget= alone, or LabelsSpent)"
     if parts.target == "population":
         return f"{what}sequences are about the pool, and target= is 'population'{out}"
     if measure.tangent or measure.wide or study.pool.labels.kind == "vector":
-        return f"{what}it is no mean over the items, nor a smooth function of a few{out}"
+        return f"{what}it is neither a mean over the items nor a smooth function of a few means{out}"
     ends = all(np.isfinite(end).all() for end in measure.range)
     if study.units.itemwise and not (getattr(measure, "paired", False) and ends):
-        return f"{what}that takes a mean over the items with known ends, such as accuracy{out}"
+        return f"{what}that needs a mean over the items with known ends, such as accuracy{out}"
     return None
 
 

@@ -30,10 +30,10 @@ class _Decided(NamedTuple):
 class Decision(Result, _Decided):
     """Whether to stop, why (or why not), and what the intervals looked at promise.
 
-    >>> print(Decision(False, "the interval is 0.2 wide, 0.1 is wanted", "uniform").explain())
-    Go on labelling: the interval is 0.2 wide, 0.1 is wanted
+    >>> print(Decision(False, "the interval is 0.2 wide, at most 0.1 is wanted", "uniform").explain())
+    Go on labelling: the interval is 0.2 wide, at most 0.1 is wanted
     The interval (uniform) holds however often you look
-    Ask for more with study.ask(n), then look again
+    Next: label more items (study.ask), then look again
     """
 
     __slots__ = ()
@@ -183,8 +183,8 @@ def check_safety(rule: StopRule, estimate: Estimate, allow_unsafe: bool) -> None
     """Refuse a rule that looks at intervals which do not hold when looked at often."""
     if rule.peeks and estimate.guarantee not in SAFE and not allow_unsafe:
         raise NotSupported(
-            f"this rule looks at intervals with a {estimate.guarantee!r} guarantee, which do not hold "
-            "when labelling stops because of what they show: use design='auto-audit', whose intervals do "
-            "(with 'auto', those of measures of predicted classes do), fix the number of labels beforehand "
-            "(LabelsSpent), or pass allow_unsafe=True and say so in the report"
+            f"this rule looks at intervals with a {estimate.guarantee!r} guarantee, which no longer hold if "
+            "labelling stops because of what they show: use design='auto-audit' (or 'auto', for measures of "
+            "predicted classes), whose intervals do, fix the number of labels beforehand (LabelsSpent), or "
+            "pass allow_unsafe=True and say so in the report"
         )

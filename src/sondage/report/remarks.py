@@ -11,18 +11,18 @@ from sondage.estimators import Case, Totals
 from sondage.estimators.linear import Linear
 from sondage.estimators.sample import ANSWERED, REFUSED
 from sondage.intervals.base import Interval
-from sondage.study.estimates.result import ConfidenceInterval
 from sondage.types import Bools
 from sondage.wording import counted, some_names
 
 if TYPE_CHECKING:
     from sondage.study.estimates.assess import Question
+    from sondage.study.estimates.result import ConfidenceInterval
 
 _FEW_EFFECTIVE = 10
 _ONE_DRAW = 0.5
 """Share of the variance that a single draw may make up before it is spoken of."""
 NOTHING_SEEN = (
-    "is 0/0 with the labels so far: nothing that it divides by has been seen, or all of it is the same"
+    "is 0/0 with the labels so far: none of them counts in what it divides by, or all of them are the same"
 )
 _NAMED = 20
 
@@ -71,12 +71,13 @@ def warnings(
         said.append(f"{line}; depending on them {', '.join(ranges)}" if ranges else line)
     low, high = case.measure.range
     if ((linear.value < low - 1e-9) | (linear.value > high + 1e-9)).any():
-        said.append("the estimate fell outside the possible range and was cut to it: label more items")
+        said.append("the estimate fell outside the possible range and was moved to its end: label more items")
     if totals.exact or np.isnan(linear.value).all():
         return tuple(said)
     if totals.n_eff < _FEW_EFFECTIVE:
         rests = "one label" if round(totals.n_eff) <= 1 else f"{totals.n_eff:.0f} labels"
-        said.append(f"this rests on about {rests}: read the interval as a rough guess")
+        this = "this" if case.measure.m == 1 else "the least certain value"
+        said.append(f"{this} rests on about {rests}: read the interval as a rough guess")
     squares = np.square(linear.parts[: totals.draws])
     with np.errstate(invalid="ignore"):
         largest = np.nanmax(squares.max(axis=0, initial=0.0) / squares.sum(axis=0), initial=0.0)
@@ -87,31 +88,14 @@ def warnings(
         )
     if totals.n_eff < question.design_n_eff / 3:
         said.append(
-            "the labels were chosen for another measure and say little about this one (they are worth "
-            f"{counted(totals.n_eff, 'label')} here, {question.design_n_eff:.0f} there)"
+            "the labels were chosen for another measure and say little about this one: they are worth "
+            f"{counted(totals.n_eff, 'label')} here and {question.design_n_eff:.0f} there"
         )
     return (*said, *(interval.remarks(totals, case.measure, question.level) if totals.given else ()))
 
 
-def too_little(case: Case, linear: Linear) -> dict[str, Bools]:
-    """(m,) coordinates that no label bears on, although labels decide them; or one, that may be anything.
-
-    An estimate that leans on predictions has a value for the former all the same: the prediction.
-    """
-    space = case.pool.labels
-    endless = space.kind == "real" and not np.isfinite([space.low, space.high]).all()
-    # At an end of its range a ratio has no slope by what counts below its line: recall at a threshold that
-    # no draw reaches is 0 by the positives seen elsewhere.
-    low, high = case.measure.range
-    at_end = case.measure.tangent & ((linear.value <= low) | (linear.value >= high))
-    return {
-        "no label so far bears on": linear.unseen.open & (linear.unseen.labels == 0) & ~at_end,
-        "a single label bears so far on": linear.unseen.open & (linear.unseen.labels == 1) & endless,
-    }
-
-
 def why_undefined(
-    case: Case, question: Question, totals: Totals, lacking: dict[str, Bools], undefined: Bools
+    case: Case, question: Question, totals: Totals, lacking: dict[int, Bools], undefined: Bools
 ) -> str | None:
     """Why there is no estimate, or none of some coordinates: the first reason that holds."""
     if question.n_labels and not (case.sample.status == ANSWERED).any():
@@ -119,9 +103,10 @@ def why_undefined(
         return f"none of the {question.n_labels:,} labels counts, because {which} still open"
     if totals.why is not None:
         return totals.why
-    for said, these in lacking.items():
+    for labels, these in lacking.items():
         if these.any():
             named = some_names(np.array(case.measure.names)[these].tolist(), _NAMED)
+            said = "only one label so far bears on" if labels else "no label so far bears on"
             return f"{said} {named}: label more items, or items of its kind"
     return zero_over_zero(case.measure.names, undefined) if undefined.any() and totals.given else None
 
