@@ -181,11 +181,37 @@ def until_dead(lines: IO[str]) -> Iterator[str]:
 # Durability
 
 
-def test_every_commit_is_flushed_to_a_write_ahead_log(path: Path) -> None:
-    for _ in range(2):  # a new handle and a second one on the same file
+def test_every_commit_is_flushed_to_a_write_ahead_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[tuple[int, bool]] = []
+    really = os.fdatasync
+
+    def flush(number: int) -> None:
+        with closing(sqlite3.connect(path, timeout=0)) as other:
+            other.execute("BEGIN IMMEDIATE")  # whoever is next need not wait for the disk
+            (events,) = other.execute("SELECT COUNT(*) FROM events").fetchone()
+        log = path.with_name(path.name + "-wal").stat().st_ino
+        flushed.append((events, os.fstat(number).st_ino == log))
+        really(number)
+
+    monkeypatch.setattr(os, "fdatasync", flush)
+    for k in range(2):  # a new handle and a second one on the same file
         with closing(SqliteJournal(path)) as journal:
-            assert journal._database.db.execute("PRAGMA synchronous").fetchone() == (2,)
             assert journal._database.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert journal._database.db.execute("PRAGMA synchronous").fetchone() == (1,)  # we flush
+            flushed.clear()
+            journal.append(NAME, [Answer(id=2 * k, label=1)])
+            journal.append(NAME, [Answer(id=2 * k + 1, label=1)])
+            assert flushed == [(2 * k + 1, True), (2 * k + 2, True)]
+
+
+def test_a_flush_that_fails_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(number: int) -> None:
+        raise OSError("input/output error")
+
+    with closing(SqliteJournal(path)) as journal:
+        monkeypatch.setattr(os, "fdatasync", fail)
+        with pytest.raises(JournalUnavailable, match="may not have reached the disk"):
+            journal.append(NAME, [Answer(id=1, label=1)])
 
 
 def test_append_is_committed_when_it_returns(path: Path) -> None:

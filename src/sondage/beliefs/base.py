@@ -86,7 +86,7 @@ class Belief(Named, family="sondage.beliefs"):
     Contract
     --------
     * ``state r+1 = step(state r, labels known at ask r+1)``; nothing else enters, so replaying the journal
-      gives the same states, and the same draws.
+      gives the same states, and the same draws (see ``kept_every``).
     * weights are non-negative and sum to 1 in every row; a label that the oracle may give never has weight 0,
       so that no design built on the belief can rule it out.
     * only efficiency may depend on a belief, never the validity of an estimate by chances.
@@ -98,6 +98,9 @@ class Belief(Named, family="sondage.beliefs"):
     """
 
     estimator: ClassVar[str] = ""
+    kept_every: ClassVar[float] = 0.0
+    """A round starts from the state kept last, and keeps its own if there are more labels by this share. Above
+    0 only where ``step`` needs the state before to be quick, and not for what it comes to."""
     assumptions: ClassVar[Mapping[str, str]] = {
         "honest": "what the belief expects of labels not seen is right"
     }

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -159,6 +159,7 @@ class ErrorState(State):
 class ErrorBelief(CellBelief):
     """A belief about wrong predictions in a design's cells: write ``start``, ``step`` and ``rates``."""
 
+    kept_every: ClassVar[float] = 0.03
     systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:

@@ -33,7 +33,10 @@ _inherited: list[sqlite3.Connection] = []
 class SqliteFile(Database):
     """One file, a connection to it, and one thread at a time.
 
-    The write-ahead log is flushed to disk at every commit. A file that may only be read is opened so.
+    The write-ahead log is flushed to disk at every commit: by us, once the commit has let the next one go on,
+    so that nobody waits for another's flush, and the system flushes for many at once. Others may see for a
+    moment what is not on disk yet; where the machine fails then, they are gone, too. A file that may only be
+    read is opened so.
     """
 
     blob, table_options = "BLOB", "WITHOUT ROWID"
@@ -43,6 +46,7 @@ class SqliteFile(Database):
         self.db: sqlite3.Connection
         self.read_only = read_only or _write_protected(path)
         self._queue = Queue(path.with_name(path.name + "-queue"))
+        self._log: int | None = None
         self._open()
 
     def _open(self) -> None:
@@ -94,8 +98,9 @@ class SqliteFile(Database):
         started = time.monotonic()
         while True:
             try:
-                self.db.execute("PRAGMA journal_mode = WAL")
-                self.db.execute("PRAGMA synchronous = FULL")
+                (mode,) = self.db.execute("PRAGMA journal_mode = WAL").fetchone()
+                self._flushes = mode == "wal"  # there are file systems on which SQLite keeps none
+                self.db.execute(f"PRAGMA synchronous = {'NORMAL' if self._flushes else 'FULL'}")
                 return
             except sqlite3.OperationalError as error:
                 if _code(error) not in _BUSY or time.monotonic() - started > PATIENCE:
@@ -159,6 +164,29 @@ class SqliteFile(Database):
                 self.db.execute("COMMIT")
             finally:
                 self._roll_back()
+            if self._flushes:
+                self._flush()
+
+    def _flush(self) -> None:
+        """Return when what was committed is on disk.
+
+        The log is there for as long as a connection is. What somebody has moved from it into the database
+        meanwhile was flushed before.
+        """
+        try:
+            if self._log is None:
+                self._log = os.open(self.path.with_name(self.path.name + "-wal"), os.O_RDWR)
+            (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(self._log)
+        except OSError as error:
+            raise JournalUnavailable(
+                f"{self.name}: what was written may not have reached the disk ({error}): look at the disk, and "
+                "load the study again"
+            ) from error
+
+    def _forget_log(self) -> None:
+        if self._log is not None:
+            os.close(self._log)
+        self._log = None
 
     @contextmanager
     def turn(self, study: int, meanwhile: Callable[[], object] | None) -> Iterator[None]:
@@ -175,6 +203,7 @@ class SqliteFile(Database):
     def close(self) -> None:
         """Let go of the connection and of the place in the queue."""
         with self.mutex:
+            self._forget_log()
             if self._pid == os.getpid():
                 self.db.close()
             self._queue.close()
@@ -184,6 +213,7 @@ class SqliteFile(Database):
         if self._pid != os.getpid():
             _inherited.append(self.db)
             del self.db
+            self._forget_log()
             self._open()
 
     def _begin(self, meanwhile: Callable[[], object] | None) -> None:

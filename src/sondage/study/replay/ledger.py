@@ -123,6 +123,11 @@ class Ledger:
             ) from error
         self.seq = seq
 
+    @property
+    def n_labels(self) -> int:
+        """How many slots have a label now."""
+        return int(np.count_nonzero(self.slots["status"].view == ANSWERED))
+
     def asked_mask(self) -> Bools:
         """(N,) whether each item was asked; it goes on changing: for whoever has the turn to write."""
         if self._asked_mask is None:
