@@ -50,6 +50,10 @@ class Conflict(SondageError, RuntimeError):
     """Another process wrote this round first; the study reloads and draws again."""
 
 
+class Receded(Conflict):
+    """A database has lost events that were read before they had reached its disk; nobody was told them."""
+
+
 class DamagedJournal(SondageError, RuntimeError):
     """What the journal holds is not what was written; the message names the event."""
 

@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sondage.errors import Conflict, InvalidInput, JournalUnavailable, MissingExtra
+import sondage as sd
+from sondage.errors import Conflict, DamagedJournal, InvalidInput, JournalUnavailable, MissingExtra
 from sondage.journal import Answer, Journal, open_journal, postgres_server
 from sondage.journal.postgres import PostgresJournal
 from sondage.testing.journal import JournalSuite
@@ -146,6 +147,60 @@ def test_a_commit_whose_news_was_lost_is_not_made_twice(
         journal.create("other", {"a": 1})
         assert [event.record for event in journal.events(NAME)] == [*answer(0), *answer(None)]
         assert journal.names() == [NAME, "other"]
+
+
+def test_what_a_failing_server_had_not_on_disk_is_read_again(postgres: Server, address: str) -> None:
+    """Another client's event was read, and lost with the power: nobody had been told, it is drawn again."""
+    pool, labels = sd.datasets.synthetic_pool(n=500, rng=0)
+    first = sd.create_study(pool, "accuracy", storage=address, name="shared", rng=1)
+    second = sd.load_study(address, "shared", pool)
+    for item in first.ask(3):
+        first.tell(item.id, int(labels[item.id]))
+    import psycopg
+
+    place, _, schema = address.partition("?schema=")
+    with psycopg.connect(place, autocommit=True, options=f"-c search_path={schema}") as db:
+        before = db.execute("SELECT last, link FROM studies WHERE name = 'shared'").fetchone()
+        lost = [item.id for item in first.ask(2)]
+        assert second.n_open == 2
+        db.execute("DELETE FROM events WHERE seq > %s", before[:1])
+        db.execute("UPDATE studies SET last = %s, link = %s WHERE name = 'shared'", before)
+    with pytest.raises(DamagedJournal, match="gone"):  # the server was there all the time
+        second.snapshot()
+    postgres.stop("immediate")
+    postgres.start()
+    assert second.n_open == 0
+    assert [item.id for item in second.ask(2)] == lost  # the same state, the same draws
+    second.tell(lost[0], 1)
+    assert [item.id for item in first.open_items()] == lost[1:]  # another event has the lost one's number
+    first.tell(lost[1], 0)
+    assert second.n_labels == first.n_labels == 5
+
+
+def test_a_turn_ends_before_the_flush_and_a_change_after_it(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(PostgresJournal(address)) as journal, closing(PostgresJournal(address)) as other:
+        server, said = journal._database, []
+        run_statement, flush = server._run, server._flush
+
+        def listen(statement: str, values: tuple[object, ...] = ()) -> object:
+            said.append(statement)
+            return run_statement(statement, values)
+
+        def write_meanwhile() -> None:
+            monkeypatch.setattr(server, "_flush", flush)
+            other.append(NAME, answer("b"), after=1)
+            flush()
+
+        monkeypatch.setattr(server, "_run", listen)
+        monkeypatch.setattr(server, "_flush", write_meanwhile)
+        with journal.turn(NAME):
+            journal.append(NAME, answer("a"), after=0)
+        end = [one for one in said if "commit" in one.lower() or "emit" in one]
+        assert end == ["SET LOCAL synchronous_commit = off", "COMMIT", end[2]]
+        assert "pg_logical_emit_message" in end[2]
+        assert [event.record for event in journal.events(NAME)] == [*answer("a"), *answer("b")]
 
 
 def test_a_server_that_stays_away_is_given_up(

@@ -99,8 +99,8 @@ class Belief(Named, family="sondage.beliefs"):
 
     estimator: ClassVar[str] = ""
     kept_every: ClassVar[float] = 0.0
-    """A round starts from the state kept last, and keeps its own if there are more labels by this share. Above
-    0 only where ``step`` needs the state before to be quick, and not for what it comes to."""
+    """A round starts from the state kept last, and keeps its own if there are more labels by this share.
+    Above 0 only where ``step`` needs the state before to be quick, and not for what it comes to."""
     assumptions: ClassVar[Mapping[str, str]] = {
         "honest": "what the belief expects of labels not seen is right"
     }

@@ -45,6 +45,8 @@ class Database(ABC):
     table_options: str
     """What follows the columns of a table that is found by its key alone."""
     mutex: Mutex
+    session: int = 0
+    """Rises whenever a connection was lost: the server may have forgotten what was not on its disk."""
 
     @abstractmethod
     def read(self, look: Callable[[Statements], T]) -> T:

@@ -41,6 +41,10 @@ class PostgresServer(Database):
 
     Who waits to write waits in the server's own queue, study by study. A change that was on its way when
     the connection was lost is looked up, and made again only if it was not committed.
+
+    A commit ends the turn before it is on disk, and a change returns when it is: so the server flushes for
+    many clients at once. Where it fails in between, those who had read what is lost then read it all again
+    (``Receded``).
     """
 
     blob, table_options = "BYTEA", ""
@@ -85,13 +89,17 @@ class PostgresServer(Database):
         def once() -> T:
             nonlocal tried
             if tried and (done := written(self._statements)) is not None:
+                self._flush()
                 return done
             if not self.in_turn:
                 self._begin(study, None)
             try:
                 done = change(self._statements)
                 tried = True
+                if self._flushes:
+                    self._run("SET LOCAL synchronous_commit = off")
                 self._run("COMMIT")
+                self._flush()
                 return done
             finally:
                 self._roll_back()
@@ -141,6 +149,11 @@ class PostgresServer(Database):
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> Any:
         return self._statements.execute(statement, values)
+
+    def _flush(self) -> None:
+        """Return when all that was committed is on disk: a commit that waits for that takes it along."""
+        if self._flushes:
+            self._run("SELECT pg_logical_emit_message(true, 'sondage', '')")
 
     def _begin(self, study: int, meanwhile: Callable[[], object] | None) -> None:
         """Wait in the queue of a study, and then, first in it, for whoever is writing now.
@@ -204,7 +217,7 @@ class PostgresServer(Database):
                 if final or time.monotonic() - started > patience:
                     raise
             time.sleep(_PAUSE)
-        self._pid, self._closed = os.getpid(), False
+        self._pid, self._closed, self.session = os.getpid(), False, self.session + 1
         self._statements = _Statements(self._connection)
         for setting, value in (
             ("search_path", _quoted(self.schema)),
@@ -213,8 +226,10 @@ class PostgresServer(Database):
             ("tcp_keepalives_idle", "60"),  # so that a client whose machine is gone loses its turn
         ):
             self._run("SELECT set_config(?, ?, false)", (setting, value))
-        read_only, commits = self._run(
-            "SELECT current_setting('transaction_read_only'), current_setting('synchronous_commit')"
+        read_only, commits, self._flushes = self._run(
+            "SELECT current_setting('transaction_read_only'), current_setting('synchronous_commit'), "
+            "COALESCE(bool_and(has_function_privilege(oid, 'execute')), false) "
+            "FROM pg_proc WHERE proname = 'pg_logical_emit_message'"
         ).fetchone()
         if commits == "off":
             self._run("SET synchronous_commit = on")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sondage.errors import Conflict, DamagedJournal, InvalidInput, NameTaken
+from sondage.errors import Conflict, DamagedJournal, InvalidInput, NameTaken, Receded
 from sondage.journal import schema
 from sondage.journal.base import Event, Journal, Record
 from sondage.journal.chain import End, Row, body_of, events_of, rows_of, seal
@@ -32,6 +32,8 @@ class SqlJournal(Journal):
         self._database = database
         self._numbers: dict[str, int] = {}
         self._ends: dict[str, End] = {}
+        """Where each study's chain ended when it was last read, in the session of that read."""
+        self._sessions: dict[str, int] = {}
         self._waiting: dict[tuple[str, str], bytes] = {}
         """Tables of our turn: the append that ends it writes them, too."""
         try:
@@ -215,20 +217,23 @@ class SqlJournal(Journal):
         return self._numbers[name]
 
     def _events(self, db: Statements, name: str, study: int, after: int) -> list[Event]:
+        if not after and self._sessions.get(name) != self._database.session:
+            self._ends.pop(name, None)  # from the start: nothing is held against what there is
         end = self._end(db, name, study)
         if after >= end.seq and self._ends.get(name) == end:
             return []
-        (sealed,) = db.execute("SELECT seal FROM studies WHERE number = ?", (study,)).fetchone()
-        start = End(0, sealed)
         if 0 < after <= end.seq:
             row = db.execute(_EVENTS.format("="), (study, after)).fetchone()
             start = End(after, "" if row is None else row[3])
             known = self._ends.get(name, start)
             if row is None or (known.seq == after and known != start):
-                raise DamagedJournal(f"{self._where(name)}: event {after} is gone or another now")
+                raise self._gone(name, f"event {after} is gone or another now")
+        else:
+            (sealed,) = db.execute("SELECT seal FROM studies WHERE number = ?", (study,)).fetchone()
+            start = End(0, sealed)
         rows = db.execute(_EVENTS.format(">"), (study, start.seq)).fetchall()
         found = events_of(rows, start, end, self._where(name))
-        self._ends[name] = end
+        self._ends[name], self._sessions[name] = end, self._database.session
         return [event for event in found if event.seq > after]
 
     def _end(self, db: Statements, name: str, study: int) -> End:
@@ -243,10 +248,14 @@ class SqlJournal(Journal):
             raise DamagedJournal(f"{self._where(name)}: the end of its events cannot be read any more")
         end = End(*row)
         if known is not None and (end.seq < known.seq or (end.seq == known.seq and end != known)):
-            raise DamagedJournal(
-                f"{self._where(name)}: of {known.seq} events that were read, some are gone or others now"
-            )
+            raise self._gone(name, f"of {known.seq} events that were read, some are gone or others now")
         return end
+
+    def _gone(self, name: str, fault: str) -> Exception:
+        """Why what was read is not there any more: damage, unless the server was away in between."""
+        if self._sessions.get(name, self._database.session) != self._database.session:
+            return Receded(f"{self._where(name)}: {fault}: the server was away, and they had not been told")
+        return DamagedJournal(f"{self._where(name)}: {fault}")
 
     def _write_rows(self, db: Statements, name: str, study: int, rows: list[Row]) -> None:
         if not rows:

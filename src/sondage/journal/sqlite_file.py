@@ -179,8 +179,8 @@ class SqliteFile(Database):
             (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(self._log)
         except OSError as error:
             raise JournalUnavailable(
-                f"{self.name}: what was written may not have reached the disk ({error}): look at the disk, and "
-                "load the study again"
+                f"{self.name}: what was written may not have reached the disk ({error}): look at the disk, "
+                "and load the study again"
             ) from error
 
     def _forget_log(self) -> None:

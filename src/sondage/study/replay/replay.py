@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sondage.beliefs.base import State
-from sondage.errors import Conflict, DamagedJournal
+from sondage.errors import Conflict, DamagedJournal, Receded
 from sondage.journal import Event, Grouping, Journal, Record, Redaction, Round
 from sondage.mutex import Mutex
 from sondage.pool.arrays import Group
@@ -56,8 +56,12 @@ class Replay:
 
     def catch_up(self) -> None:
         """Take in what the journal has and we do not: after loading, or from other threads and processes."""
-        news = self.journal.events(self.name, self.ledger.seq)
-        if self.ledger.seq and any(isinstance(event.record, Redaction) for event in news):
+        try:
+            news = self.journal.events(self.name, self.ledger.seq)
+            changed = self.ledger.seq > 0 and any(isinstance(event.record, Redaction) for event in news)
+        except Receded:
+            changed = True
+        if changed:
             news = self.journal.events(self.name)  # what came before is not what it was
             with self._mutex:
                 self.ledger.clear()
