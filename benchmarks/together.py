@@ -135,7 +135,8 @@ def waits(pool: sd.Pool, labels: Any, storage: str, design: str, count: int, ask
 
 def turns_of(study: sd.Study) -> list[float]:
     """Seconds for which each call from now on keeps others from writing: its turn without its flush."""
-    database, turn, flush = study.journal._database, study.journal.turn, study.journal._database._flush  # type: ignore[attr-defined]
+    journal: Any = study.journal
+    turn, flush = journal.turn, journal._database._flush
     held: list[float] = []
     flushing = 0.0
 
@@ -153,7 +154,7 @@ def turns_of(study: sd.Study) -> list[float]:
             yield
             held.append(time.perf_counter() - begun - flushing)
 
-    database._flush, study.journal.turn = timed_flush, timed  # type: ignore[method-assign]
+    journal._database._flush, journal.turn = timed_flush, timed
     return held
 
 
