@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 import sondage as sd
-from benchmarks import _sawade_comparison, _sawade_ranking
+from benchmarks import _assessment, _sawade_comparison, _sawade_ranking
 from benchmarks._pools import load
 from benchmarks._results import Result, Row
 from benchmarks.variance import embed, in_parallel, last_rows, stamp
@@ -27,7 +27,7 @@ from sondage.simulation.engine import encoded_labels
 from sondage.streams import stream
 from sondage.types import Floats
 
-STUDIES = ("needle", "sawade-comparison", "sawade-ranking")
+STUDIES = ("needle", "sawade-comparison", "sawade-ranking", "active-bayesian-assessment")
 """What can be named after ``papers``; the first is made if nothing is."""
 BUDGETS = (500, 1000, 2000)
 LEVEL = 0.95
@@ -70,6 +70,8 @@ def run(args: argparse.Namespace) -> Result:
         return _sawade_comparison.run(args)
     if args.study == "sawade-ranking":
         return _sawade_ranking.run(args)
+    if args.study == "active-bayesian-assessment":
+        return _assessment.run(args)
     rows: list[Row] = []
     last = last_rows("papers", args)
     for name, method in METHODS.items():

@@ -433,15 +433,16 @@ def stamp(name: str, repeats: int, seed: int) -> str:
     )
 
 
-def last_rows(name: str, args: argparse.Namespace) -> list[Row]:
-    """The first table of the last result, if it had as many repeats and the same seed."""
+def last_rows(name: str, args: argparse.Namespace, title: str | None = None) -> list[Row]:
+    """The first table of the last result or that of a title, if it had as many repeats and the same seed."""
     path = FOLDER / f"{name}.json"
     if not args.designs or not path.exists():
         return []
     content = json.loads(path.read_text(encoding="utf-8"))
     if any(content["options"][one] != getattr(args, one) for one in ("repeats", "seed")):
         return []
-    return list(next(iter(content["tables"].values())))
+    tables = content["tables"]
+    return list(next(iter(tables.values())) if title is None else tables.get(title, []))
 
 
 def embed(name: str, lines: list[str], page: Path = TABLES) -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaln, comb, expit, gammaln, logit
 
-from sondage.beliefs.grouped.learned import SHIFTS, STRENGTHS, USUAL_SHIFT, learned, learned_split
+from sondage.beliefs.grouped.learned import (
+    SHIFTS,
+    SLOPE_WEIGHT,
+    SLOPES,
+    STRENGTHS,
+    USUAL_SHIFT,
+    learned,
+    learned_split,
+)
 from sondage.beliefs.grouped.rates import Rates
 from sondage.streams import stream
 
@@ -17,19 +25,21 @@ EXPECTED, RIGHT, N, SIZE = (
 def exact() -> np.ndarray:
     """(3, 8) chance of every number of right predictions in each group, over the grid of priors."""
     weight, chance = [], []
-    for shift in SHIFTS:
-        for strength in STRENGTHS:
-            mean = expit(logit(EXPECTED) + shift).clip(1e-3, 1 - 1e-3)
-            a, b = strength * mean, strength * (1 - mean)
-            seen = betaln(a + RIGHT, b + N - RIGHT) - betaln(a, b)
-            weight.append(np.exp(seen.sum() - 0.5 * (shift / USUAL_SHIFT) ** 2))
-            a, b = a + RIGHT, b + N - RIGHT
-            table = np.zeros((3, 8))
-            for cell, left in enumerate((SIZE - N).astype(int)):
-                for k in range(left + 1):
-                    more = np.exp(betaln(a[cell] + k, b[cell] + left - k) - betaln(a[cell], b[cell]))
-                    table[cell, int(RIGHT[cell]) + k] = comb(left, k) * more
-            chance.append(table)
+    at = logit(EXPECTED)
+    for slope, before in zip(SLOPES, SLOPE_WEIGHT, strict=True):
+        for shift in SHIFTS:
+            for strength in STRENGTHS:
+                mean = expit(at.mean() + slope * (at - at.mean()) + shift).clip(1e-3, 1 - 1e-3)
+                a, b = strength * mean, strength * (1 - mean)
+                seen = betaln(a + RIGHT, b + N - RIGHT) - betaln(a, b)
+                weight.append(before * np.exp(seen.sum() - 0.5 * (shift / USUAL_SHIFT) ** 2))
+                a, b = a + RIGHT, b + N - RIGHT
+                table = np.zeros((3, 8))
+                for cell, left in enumerate((SIZE - N).astype(int)):
+                    for k in range(left + 1):
+                        more = np.exp(betaln(a[cell] + k, b[cell] + left - k) - betaln(a[cell], b[cell]))
+                        table[cell, int(RIGHT[cell]) + k] = comb(left, k) * more
+                chance.append(table)
     return np.average(chance, axis=0, weights=weight)
 
 
@@ -38,15 +48,16 @@ def test_draws_and_means_are_those_of_the_exact_finite_population_posterior() ->
     rates = Rates(*prior.typical(), RIGHT, N, SIZE)
     draws = prior.drawn(rates, stream(1, "interval"), 40_000)
     found = np.stack([np.bincount(one.astype(int), minlength=8) for one in draws.T]) / 40_000
-    assert np.abs(found - exact()).max() < 4.5 * 0.5 / np.sqrt(40_000)
-    np.testing.assert_allclose(prior.mean(rates), exact() @ np.arange(8) / SIZE, rtol=1e-4)
+    truth = exact()
+    assert np.abs(found - truth).max() < 4.5 * 0.5 / np.sqrt(40_000)
+    np.testing.assert_allclose(prior.mean(rates), truth @ np.arange(8) / SIZE, rtol=1e-4)
     assert (draws[:, 2] == 4.0).all()  # labelled to the end
 
 
 def test_studies_side_by_side_learn_as_one_by_one() -> None:
     right, n = np.array([RIGHT, [0, 0, 0], [0, 1, 2]]), np.array([N, [0, 0, 0], [2, 1, 2]], dtype=float)
     both = learned(EXPECTED, right, n)
-    assert both.weight.shape == (3, len(SHIFTS) * len(STRENGTHS))
+    assert both.weight.shape == (3, len(SLOPES) * len(SHIFTS) * len(STRENGTHS))
     for k in range(3):
         np.testing.assert_allclose(both.weight[k], learned(EXPECTED, right[k], n[k]).weight, rtol=1e-9)
     assert both.typical()[0].shape == (3, 3)
@@ -91,3 +102,12 @@ def test_an_error_where_scores_allow_none_still_has_a_share() -> None:
     assert split[0, 2] > 0
     assert split[0, 0] == 0
     assert (learned_split(np.zeros((1, 3)), np.zeros((1, 3))) == 0).all()
+
+
+def test_scores_that_do_not_tell_groups_apart_lose_their_slope() -> None:
+    expected, n = np.linspace(0.55, 0.99, 12), np.full(12, 60.0)
+    rate = expit(0.5 + 1.0 * (logit(expected) - logit(expected).mean()))
+    as_said = learned(expected, np.rint(60 * rate), n)
+    reversed_ = learned(expected, np.rint(60 * rate)[::-1], n)
+    assert float(as_said.slope) > 0.9
+    assert float(reversed_.slope) < 0.1

@@ -102,10 +102,22 @@ RULES: dict[str, Rule] = {
 """Rules by name; ``multiple_play`` takes several groups at once and is by itself."""
 
 
-def multiple_play(reward: Reward, left: Floats, m: int, stream: Stream) -> Ints:
-    """(m',) groups that lead in one draw, best first: one item of each (Komiyama et al. 2015).
+def leaders(reward: Reward, left: Floats, m: int, stream: Stream) -> Ints:
+    """(..., m) groups that lead in one draw, best first: one item of each (Komiyama et al. 2015).
 
-    One study only. If fewer than ``m`` groups have items left, it is one group, the leader.
+    A study in which fewer than ``m`` groups have items left takes one group, and -1 in place of the others.
+    """
+    may = left > 0
+    found = np.where(may, reward.draw(stream), -np.inf)
+    random = stream.uniform(found.size).reshape(found.shape)  # breaks ties
+    out = np.lexsort((random, -found), axis=-1)[..., :m]
+    alone = may.sum(axis=-1) < m
+    out[..., 1:] = np.where(alone[..., None], -1, out[..., 1:])
+    return np.asarray(out)
+
+
+def multiple_play(reward: Reward, left: Floats, m: int, stream: Stream) -> Ints:
+    """(m',) groups to take one item of each; one group if fewer than ``m`` have items left. Of one study.
 
     >>> from sondage.beliefs.grouped.rates import seen_at_first
     >>> from sondage.beliefs.grouped.rewards import Rate
@@ -114,9 +126,5 @@ def multiple_play(reward: Reward, left: Floats, m: int, stream: Stream) -> Ints:
     >>> multiple_play(Rate(rates), rates.rest, 2, stream(1, "draw")).tolist()
     [1, 2]
     """
-    may = left > 0
-    if int(may.sum()) < m:
-        return np.atleast_1d(thompson(reward, left, stream))
-    found = np.where(may, reward.draw(stream), -np.inf)
-    random = stream.uniform(len(found))  # breaks ties
-    return np.lexsort((random, -found))[:m]
+    found = leaders(reward, left, m, stream)
+    return found[found >= 0]

@@ -1,0 +1,236 @@
+"""Groups: do 95 % intervals of their accuracies hold, and how often are stop rules really right.
+
+By the default (a learned prior, finite groups), on real pools and on random ones whose groups are not of the
+prior's family. Studies are played through side by side (``_group_replay``).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks._group_replay import (
+    Grouped,
+    Look,
+    Prior,
+    Task,
+    bank,
+    by_class,
+    equal_mass,
+    known,
+    lowest,
+    replay,
+)
+from benchmarks._results import Result, Row, Skipped, markdown
+from benchmarks.variance import embed, stamp
+from sondage.beliefs.grouped.ranks import chance_worst
+from sondage.beliefs.grouped.rates import Rates
+from sondage.streams import Stream, stream
+from sondage.types import Floats
+
+DRAWS = 600
+LEVEL = 0.95
+DEFAULT = Prior("learned", finite=True)
+ALLOCATIONS: dict[str, tuple[str, Callable[[Grouped], Task]]] = {
+    "random": ("uniform-items", known),
+    "every group (greedy)": ("greedy", known),
+    "the worst (Thompson)": ("thompson", lambda pool: lowest),
+}
+SURE = (0.8, 0.9, 0.95)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--repeats", type=int, default=100, help="studies for every number")
+    parser.add_argument("--random", type=int, default=30, help="random pools")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--docs", action="store_true", help="put the tables into docs/tables.md")
+
+
+def run(args: argparse.Namespace) -> Result:
+    rows = [row for name in REAL for row in _or_nothing(coverage, name, args.repeats, args.seed)]
+    print("  real pools: done", flush=True)
+    random = coverage_at_random(args.random, max(args.repeats // 4, 1), args.seed)
+    print("  random pools: done", flush=True)
+    stops = [
+        row
+        for name in ("svhn_resnet", "news20", "cifar10")
+        for row in _or_nothing(stopping, name, args.repeats, args.seed)
+    ]
+    tables = {
+        "coverage of 95 % intervals of group accuracies, real pools": rows,
+        "the same, random pools": random,
+        "stopping once the worst group is known": stops,
+    }
+    notes = [
+        "coverage: share of groups and studies whose interval has the truth; least: that of the group with "
+        "the least of it, over studies. bias: mean of the overall accuracy less the truth, in hundredths.",
+    ]
+    if args.docs:
+        embed("groups", [stamp("groups", args.repeats, args.seed), *markdown(tables)])
+    return Result(tables, notes)
+
+
+def _or_nothing(make: Callable[[str, int, int], list[Row]], name: str, runs: int, seed: int) -> list[Row]:
+    try:
+        return make(name, runs, seed)
+    except Skipped:
+        return []
+
+
+class Real(NamedTuple):
+    """A pool by groups, and numbers of labels to look at."""
+
+    pool: Callable[[], Grouped]
+    looks: tuple[int, ...]
+
+
+def _bank_bins() -> Grouped:
+    whole = bank(["age"])
+    return whole.by(whole.group * 10 + equal_mass(whole.confidence, 10))
+
+
+REAL = {
+    "svhn_resnet": Real(lambda: by_class("svhn_resnet"), (30, 100, 500, 2000)),
+    "news20": Real(lambda: by_class("news20"), (60, 200, 600, 2000)),
+    "cifar10": Real(lambda: by_class("cifar10"), (30, 100, 500, 2000)),
+    "bank, age": Real(lambda: bank(["age"]), (30, 100, 500, 2000)),
+    "bank, age × prediction": Real(lambda: bank(["age", "prediction"]), (30, 100, 500, 2000)),
+    "bank, age × bin": Real(_bank_bins, (60, 200, 600, 2000)),
+}
+
+
+def interval(look: Look, draws: Stream, count: int = DRAWS) -> tuple[Floats, Floats, Floats]:
+    """(runs, G) ends of the posterior intervals of accuracies, and (runs,) the mean of the overall one."""
+    rates = look.rates
+    if look.prior is not None:
+        found = look.prior.drawn(rates, draws, count)
+    elif np.isinf(rates.size).any():
+        found = np.stack([rates.one(draws) for _ in range(count)])
+    else:
+        found = rates.drawn(draws, count)
+    size = np.where(np.isinf(rates.size), 1.0, rates.size)
+    low, high = np.quantile(found / size, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return low, high, np.asarray(found.mean(axis=0).sum(axis=-1) / size.sum(axis=-1))
+
+
+def coverage(name: str, runs: int, seed: int) -> list[Row]:
+    """Of the default under three allocations, and of the paper's priors under the last."""
+    pool, looks = REAL[name].pool(), REAL[name].looks
+    rows = []
+    for allocation in ALLOCATIONS:
+        for look, inside, width, overall in _inside(pool, DEFAULT, allocation, runs, looks, seed):
+            rows.append(
+                {
+                    "pool": name,
+                    "labels for": allocation,
+                    "labels": look,
+                    "coverage": float(inside.mean()),
+                    "least": float(inside.mean(axis=0).min()),
+                    "width": width,
+                    "bias": 100 * float(overall.mean() - pool.right.mean()),
+                }
+            )
+    return rows
+
+
+def _inside(
+    pool: Grouped, prior: Prior, allocation: str, runs: int, looks: tuple[int, ...], seed: int
+) -> Iterator[tuple[int, np.ndarray, float, Floats]]:
+    rule, task = ALLOCATIONS[allocation]
+    draws = stream(seed, "interval")
+    some = [look for look in looks if look <= len(pool.right)]
+    for look in replay(pool, rule, prior, task(pool), runs, some, stream(seed, "simulate", 9)):
+        low, high, overall = interval(look, draws)
+        inside = (low - 1e-12 <= pool.truth) & (pool.truth <= high + 1e-12)
+        yield look.labels, inside, float((high - low).mean()), overall
+
+
+SHAPES = ("two kinds", "uniform", "one outlier", "half right", "scores reversed", "u-shaped")
+
+
+def random_pool(random: Stream, shape: str) -> Grouped:
+    """Groups of very different sizes, with rates of a shape that no Beta around the scores has."""
+    u = random.uniform(4)
+    count = int(3 + np.floor(40 * u[0] ** 2))
+    size = np.maximum(np.rint(np.exp(2.0 + 2.0 * random.uniform(count) * (1.5 + u[1]))), 1.0).astype(np.int64)
+    score = 0.55 + 0.44 * random.uniform(count)
+    one, two = random.uniform(count), random.uniform(count)
+    rate = {
+        "two kinds": np.where(one < 0.2, 0.5, 0.96),
+        "uniform": one,
+        "one outlier": np.where(np.arange(count) == 0, 0.3, 0.9 + 0.08 * one),
+        "half right": np.where(one < 0.5, 0.999, 0.7),
+        "scores reversed": 1.5 - score,
+        "u-shaped": np.where(one < 0.5, 0.02 + 0.1 * two, 0.88 + 0.1 * two),
+    }[shape]
+    group = np.repeat(np.arange(count), size)
+    right = (random.uniform(len(group)) < rate[group]).astype(np.float64)
+    confidence = np.clip(score[group] + 0.2 * (random.uniform(len(group)) - 0.5), 0.05, 0.999)
+    label = np.zeros(len(group), dtype=np.int64)
+    return Grouped(shape, group, right, confidence, label, confidence[:, None])
+
+
+def coverage_at_random(pools: int, runs: int, seed: int, prior: Prior = DEFAULT) -> list[Row]:
+    """By shape of the groups' rates, at labels of 2, 5 and 15 a group but no more than half of the pool."""
+    rows = []
+    for shape in SHAPES:
+        for allocation in ALLOCATIONS:
+            inside, widths = [], []
+            for k in range(max(pools // len(SHAPES), 1)):
+                pool = random_pool(stream(seed, "simulate", 100 * SHAPES.index(shape) + k), shape)
+                looks = tuple(sorted({min(n * pool.count, len(pool.right) // 2) for n in (2, 5, 15)} - {0}))
+                for _, hit, width, _ in _inside(pool, prior, allocation, runs, looks, seed + k):
+                    inside.append(float(hit.mean()))
+                    widths.append(width)
+            rows.append(
+                {
+                    "rates": shape,
+                    "labels for": allocation,
+                    "coverage": float(np.mean(inside)),
+                    "least pool": float(np.min(inside)),
+                    "width": float(np.mean(widths)),
+                    "looks": len(inside),
+                }
+            )
+    return rows
+
+
+def stopping(name: str, runs: int, seed: int, prior: Prior = DEFAULT, rule: str = "thompson") -> list[Row]:
+    """Stop once some group is the worst with a chance of .8, .9, .95: what it costs, how often it is right."""
+    pool = by_class(name)
+    n, worst = len(pool.right), int(pool.truth.argmin())
+    step = max(n // 100, 10)
+    stopped, said = np.full((len(SURE), runs), np.nan), np.full((len(SURE), runs), -1)
+    draws = stream(seed, "interval")
+    for look in replay(
+        pool, rule, prior, lowest, runs, range(step, n + 1, step), stream(seed, "simulate", 11)
+    ):
+        found = _drawn(look, draws)
+        for r in np.flatnonzero(np.isnan(stopped).any(axis=0)).tolist():
+            chance = chance_worst(found[:, r])
+            for k, level in enumerate(SURE):
+                if np.isnan(stopped[k, r]) and chance.max() >= level:
+                    stopped[k, r], said[k, r] = look.labels, int(chance.argmax())
+        if np.isfinite(stopped).all():
+            break
+    return [
+        {
+            "pool": name,
+            "rule": f"worst group known by {level:g}",
+            "labels": float(np.nanmean(stopped[k])),
+            "posterior says": level,
+            "right": float((said[k] == worst).mean()),
+            "studies": runs,
+        }
+        for k, level in enumerate(SURE)
+    ]
+
+
+def _drawn(look: Look, draws: Stream, count: int = 200) -> Floats:
+    """(count, runs, G) accuracies."""
+    rates: Rates = look.rates
+    found = rates.drawn(draws, count) if look.prior is None else look.prior.drawn(rates, draws, count)
+    return np.asarray(found / rates.size)
