@@ -199,7 +199,7 @@ def coverage_at_random(pools: int, runs: int, seed: int, prior: Prior = DEFAULT)
 
 
 def stopping(name: str, runs: int, seed: int, prior: Prior = DEFAULT, rule: str = "thompson") -> list[Row]:
-    """Stop once some group is the worst with a chance of .8, .9, .95: what it costs, how often it is right."""
+    """Stop once some group is the worst with a chance of .8, .9, .95: what it costs, how often right."""
     pool = by_class(name)
     n, worst = len(pool.right), int(pool.truth.argmin())
     step = max(n // 100, 10)
