@@ -139,7 +139,7 @@ class Compare(Objective):
         return Difference(measure, *names) if len(names) == 2 else Leads(measure, names)
 
     def among(self, pool: Pool) -> tuple[str, ...]:
-        """The systems that are compared."""
+        """The systems that are compared: those named, or all of the pool."""
         known = tuple(pool.systems)
         for name in self.systems:
             if name not in known:

@@ -27,7 +27,7 @@ class Result:
         raise NotImplementedError
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
-        """Columns of the frame."""
+        """Columns of the frame that ``to_frame`` gives."""
         raise NotImplementedError
 
     def summary(self) -> str:

@@ -60,7 +60,7 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpF
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+    """The parser of ``sondage`` with all its commands."""
     top = argparse.ArgumentParser(
         prog="sondage", description="Know how good a model is from as few labels as possible."
     )

@@ -27,7 +27,7 @@ def study_options(parser: argparse.ArgumentParser) -> None:
 
 
 def json_option(parser: argparse.ArgumentParser) -> None:
-    """Results for programs."""
+    """Add ``--json``, which prints results for programs."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -62,13 +62,13 @@ def role_options(parser: argparse.ArgumentParser) -> None:
 
 
 def budget_option(parser: argparse.ArgumentParser) -> None:
-    """How much may be asked."""
+    """Add ``--budget`` and ``--budget-cost``: how much may be spent."""
     parser.add_argument("--budget", type=whole_number(1), metavar="N", help="labels, a cap that holds")
     parser.add_argument("--budget-cost", type=number, metavar="X", help="a cap on cost in place of labels")
 
 
 def said_roles(args: argparse.Namespace) -> dict[str, Any]:
-    """The roles that were said."""
+    """The columns that the user named, by role."""
     roles: dict[str, Any] = {}
     for role in (*ROLES, *SEVERAL, "labels"):
         value = getattr(args, role)

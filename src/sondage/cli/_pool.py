@@ -91,5 +91,5 @@ def objective_of(args: argparse.Namespace) -> Any:
 
 
 def measure_of(args: argparse.Namespace) -> Any:
-    """One measure, or a list."""
+    """One measure, or a list where several are named."""
     return args.measure[0] if len(args.measure) == 1 else args.measure

@@ -26,7 +26,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
 
 def number(text: str) -> float:
-    """A finite number.
+    """A finite number, or an error that argparse shows.
 
     >>> number("0.5")
     0.5

@@ -17,7 +17,7 @@ EXAMPLE = "sondage ask -n 20 -o batch.csv --study er.db"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage ask``."""
+    """Add what ``sondage ask`` takes on the command line."""
     add = parser.add_argument
     add("-n", type=whole_number(1), default=20, metavar="N", help="how many items")
     add(
@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask, and write the batch."""
+    """Draw the next items and write them to a file."""
     import csv
     import io
 

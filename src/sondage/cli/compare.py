@@ -12,7 +12,7 @@ EXAMPLE = "sondage compare a b --study ab.db"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage compare``."""
+    """Add what ``sondage compare`` takes on the command line."""
     add = parser.add_argument
     add("systems", nargs="*", metavar="SYSTEM", help="two systems; otherwise all")
     add("--measure", metavar="NAME", help="by which measure; otherwise what the study is for")
@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare."""
+    """Print which system is better, by the labels so far."""
     from sondage.cli._place import taken_up
 
     study = taken_up(args)

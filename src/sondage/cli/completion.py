@@ -11,12 +11,12 @@ EXAMPLE = "sondage completion bash"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage completion``."""
+    """Add what ``sondage completion`` takes on the command line."""
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the script."""
+    """Print the script that completes commands and options."""
     options = _options()
     if args.shell == "fish":
         print("complete -c sondage -n __fish_use_subcommand -f -a '" + " ".join(options) + "'")
@@ -49,7 +49,7 @@ complete -o filenames -F _sondage sondage"""
 
 
 def _options() -> dict[str, list[str]]:
-    """The options of every command."""
+    """The options that every command takes, by its name."""
     from sondage.cli import commands
 
     found = {}

@@ -11,7 +11,7 @@ EXAMPLE = "sondage copy er.db backup.db"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage copy``."""
+    """Add what ``sondage copy`` takes on the command line."""
     add = parser.add_argument
     add("source", metavar="URL", help="file or address to copy from")
     add("target", metavar="URL", help="file or address to copy to")
@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Copy."""
+    """Copy a study to another file or server, and say where it is now."""
     from sondage.cli._place import address_of
     from sondage.study.stored import copy_study
 

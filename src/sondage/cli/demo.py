@@ -37,13 +37,13 @@ class Arm:
 
     @property
     def last(self) -> Estimate:
-        """The estimate from all labels."""
+        """The last estimate, from all labels of the study."""
         return self.history[-1]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """All that the demonstration shows."""
+    """The pool, the truth and the studies that the demonstration shows."""
 
     items: int
     positives: int
@@ -53,7 +53,7 @@ class Outcome:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage demo``."""
+    """Add what ``sondage demo`` takes on the command line."""
     add = parser.add_argument
     add("--budget", type=whole_number(1), default=500, metavar="N", help="labels for each design")
     add("--seed", type=whole_number(0), default=0, metavar="N", help="another seed, other draws")

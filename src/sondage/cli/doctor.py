@@ -28,7 +28,7 @@ _PACKAGES = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage doctor``."""
+    """Add what ``sondage doctor`` takes on the command line."""
     study_options(parser)
 
 

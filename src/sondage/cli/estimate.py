@@ -16,7 +16,7 @@ UNDEFINED = 4
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage estimate``."""
+    """Add what ``sondage estimate`` takes on the command line."""
     add = parser.add_argument
     add("measure", nargs="*", metavar="MEASURE", help="what to estimate; otherwise what the study is for")
     add("--by", nargs="+", metavar="GROUP", help="for each group of a column, or of several crossed")
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Estimate each measure for itself."""
+    """Print an estimate of each measure that is named."""
     from sondage.cli._place import taken_up
 
     now = taken_up(args).snapshot()

@@ -12,13 +12,13 @@ EXAMPLE = "sondage explain --study er.db"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage explain``."""
+    """Add what ``sondage explain`` takes on the command line."""
     parser.add_argument("-n", type=whole_number(1), metavar="N", help="how many labels to look ahead")
     study_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain."""
+    """Print what the model probably gets wrong and where the next labels go."""
     from sondage.cli._place import taken_up
 
     study = taken_up(args)

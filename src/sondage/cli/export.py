@@ -12,7 +12,7 @@ EXAMPLE = "sondage export -o labels.csv --payload --study er.db"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage export``."""
+    """Add what ``sondage export`` takes on the command line."""
     add = parser.add_argument
     add("-o", "--output", type=Path, required=True, metavar="FILE", help=".csv, .jsonl, .parquet or .xlsx")
     add("--payload", action="store_true", help="with what was shown of each item")
@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Export."""
+    """Write every label to a file, and say how many there are."""
     from sondage.cli._place import taken_up
 
     now = taken_up(args).snapshot()

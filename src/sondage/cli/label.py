@@ -30,7 +30,7 @@ _ESCAPE, _END, _INTERRUPT = "\x1b", "\x04", "\x03"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage label``."""
+    """Add what ``sondage label`` takes on the command line."""
     add = parser.add_argument
     add("-n", type=whole_number(1), metavar="N", help="stop after as many labels; otherwise when you leave")
     add("--annotator", metavar="WHO", help="who answers")
@@ -109,7 +109,7 @@ class Screen:
         self._note = ""
 
     def say(self, text: str) -> None:
-        """Shown with the next item."""
+        """Keep a message, to be shown with the next item."""
         self._note = text
 
     def ask(self, item: Item, done: int, of: int | None) -> Any:

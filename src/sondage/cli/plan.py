@@ -13,7 +13,7 @@ EXAMPLE = "sondage plan pool.csv --measure f1 --width 0.2"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage plan``."""
+    """Add what ``sondage plan`` takes on the command line."""
     add = parser.add_argument
     add("file", metavar="POOL", help="CSV, JSONL, parquet or Excel file with an item per row")
     add("--width", type=number, metavar="X", help="the interval that is wanted, from end to end")

@@ -12,14 +12,14 @@ EXAMPLE = "sondage report -o report.html --study er.db"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage report``."""
+    """Add what ``sondage report`` takes on the command line."""
     add = parser.add_argument
     add("-o", "--output", type=Path, default=Path("report.html"), metavar="FILE", help=".html or .md")
     study_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the report."""
+    """Write the report to a file, and say where it is."""
     from sondage.cli._place import taken_up
 
     study = taken_up(args)

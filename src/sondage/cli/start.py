@@ -16,7 +16,7 @@ EXAMPLE = "sondage start pool.csv --measure f1 --budget 40 --study er.db"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage start``."""
+    """Add what ``sondage start`` takes on the command line."""
     add = parser.add_argument
     add("file", metavar="POOL", help="CSV, JSONL, parquet or Excel file with an item per row")
     add("--study", metavar="PLACE", default="study.db", help="file or address to keep the study in")

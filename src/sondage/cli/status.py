@@ -11,12 +11,12 @@ EXAMPLE = "sondage status --study er.db"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage status``."""
+    """Add what ``sondage status`` takes on the command line."""
     study_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Count."""
+    """Print how many labels there are, what is open and what is left."""
     import time
 
     from sondage.cli._place import place_of, taken_up

@@ -12,7 +12,7 @@ EXAMPLE = "sondage studies er.db"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage studies``."""
+    """Add what ``sondage studies`` takes on the command line."""
     parser.add_argument(
         "place", metavar="URL", help="file or address, such as postgresql://user@host/database"
     )
@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List them."""
+    """Print the name and the counts of every study."""
     from sondage.cli._place import address_of
     from sondage.report.text import table
     from sondage.study.stored import studies

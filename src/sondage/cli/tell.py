@@ -16,7 +16,7 @@ EXAMPLE = "sondage tell batch.csv --study er.db"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sondage tell``."""
+    """Add what ``sondage tell`` takes on the command line."""
     add = parser.add_argument
     add(
         "file",

@@ -106,7 +106,7 @@ class Disagreement(Sequential):
         return cells_to_fill(pool, strata, systems, measure.signature(pool), seed, labels)
 
     def refuses(self, problem: Problem) -> str | None:
-        """Sizes that need predicted numbers."""
+        """Why the size does not fit the labels: distances need predicted numbers."""
         if self.size in ("gap", "squared-gap") and problem.pool.labels.kind != "real":
             return (
                 f"size={self.size!r} is a distance of predicted numbers, and the labels are none: use 'equal'"

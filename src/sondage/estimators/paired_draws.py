@@ -71,7 +71,7 @@ class PairedDraws:
 
     @property
     def count(self) -> int:
-        """Draws that there are."""
+        """How many draws there are so far."""
         return len(self._case.sample.prefix())
 
     def steps(self, contrasts: Floats) -> Steps:

@@ -246,5 +246,5 @@ class Journal(Registered, family="sondage.journal"):
 
 
 def none_if_nan(values: Floats) -> list[float | None]:
-    """Floats as JSON takes them."""
+    """A float as JSON takes it: None in place of nan."""
     return [None if math.isnan(value) else value for value in values.tolist()]

@@ -15,7 +15,7 @@ PATIENCE = 30.0
 
 
 class Rows(Protocol):
-    """What a statement returns."""
+    """Rows that a statement returns, one after another."""
 
     @property
     def rowcount(self) -> int: ...
@@ -72,7 +72,7 @@ class Database(ABC):
     @property
     @abstractmethod
     def in_turn(self) -> bool:
-        """Whether it is our turn."""
+        """Whether this process may write now."""
 
     @abstractmethod
     def has_table(self, db: Statements, table: str) -> bool:
@@ -88,4 +88,4 @@ class Database(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection; nothing more can be read or written."""

@@ -95,7 +95,7 @@ class MemoryJournal(Journal):
         return self._mutex  # held to the end of the block
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is no file or connection to close."""
 
     def _check(self, name: str) -> None:
         if name not in self._configs:

@@ -282,7 +282,7 @@ def _parsed(address: str) -> tuple[str, str, bool]:
 
 
 def _shown(psycopg: Any, address: str) -> str:
-    """An address without its password."""
+    """An address to show to people, without its password."""
     try:
         known = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.ProgrammingError as error:

@@ -21,7 +21,7 @@ _EVENTS = "SELECT seq, kind, body, link FROM events WHERE study = ? AND seq {} ?
 
 
 class SqlJournal(Journal):
-    """A journal in a database.
+    """A journal in the tables of an SQL database.
 
     A record is a row of JSON: Python writes and reads floats without loss. Each row has a hash of itself
     and of the row before, the study's row has its configuration's hash and the end of that chain, and all

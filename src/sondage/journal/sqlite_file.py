@@ -307,7 +307,7 @@ class Queue:
                 fcntl.flock(locked, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Leave the file to others."""
+        """Close the file, so that others can move or delete it."""
         if self._file is not None and self._pid == os.getpid():
             os.close(self._file)
         self._file = None

@@ -99,7 +99,7 @@ class Documents:
 
     @cached_property
     def count(self) -> Ints:
-        """(N,) documents of each query."""
+        """(N,) how many documents each query has."""
         return np.diff(self.start)
 
     @cached_property

@@ -60,7 +60,7 @@ class Source(Protocol):
     """
 
     def __len__(self) -> int:
-        """Number of items."""
+        """How many items there are."""
 
     def ids(self, rows: Array | slice) -> Array:
         """The ids of the items in these rows, in their order."""

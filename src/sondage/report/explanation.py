@@ -48,7 +48,7 @@ class Explanation(Result):
         return Page(self.lead, self.sections)
 
     def _columns(self) -> dict[str, list[Any]]:
-        """One row per predicted class."""
+        """Columns of the frame, with one row per predicted class."""
         rows = [asdict(one) for one in self.errors]
         return {one.name: [row[one.name] for row in rows] for one in fields(Expected)}
 
@@ -159,7 +159,7 @@ def _more(number: float) -> str:
 
 
 def _whole(number: float) -> int:
-    """Rounded, halves up."""
+    """A number of errors as a whole one; halves are rounded up."""
     return int(np.floor(number + 0.5))
 
 

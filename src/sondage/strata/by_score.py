@@ -84,7 +84,7 @@ class ScoreBands(Strata):
         )
 
     def _inner(self, score: Array) -> Floats:
-        """The boundaries that part scores."""
+        """The boundaries between strata that hold a score on both sides."""
         inner = np.unique(self.cuts(score))
         return np.asarray(inner[(inner > score.min()) & (inner <= score.max())])
 

@@ -80,7 +80,7 @@ class BeliefSuite:
         return [Seen(units.of(rows[:end]), rows[:end], y[rows[:end]]) for end in ends]
 
     def answers(self, pool: Pool, rng: np.random.Generator) -> Floats:
-        """A label for every row."""
+        """A possible label for every row of the pool."""
         space, n = pool.labels, len(pool)
         if space.kind == "classes":
             return rng.integers(0, space.size, n).astype(np.float64)

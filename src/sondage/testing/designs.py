@@ -52,7 +52,7 @@ def rounds_of(study: Study) -> list[Round]:
 
 
 def ask_and_tell(study: Study, labels: Mapping[Id, int], n: int) -> list[Id]:
-    """One round, answered in full."""
+    """Ask for one round and answer all of it."""
     asked = [item.id for item in study.ask(n)]
     study.tell({id: labels[id] for id in asked})
     return asked

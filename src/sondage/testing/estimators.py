@@ -211,7 +211,7 @@ def pool_averages(case: Case) -> Floats:
 
 
 def assert_covariance(cov: Floats, d: int) -> None:
-    """Symmetric and without negative variances."""
+    """Check that a covariance is symmetric and has no negative variances."""
     assert cov.shape == (d, d)
     scale = max(float(np.abs(cov).max()), 1e-300)
     np.testing.assert_allclose(cov, cov.T, rtol=0, atol=1e-12 * scale)

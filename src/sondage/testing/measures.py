@@ -53,7 +53,7 @@ class MeasureSuite:
         return random_columns(seed, n, classes=self.classes)
 
     def pool(self, seed: int, n: int = 60, weights: Weights = "none") -> Pool:
-        """A random pool."""
+        """A random pool for which the measure makes sense."""
         rng = np.random.default_rng(1000 + seed)
         few, many = rng.choice([0.5, 1.0, 3.0], n), rng.uniform(0.1, 5.0, n)
         weight = {"none": None, "few": few, "many": many}[weights]

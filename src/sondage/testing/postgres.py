@@ -47,7 +47,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Where journals find it."""
+        """The address by which journals find the server."""
         return f"postgresql://app@127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:

@@ -49,7 +49,7 @@ class StrataSuite:
     serialisable = True
 
     def make_strata(self) -> Strata:
-        """The rule."""
+        """The rule for strata under test."""
         raise NotImplementedError("override make_strata")
 
     @pytest.fixture(params=SPACES)

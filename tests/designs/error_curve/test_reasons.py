@@ -41,7 +41,8 @@ def test_the_numbers_are_those_of_the_belief(made: Any) -> None:
         unit = int(study.units.codes[pool.row_of(item.id)])
         found = re.match(
             r"predicted (\d), rank ([\d,]+)(?: to ([\d,]+))? from the boundary, where (?:about )?(.+) of the "
-            r"predictions are probably wrong; (.+); (?:taken at random from ([\d,]+) items like it|the last item of its kind)$",
+            r"predictions are probably wrong; (.+); "
+            r"(?:taken at random from ([\d,]+) items like it|the last item of its kind)$",
             item.reason,
         )
         assert found, item.reason

@@ -98,7 +98,7 @@ def newton(
 
 
 class Kernel(NamedTuple):
-    """The sweeps, compiled."""
+    """The two sweeps over the tree, compiled where numba is installed."""
 
     imply: Callable[..., float]
     newton: Callable[..., bool]

@@ -160,7 +160,7 @@ class CurveFit:
 
     @cached_property
     def rate(self) -> Floats:
-        """(U,) rate of each cell."""
+        """(U,) rate of each cell, by its curve."""
         return np.asarray(expit(self.curves.basis @ self.theta))
 
     @cached_property

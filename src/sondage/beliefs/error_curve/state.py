@@ -49,7 +49,7 @@ class CurveState(ErrorState):
         return np.asarray(sums_by(self.n, curve) == 0)[curve]
 
     def first(self) -> Self:
-        """The curves before any label."""
+        """The curves as they are before any label."""
         nothing = np.zeros(len(self.n))
         curve = self.curve.curves.fit(nothing, nothing)
         return replace(self, nodes=self.start, missed=None, curve=curve, n=nothing, wrong=nothing)

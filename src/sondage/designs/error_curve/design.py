@@ -50,7 +50,7 @@ class Shares(NamedTuple):
 
     @property
     def total(self) -> Floats:
-        """The share of each unit."""
+        """The share of the labels that each unit gets in all."""
         return self.believed + self.cautious
 
 

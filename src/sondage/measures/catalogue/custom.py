@@ -247,7 +247,7 @@ class Custom(Averages):
             ) from error
 
     def _differences(self, means: Floats, step: float) -> Floats:
-        """(m, k) central differences."""
+        """(m, k) derivative by central differences, to check the other one."""
         size = step * np.maximum(np.abs(means), 1e-3 * np.abs(means).max(initial=0.0) + 1e-12)
         shift = np.diag(size)
         with np.errstate(all="ignore"):

@@ -120,7 +120,7 @@ def _look_up(values: Floats, y: Floats) -> Floats:
 
 
 def _numbers(space: LabelSpace) -> list[float]:
-    """The classes as numbers."""
+    """The classes as numbers, where they are such."""
     values = space.values or ()
     if not all(isinstance(value, (int, float)) for value in values):
         raise InvalidInput(

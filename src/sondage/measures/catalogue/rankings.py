@@ -147,7 +147,7 @@ class _Sum(RankingMeasure):
 
     @abstractmethod
     def worth(self, grades: Floats) -> Floats:
-        """What a grade is worth."""
+        """What a document of each grade adds to the gain."""
 
     def value_of(self, grades: Floats, every: Floats) -> Floats:
         return _summed(self.worth(grades), self.discount(grades.shape[-1]))

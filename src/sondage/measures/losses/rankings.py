@@ -42,7 +42,7 @@ class RankingLosses(VectorLosses):
         return RankingLosses(measures, rows) if len(measures) == len(sides) else None
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
-        """No column of the items."""
+        """No column of the items: lists are looked at instead."""
         return ()
 
     def systems(self, pool: Pool) -> tuple[str, ...]:

@@ -338,7 +338,7 @@ def _config(value: Any) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    """Names as in a sentence.
+    """Names as a sentence lists them: a, b and c.
 
     >>> _listed(["a", "b", "c"])
     'a, b and c'

@@ -68,14 +68,14 @@ class Axes:
             run = []
 
     def band(self, x: Sequence[float], low: Sequence[float], high: Sequence[float]) -> None:
-        """The space between two lines."""
+        """Shade the space between two lines."""
         known = [(a, b, c) for a, b, c in zip(x, low, high, strict=True) if isfinite(b) and isfinite(c)]
         there = [f"{self.h(a):.1f},{self.v(c):.1f}" for a, _, c in known]
         back = [f"{self.h(a):.1f},{self.v(b):.1f}" for a, b, _ in reversed(known)]
         self._marks.append(f'<polygon points="{" ".join(there + back)}" fill="{_BAND}"/>')
 
     def dots(self, x: Iterable[float], y: Iterable[float], colour: str = _BLUE) -> None:
-        """A dot per point."""
+        """Draw a dot for every point."""
         self._marks += [
             f'<circle cx="{self.h(a):.1f}" cy="{self.v(b):.1f}" r="3.6" fill="{colour}"/>'
             for a, b in zip(x, y, strict=True)
@@ -133,7 +133,7 @@ def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
 
 
 def _apart(ends: tuple[float, float]) -> tuple[float, float]:
-    """Two ends that differ."""
+    """Two ends of an axis, moved apart where they are equal."""
     low, high = ends
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 

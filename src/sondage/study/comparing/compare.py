@@ -67,7 +67,7 @@ def compare_of(
     correction: Correction,
     confidence_level: float | None,
 ) -> Comparison | Comparisons:
-    """What ``Study.compare`` gives."""
+    """The comparison of two or more systems, as ``Study.compare`` gives it."""
     objective = now.parts.objective
     asked = Compare(*systems) if systems else objective if isinstance(objective, Compare) else Compare()
     names = asked.among(now.pool)

@@ -113,7 +113,7 @@ class Comparison(Result):
         return comparison_page(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Plain values by name, ready for JSON."""
         return {
             "systems": list(self.systems),
             "difference": self.difference.to_dict(),
@@ -128,7 +128,7 @@ class Comparison(Result):
         }
 
     def to_frame(self) -> Any:
-        """One row."""
+        """One row, with the difference, its interval and the winner."""
         est = self.difference
         row = {"a": self.systems[0], "b": self.systems[1], "difference": est.value, "low": est.ci.low}
         row |= {"high": est.ci.high, "p_value": self.p_value, "winner": self.winner or ""}
@@ -214,7 +214,7 @@ class Comparisons(Result):
         )
 
     def to_frame(self) -> Any:
-        """The pairs."""
+        """One row for every pair of systems."""
         return self.pairs
 
     @property
@@ -230,7 +230,7 @@ class Comparisons(Result):
         return comparisons_page(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Plain values by name, ready for JSON."""
         return {
             "systems": list(self.systems),
             "best": list(self.best),

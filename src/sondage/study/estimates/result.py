@@ -68,7 +68,7 @@ class Estimate(Result):
         return estimate_page(self)
 
     def _columns(self) -> dict[str, list[Any]]:
-        """One row per coordinate."""
+        """Columns of the frame, with one row per value."""
         columns = ("name", "value", "low", "high", "n_uniform")
         values = map(list, zip(*self.coordinates(), strict=True))
         data: dict[str, list[Any]] = dict(zip(columns, values, strict=True))
