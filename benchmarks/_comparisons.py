@@ -20,8 +20,8 @@ import sondage as sd
 from benchmarks._pools import folder
 from benchmarks._results import Skipped
 from sondage.designs import Design, Disagreement
+from sondage.estimators.by_chance import expected_at_start
 from sondage.estimators.paired_draws import Steps
-from sondage.estimators.sequential import expected_at_start
 from sondage.intervals.paired import _greatest
 from sondage.study.comparing.signs import exact_tails, middle_tails
 from sondage.types import Array, Bools, Floats, Ints

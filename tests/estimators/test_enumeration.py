@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,11 +29,13 @@ from sondage.estimators import (
     Weighted,
 )
 from sondage.estimators.by_chance import predictions
+from sondage.estimators.paired import PairedEstimator
 from sondage.estimators.sequential import LureEstimator, increments
+from sondage.estimators.staged import Staged, StagedDifference
 from sondage.measures import resolve
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
-from sondage.sampling import kind_of
+from sondage.sampling import Table, kind_of
 
 MEASURES = ["f1", "accuracy", "brier_score_loss"]
 EXACT = {"rtol": 1e-10, "atol": 1e-14}
@@ -446,3 +450,66 @@ def test_a_plain_mean_is_unbiased_although_a_predicted_class_may_have_no_label(p
         sample = sample_of(rows, y, [0] * n, kind="strata")
         found.append(Counts().totals(case_of(pool, "accuracy", sample, units, memo=memo)).R)
     np.testing.assert_allclose(np.mean(found, axis=0), [1.0, (said == y).mean()], **EXACT)
+
+
+# ---- items that are never drawn ------------------------------------------------------------------
+
+SERVES = {
+    "weighted": ("wr", Weighted()),
+    "poisson": ("poisson", PoissonEstimator(known=False)),
+    "lure": ("wor", LureEstimator()),
+    "sequential": ("wor", SequentialEstimator()),
+    "paired": ("wor", PairedEstimator()),
+    "staged": ("online", Staged()),
+    "staged-difference": ("online", StagedDifference()),
+}
+
+
+@pytest.mark.parametrize("name", SERVES)
+def test_items_without_a_chance_count_with_what_is_known_of_them(name: str) -> None:
+    """Precision needs no label of the predicted negatives: whoever draws none of them loses nothing."""
+    pool, y = tiny_pool(8)
+    losses = pool_losses(pool, "precision", y)
+    kind, estimator = SERVES[name]
+    chance = np.where(np.arange(8) < 4, 0.0, np.array([0, 0, 0, 0, 0.3, 0.2, 0.4, 0.1]))
+    table = Table(kind_of(kind), chance=chance)
+    outcomes: list[tuple[float, tuple[int, ...], dict[str, Any]]] = []
+    if kind == "wr":
+        for rows in product(range(4, 8), repeat=2):
+            p = chance[list(rows)]
+            outcomes.append((float(p.prod()), rows, {"p": p, "new": np.array([True, rows[0] != rows[1]])}))
+    elif kind == "wor":
+
+        def left(past: tuple[int, ...]) -> np.ndarray:
+            mass = chance.copy()
+            mass[list(past)] = 0.0
+            return mass / mass.sum()
+
+        for probability, rows, q in ordered_sequences(8, 2, left):
+            outcomes.append((probability, rows, {"p": np.array(q), "left": np.ones(2, dtype=np.int64)}))
+    else:
+        pi = np.where(chance > 0, [0, 0, 0, 0, 1.0, 1.0, 0.4, 0.7], 0.0)
+        for mask in subsets(8):
+            probability = float(np.where(mask, pi, 1 - pi).prod())
+            rows = tuple(np.flatnonzero(mask).tolist())
+            if probability > 0:
+                outcomes.append((probability, rows, {"pi": pi[list(rows)]}))
+    memo: dict[object, object] = {}
+    cases = []
+    for probability, rows, columns in outcomes:
+        case = case_of(pool, "precision", sample_of(rows, y, rows, kind=kind, **columns), memo=memo)
+        cases.append((probability, replace(case, tables=lambda number: table)))
+    mean, _, _ = moments(estimator, cases)
+    np.testing.assert_allclose(mean, losses.mean(axis=0), **EXACT)
+
+
+@pytest.mark.parametrize("name", [name for name, (kind, _) in SERVES.items() if kind != "wr"])
+def test_items_without_a_chance_count_in_the_spread_over_the_pool(name: str) -> None:
+    """What a random sample would need is reckoned with all items, and not with those drawn alone."""
+    pool, y = tiny_pool(8)
+    kind, estimator = SERVES[name]
+    rows, table = [4, 5, 6, 7], Table(kind_of(kind), chance=np.array([0, 0, 0, 0, 1, 1, 1, 1]) / 4)
+    sample = sample_of(rows, y, rows, kind=kind, p=1 / np.arange(4.0, 0.0, -1.0), pi=np.ones(4))
+    case = replace(case_of(pool, "precision", sample), tables=lambda number: table)
+    losses = pool_losses(pool, "precision", y)
+    np.testing.assert_allclose(estimator.totals(case).pool_cov, np.cov(losses.T, bias=True), atol=1e-12)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from sondage.types import Bools, Floats, Ints
 _LEAST = 2
 _ENOUGH = 10
 """Draws left to chance that a signature needs before its slope is trusted."""
+_AT_ONCE = 1 << 17
+"""Expected losses that are worked out at once."""
 
 
 class ByChance(Estimator):
@@ -67,24 +69,37 @@ def gathered(
 ) -> Totals:
     """Totals from averages and their contributions, with what follows from the labels that there are.
 
-    ``count`` is (T,) how many items each draw stands for, ``noise`` (T,) what a draw like it adds to the
-    standard error, and ``centre`` (T, d) what was subtracted from the losses.
+    ``R`` are the averages by the draws alone; what items add that are never drawn is added here. ``count`` is
+    (T,) how many items each draw stands for, ``noise`` (T,) what a draw like it adds to the standard error,
+    and ``centre`` (T, d) what was subtracted from the losses.
     """
     told = response.answered
     seen, loss, weight = response.sample.where(told), response.loss[told], (count * response.factor)[told]
-    share = weight / weight.sum()
-    mean = share @ loss
-    centred = (loss - mean) * (R[0] / mean[0])  # on the scale of R
+    R = R + never_drawn(case).mean
     return Totals(
         np.where(response.dark, np.nan, R),
         parts,
         kish(weight * bearing(case.measure, loss)) if n_eff is None else n_eff,
         max(float(seen.times.sum()) - 1.0, 1.0),
-        (share[:, None] * centred).T @ centred,
+        _pool_cov(case, weight / weight.sum(), loss, R),
         unseen=unseen_draw(case, seen, loss, noise[told], None if centre is None else centre[told]),
         why=response.why,
         **others,
     )
+
+
+def _pool_cov(case: Case, share: Floats, loss: Floats, R: Floats) -> Floats:
+    """(d, d) covariance of the losses over the pool: of items like those drawn, and of those never drawn."""
+    rest = never_drawn(case)
+    mean = (1.0 - rest.share) * (share @ loss) + rest.mean
+    scale = R[0] / mean[0]  # to that of R
+    centred = (loss - mean) * scale
+    cov = (share[:, None] * centred).T @ centred
+    if rest.share:
+        both = np.outer(rest.mean, mean)
+        known = rest.square - both - both.T + rest.share * np.outer(mean, mean)
+        cov = (1.0 - rest.share) * cov + known * scale**2
+    return np.asarray(cov)
 
 
 def _dark_share(case: Case) -> str | None:
@@ -110,15 +125,31 @@ def _dark_share(case: Case) -> str | None:
     return case.once(f"dark:{len(case.sample.rounds)}", make)
 
 
-def never_drawn(case: Case) -> Floats:
-    """(d,) what items without a chance add to the averages: no label can change their losses."""
+class NeverDrawn(NamedTuple):
+    """Items without a chance: no label can change their losses, or there is no estimate."""
 
-    def make() -> Floats:
-        total, rows = np.zeros(case.measure.d), _unreached(case)
+    mean: Floats
+    """(d,) what they add to the averages of the pool."""
+    square: Floats
+    """(d, d) what they add to the averages of products of losses."""
+    share: float
+    """How much of the pool they are."""
+    drawable: Ints
+    """(U,) items of each unit that could be drawn."""
+
+
+def never_drawn(case: Case) -> NeverDrawn:
+    """What is known of the items that had no chance in any round."""
+
+    def make() -> NeverDrawn:
+        N, d, rows = len(case.pool), case.measure.d, _unreached(case)
+        total, square, size = np.zeros(d), np.zeros((d, d)), case.units.size
+        if len(rows):
+            size = size - np.bincount(case.units.of(rows), minlength=case.units.count)
         for start in range(0, len(rows), CHUNK):
-            some = case.pool.rows(rows[start : start + CHUNK])
-            total += case.measure.loss(some, np.zeros(1))[:, 0].sum(axis=0)
-        return total / len(case.pool)
+            loss = case.measure.loss(case.pool.rows(rows[start : start + CHUNK]), np.zeros(1))[:, 0]
+            total, square = total + loss.sum(axis=0), square + loss.T @ loss
+        return NeverDrawn(total / N, square / N, len(rows) / N, size)
 
     return case.once(f"never drawn:{len(case.sample.rounds)}", make)
 
@@ -179,11 +210,30 @@ def predictions(case: Case) -> Floats:
         f"what was predicted of {units.count:,} cells in {rounds:,} rounds",
         "use a design that predicts nothing, such as 'stratified', 'importance' or 'uniform'",
     )
-    loss = _unit_losses(case)
-    if loss.shape[1] == 1:  # real labels: the belief stays what it was
-        return np.broadcast_to(loss[None, :, 0, :], (rounds, units.count, case.measure.d))
+    if units.itemwise or not case.pool.labels.finite:  # the belief stays what it was
+        return np.broadcast_to(expected_at_start(case), (rounds, units.count, case.measure.d))
     weights = np.stack([state.nodes.weights for state in case.states[:rounds] if state.nodes is not None])
-    return np.asarray(np.einsum("rus,usd->rud", weights, loss))
+    return np.asarray(np.einsum("rus,usd->rud", weights, _unit_losses(case)))
+
+
+def expected_at_start(case: Case) -> Floats:
+    """(U, d) losses that the belief expected of an item of each unit before any label."""
+
+    def make() -> Floats:
+        rows, unit = case.units.representatives()
+        total, each = (
+            np.zeros((case.units.count, case.measure.d)),
+            np.bincount(unit, minlength=case.units.count),
+        )
+        step = max(_AT_ONCE // case.measure.d, 1)
+        for begin in range(0, len(rows), step):
+            shown = case.pool.rows(rows[begin : begin + step])
+            np.add.at(
+                total, unit[begin : begin + step], case.measure.expected(shown, *case.belief.items(shown))
+            )
+        return total / each[:, None]
+
+    return case.once("expected at the start", make)
 
 
 def expected_square(case: Case, predicted: Floats, factor: Floats) -> Floats | None:
@@ -208,15 +258,12 @@ def expected_square(case: Case, predicted: Floats, factor: Floats) -> Floats | N
 
 
 def _unit_losses(case: Case) -> Floats:
-    """(U, S, d) mean loss of each unit's representatives under each class; S = 1 for real labels."""
+    """(U, S, d) mean loss of each unit's representatives under each class."""
 
     def make() -> Floats:
         rows, unit = case.units.representatives()
         some = case.pool.rows(rows)
-        if case.pool.labels.finite:
-            loss = case.measure.loss(some, np.arange(case.pool.labels.size, dtype=np.float64))
-        else:
-            loss = case.measure.expected(some, *case.belief.items(some))[:, None, :]
+        loss = case.measure.loss(some, np.arange(case.pool.labels.size, dtype=np.float64))
         total = np.zeros((case.units.count, *loss.shape[1:]))
         np.add.at(total, unit, loss)
         return total / np.bincount(unit, minlength=case.units.count)[:, None, None]

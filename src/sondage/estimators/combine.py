@@ -29,11 +29,11 @@ def estimators_of(case: Case, estimator: Estimator | None = None) -> list[tuple[
     """
     sample = case.sample
     if estimator is not None:
-        missing = [kind.alias for kind in sample.kinds if not isinstance(kind, estimator.kinds)]
+        missing = sorted(kind.alias for kind in sample.kinds if not isinstance(kind, estimator.kinds))
         if missing:
             raise NotSupported(
-                f"estimator {estimator.alias!r} serves {estimator.served()} and not the rounds of "
-                f"kind {sorted(missing)}"
+                f"estimator {estimator.alias!r} serves rounds of kind {estimator.served()} and not those of "
+                f"this study, of kind {missing}: leave estimator= out to use the study's own"
             )
         return [(estimator, 1.0, case)]
     groups = {type(one): one for one in (estimator_for(kind, case.estimator) for kind in sample.kinds)}
@@ -57,13 +57,14 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
     make one estimate, what the labels rule out is cut off, and coordinates that labels decide alone are
     set to what they are.
     """
+    parts = estimators_of(case, estimator)  # refuses one that does not serve, also where a census needs none
     deterministic = case.oracle == "deterministic"
     whole = census(case) if deterministic and not case.measure.wide else None
     if whole is not None:
         return whole if whole.exact else _with_draws(case, whole)
     if not case.sample.answered.any():
         return Totals.undefined(case.measure.d, "no item has a label yet")
-    each = [(one.totals(mine), share) for one, share, mine in estimators_of(case, estimator)]
+    each = [(one.totals(mine), share) for one, share, mine in parts]
     single = len(each) == 1
     found = (
         each[0][0] if single else _together([part for part in each if part[0].why is None], case.measure.d)

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.estimators.base import Case
+from sondage.estimators.by_chance import expected_at_start
 from sondage.estimators.paired_draws import PairedDraws, paired_draws
 from sondage.estimators.sample import Sample
-from sondage.estimators.sequential import SequentialEstimator, expected_at_start
+from sondage.estimators.sequential import SequentialEstimator
 from sondage.types import Floats, Ints
 
 _BLOCK = 64
@@ -30,7 +31,7 @@ class PairedEstimator(SequentialEstimator):
     alias: ClassVar[str] = "paired"
 
     def predicted(self, case: Case) -> Floats:
-        once = case.once("expected at the start", lambda: expected_at_start(case))
+        once = expected_at_start(case)
         return np.broadcast_to(once, (len(case.sample.rounds), *once.shape))
 
     def shares(self, case: Case, sample: Sample) -> Floats:
@@ -46,12 +47,6 @@ class PairedEstimator(SequentialEstimator):
         if len(digests) < 2 or len(sample) == self.drawable(case):
             return np.broadcast_to(super().shares(case, sample)[:, None], foreseen.shape)
         return np.asarray(1.0 / foreseen / (1.0 / foreseen).sum(axis=0))
-
-    def drawable(self, case: Case) -> int:
-        table = case.tables(0) if case.sample.rounds else None
-        if table is None or table.chance is None:
-            return len(case.pool)
-        return int(case.units.size[table.chance > 0].sum())
 
     def _expected(self, case: Case, predicted: Floats, squared_shares: float) -> Floats | None:
         """Not for single items, of which no two are alike: what one more draw could show is enough."""

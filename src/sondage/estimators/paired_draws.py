@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sondage.estimators.base import Case
+from sondage.estimators.by_chance import expected_at_start
 from sondage.estimators.sample import REFUSED, Sample
-from sondage.estimators.sequential import expected_at_start
 from sondage.measures.combine.systems import Contrast
 from sondage.sampling import Table
 from sondage.types import Bools, Floats, Ints
@@ -119,7 +119,7 @@ class PairedDraws:
     @cached_property
     def _predicted(self) -> Floats:
         """(U, m) contrasts that the belief expected of an item of each unit before any label."""
-        return self._case.once("expected at the start", lambda: expected_at_start(self._case))[:, 1:]
+        return expected_at_start(self._case)[:, 1:]
 
     def _ends(self, contrasts: Floats) -> tuple[Floats, Floats, Bools]:
         """(U, P) least and greatest contrast of an item of each unit, and where these are the same."""

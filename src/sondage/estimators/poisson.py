@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Totals
-from sondage.estimators.by_chance import ByChance, gathered, never_drawn, use_known
+from sondage.estimators.by_chance import ByChance, gathered, use_known
 from sondage.estimators.expected_variance import expected_second_moment
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
@@ -36,7 +36,7 @@ class PoissonEstimator(ByChance):
         pi = inclusion(mine)
         weight = 1.0 / pi
         response = Response(case, mine, weight / N)
-        R = weight @ response.loss / N + never_drawn(case)
+        R = weight @ response.loss / N
         # Var = sum (1 - pi) / pi^2 l l'  (eq. 27)
         noise = np.sqrt(np.maximum(1.0 - pi, 0.0) * response.factor) / pi / N
         parts = np.concatenate([noise[:, None] * response.loss, response.parts])

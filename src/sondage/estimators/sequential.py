@@ -9,14 +9,19 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Totals, bearing, kish
-from sondage.estimators.by_chance import ByChance, expected_square, gathered, paid_for, predictions, stepwise
+from sondage.estimators.by_chance import (
+    ByChance,
+    expected_square,
+    gathered,
+    never_drawn,
+    paid_for,
+    predictions,
+    stepwise,
+)
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
 from sondage.sampling import OneByOne, SamplingKind
 from sondage.types import Floats, Ints
-
-_AT_ONCE = 1 << 17
-"""Expected losses that are worked out at once."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class SequentialEstimator(ByChance):
         share = self.shares(case, mine)
         count = _counts(share, mine)
         response = Response(case, mine, count / N)
-        z = increments(mine, response.loss, predicted, case.units.size)
+        z = increments(mine, response.loss, predicted, never_drawn(case).drawable)
         R = share @ z / N
         # Increments are uncorrelated: Var = sum c_t^2 Var(Z_t), with a factor for the mean taken.
         squared = float(np.square(share).sum())
@@ -63,7 +68,7 @@ class SequentialEstimator(ByChance):
             n_eff=kish(bears[response.answered]),
             prior_cov=self._expected(case, predicted, squared * response.overall),
             draws=len(mine),
-            exact=response.complete and len(mine) == N,
+            exact=response.complete and len(mine) == self.drawable(case),
         )
 
     def counts(self, case: Case, sample: Sample) -> Floats:
@@ -77,7 +82,7 @@ class SequentialEstimator(ByChance):
 
     def drawable(self, case: Case) -> int:
         """How many items of the pool could be drawn at all."""
-        return len(case.pool)
+        return int(never_drawn(case).drawable.sum())
 
     def shares(self, case: Case, sample: Sample) -> Floats:
         """Weights of the increments, adding up to 1."""
@@ -111,7 +116,10 @@ class SequentialEstimator(ByChance):
 
 
 def increments(sample: Sample, loss: Floats, predicted: Floats, size: Ints) -> Floats:
-    """(T, d) ``Z_t`` with ``E[Z_t | past] = total`` (sequences of unbiased increments, eq. 1)."""
+    """(T, d) ``Z_t`` with ``E[Z_t | past] = total`` (sequences of unbiased increments, eq. 1).
+
+    ``size`` is (U,) how many items of each unit can be drawn, and the total is theirs.
+    """
     rest = np.empty_like(loss)
     # Rounds that share one prediction are taken together.
     number = sample.round if predicted.strides[0] else np.zeros_like(sample.round)
@@ -145,14 +153,3 @@ class LureEstimator(SequentialEstimator):
 
     alias: ClassVar[str] = "lure"
     control: bool = False
-
-
-def expected_at_start(case: Case) -> Floats:
-    """(U, d) losses that the belief expected of an item of each unit before any label."""
-    rows, unit = case.units.representatives()
-    total, each = np.zeros((case.units.count, case.measure.d)), np.bincount(unit, minlength=case.units.count)
-    step = max(_AT_ONCE // case.measure.d, 1)
-    for begin in range(0, len(rows), step):
-        shown = case.pool.rows(rows[begin : begin + step])
-        np.add.at(total, unit[begin : begin + step], case.measure.expected(shown, *case.belief.items(shown)))
-    return total / each[:, None]

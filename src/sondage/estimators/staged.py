@@ -9,7 +9,15 @@ import numpy as np
 
 from sondage.designs.base import Centre
 from sondage.estimators.base import Case, Totals
-from sondage.estimators.by_chance import ByChance, expected_square, gathered, paid_for, predictions, stepwise
+from sondage.estimators.by_chance import (
+    ByChance,
+    expected_square,
+    gathered,
+    never_drawn,
+    paid_for,
+    predictions,
+    stepwise,
+)
 from sondage.estimators.expected_variance import expected_second_moment
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
@@ -142,7 +150,7 @@ def _predicted_rest(case: Case, mine: Sample, share: Floats, predicted: Floats) 
     """(d,) what was predicted of the items not asked before each round, over all rounds."""
     asked = np.zeros((len(mine.rounds), case.units.count))
     np.add.at(asked, (mine.round[mine.new], mine.unit[mine.new]), 1.0)
-    left = case.units.size - (np.cumsum(asked, axis=0) - asked)
+    left = never_drawn(case).drawable - (np.cumsum(asked, axis=0) - asked)
     return np.asarray(np.einsum("r,ru,rud->d", share, left, predicted))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Totals, root
-from sondage.estimators.by_chance import ByChance, gathered, never_drawn, use_known
+from sondage.estimators.by_chance import ByChance, gathered, use_known
 from sondage.estimators.expected_variance import expected_second_moment
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
@@ -66,7 +66,7 @@ class Weighted(ByChance):
             return mean, noise[:, None] * (each - mean)
 
         R, parts = averages(response.loss)
-        R, parts = R + never_drawn(case), np.concatenate([parts, response.parts])
+        parts = np.concatenate([parts, response.parts])
         if plain:
             parts = _by_latest(case, mine, response.loss * inverse[:, None], share, draws)
         if self.known:

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from sondage.designs.disagreement import Disagreement, believed_contrasts
 from sondage.errors import InvalidInput
-from sondage.estimators.sequential import expected_at_start
+from sondage.estimators.by_chance import expected_at_start
 from sondage.measures.combine.systems import Contrast, Difference
 from sondage.objective import Compare
 from sondage.sampling.base import chances_of, one_draw, sum_over
@@ -124,7 +124,7 @@ def _doubt(study: Snapshot, pair: Pair, spread: Floats) -> Floats:
     sample = case.sample.where(case.sample.answered)
     n, total = len(sample), 0.0
     scale = case.pool.mean("weight")
-    expected = case.once("expected at the start", lambda: expected_at_start(case))[:, 1]
+    expected = expected_at_start(case)[:, 1]
     found = np.square((case.losses(sample)[:, 1] - expected[sample.unit]) / scale)
     for number in np.unique(sample.round).tolist():
         table, mine = case.tables(number), sample.round == number
