@@ -48,6 +48,8 @@ def made() -> SimpleNamespace:
     plan = sd.plan(pool, "f1", width=0.05, draws=9)
     voters_, votes = voters(600, (0.8, 0.7, 0.6, 0.5))
     compared = labelled(voters_, votes, 150, objective=sd.Compare()).compare()
+    even = sd.create_study(pool, "accuracy", design="uniform", budget=200, rng=0)
+    even.run(labels)
     return SimpleNamespace(
         pool=pool,
         labels=labels,
@@ -58,4 +60,5 @@ def made() -> SimpleNamespace:
         matrix=matrix,
         plan=plan,
         compared=compared,
+        groups=even.groups("group"),
     )

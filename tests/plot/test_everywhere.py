@@ -38,6 +38,7 @@ DRAWN: dict[str, Callable[[SimpleNamespace, Any], Any]] = {
     "widths": lambda made, ax: sd.plot.widths(
         {"auto": made.strata, "other": made.items}, ax, intervals=("logit", "wald"), points=4
     ),
+    "worst": lambda made, ax: sd.plot.worst(made.groups, ax),
     "tree": lambda made, ax: sd.plot.tree(EqualSize(8).describe(made.pool), ax),
 }
 EACH = pytest.mark.parametrize("name", sorted(DRAWN))

@@ -12,6 +12,7 @@ from sondage.plot.hierarchy import tree
 from sondage.plot.intervals import forest
 from sondage.plot.matrix import confusion
 from sondage.plot.over_labels import plan, progress, widths
+from sondage.plot.worst_group import worst
 
 __all__ = [
     "confusion",
@@ -27,4 +28,5 @@ __all__ = [
     "tree",
     "widths",
     "wins",
+    "worst",
 ]

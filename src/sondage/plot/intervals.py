@@ -13,6 +13,7 @@ from sondage.plot import style
 from sondage.plot.style import Axes
 from sondage.report import findings
 from sondage.study import Estimate
+from sondage.study.grouping.result import Groups
 from sondage.types import Floats
 
 _PER_GROUP = re.compile(r"^(.+)\[([^\[\]=]+)=([^=]*)\]$")
@@ -24,7 +25,7 @@ _MIXED = "value"
 
 
 class _Rows(NamedTuple):
-    """What is drawn: a name, a value and two ends for each row; what the rows and the values are."""
+    """What is drawn: a name, a value and two ends for each row; what they are; title, short names."""
 
     names: list[str]
     value: Floats
@@ -33,10 +34,12 @@ class _Rows(NamedTuple):
     bounds: list[str]
     rows_are: str
     values_are: str
+    title: str = ""
+    short: tuple[str, ...] = ()
 
 
 def forest(
-    estimate: Estimate | Mapping[str, Estimate],
+    estimate: Estimate | Mapping[str, Estimate] | Groups,
     ax: Axes | None = None,
     *,
     names: Sequence[str] | None = None,
@@ -49,8 +52,9 @@ def forest(
     Parameters
     ----------
     estimate
-        An estimate of several coordinates, such as ``study.estimate("recall", by="region")``; or estimates
-        by the name of their row, such as one for each system.
+        An estimate of several coordinates, such as ``study.estimate("recall", by="region")``; estimates by
+        the name of their row, such as one for each system; or ``study.groups()``, whose rows say how many
+        labels they rest on.
     ax
         Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
     names
@@ -104,7 +108,8 @@ def forest(
             zorder=4,
         )
     alike = rows.values_are.split(" with ")[0] != _MIXED
-    title = findings.compared(rows.names, rows.value, rows.low, rows.high, reference, alike)
+    title = rows.title if rows.title and reference is None else ""
+    title = title or findings.compared(rows.names, rows.value, rows.low, rows.high, reference, alike)
     return style.finish(ax, rows.values_are, rows.rows_are, handles, title, grid="x")
 
 
@@ -145,7 +150,18 @@ def draw_rows(
         ax.text(0.01, k, "undefined", transform=left_edge, va="center", color=style.FAINT, size=size)
 
 
+def _of_groups(groups: Groups) -> _Rows:
+    table = groups.to_dict()["by_group"]
+    value, low, high = (np.array([row[name] for row in table]) for name in ("value", "low", "high"))
+    names = [findings.with_labels(row["group"], row["n_labels"]) for row in table]
+    said = f"{getattr(groups, 'measure', 'accuracy')} with {100 * groups.confidence_level:g} % interval"
+    title = findings.worst_group(groups.names, groups.probability_worst, groups.worst)
+    return _Rows(names, value, low, high, ["two-sided"] * len(names), groups.by, said, title, groups.names)
+
+
 def _rows(estimate: Any) -> _Rows:
+    if isinstance(estimate, Groups):
+        return _of_groups(estimate)
     if isinstance(estimate, Estimate):
         named = {"": estimate}
     elif isinstance(estimate, Mapping) and estimate:
@@ -153,7 +169,7 @@ def _rows(estimate: Any) -> _Rows:
     else:
         raise InvalidInput(
             f"estimate= takes an estimate, or estimates by name, not {type(estimate).__name__}: "
-            "pass study.estimate(...)"
+            "pass study.estimate(...) or study.groups()"
         )
     for one in named.values():
         if not isinstance(one, Estimate):
@@ -188,11 +204,12 @@ def _truth(truth: Any, rows: _Rows) -> Floats:
     if truth is None:
         return np.full(count, np.nan)
     if isinstance(truth, Mapping):
-        unknown = [name for name in truth if str(name) not in rows.names]
+        names = list(rows.short or rows.names)
+        unknown = [name for name in truth if str(name) not in names]
         if unknown:
-            raise InvalidInput(f"truth= names {unknown[0]!r}, which is none of the rows {rows.names[:10]}")
+            raise InvalidInput(f"truth= names {unknown[0]!r}, which is none of the rows {names[:10]}")
         known = {str(name): value for name, value in truth.items()}
-        return np.array([known.get(name, np.nan) for name in rows.names], dtype=np.float64)
+        return np.array([known.get(name, np.nan) for name in names], dtype=np.float64)
     values = np.atleast_1d(np.asarray(truth, dtype=np.float64))
     if values.shape != (count,):
         raise InvalidInput(f"truth= has {values.size} values, and there are {count} rows: pass one per row")

@@ -310,7 +310,8 @@ def _room(ax: Axes, align: str) -> float:
     # Square axes stand in the middle of their place; a layout will move small axes away from their names.
     name = ax.yaxis.label
     lines = name.get_text().count("\n") + 1 if name.get_text() else 0
-    names = (_FOR_TICKS + LINE * lines) * float(name.get_fontsize())
+    rows = [(len(one.get_text()) + 1) * LETTER * one.get_fontsize() for one in ax.get_yticklabels()]
+    names = max([_FOR_TICKS * float(name.get_fontsize()), *rows]) + LINE * lines * float(name.get_fontsize())
     return whole - max(left + (width - side) / 2, names) - 4.0
 
 

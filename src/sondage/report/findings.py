@@ -71,6 +71,31 @@ def compared(
     return f"Highest: {said[int(np.nanargmax(value))]}; lowest: {said[int(np.nanargmin(value))]}"
 
 
+def with_labels(name: str, labels: int) -> str:
+    """A group's name with the number of labels that it rests on.
+
+    >>> with_labels("north", 1), with_labels("south", 1200)
+    ('north (1 label)', 'south (1,200 labels)')
+    """
+    return f"{name} ({labels:,} label{'' if labels == 1 else 's'})"
+
+
+def worst_group(names: Sequence[str], chance: Floats, worst: Sequence[str]) -> str:
+    """Which group is the worst, and how surely; or how many may still be.
+
+    >>> worst_group(["a", "b", "c"], np.array([0.97, 0.02, 0.01]), ["a"])
+    'a is the worst of 3 groups (97 % sure)'
+    >>> worst_group(["a", "b", "c"], np.array([0.6, 0.39, 0.01]), ["a", "b"])
+    '2 of 3 groups may be the worst, a likeliest (60 %)'
+    """
+    if len(names) == 1:
+        return f"There is one group: {names[0]}"
+    sure = f"{float(chance.max()):.0%}".replace("%", " %")
+    if len(worst) == 1:
+        return f"{worst[0]} is the worst of {len(names):,} groups ({sure} sure)"
+    return f"{len(worst):,} of {len(names):,} groups may be the worst, {worst[0]} likeliest ({sure})"
+
+
 def on_curve(x_name: str, x: Floats, y: Floats, low: Floats, high: Floats) -> str:
     """A place on the curve that people ask for: half of the positives found, or one false alarm in ten.
 
