@@ -3,7 +3,8 @@
 ``svhn_resnet`` is a pool of the paper; ``news20`` has its texts by another model, so the paper's numbers are
 there for orientation only. "Shares" is what the paper calls UPrior and its code computes in Tables 3 to 6: a
 pseudo-label of a millionth. Numbers of labels are read ten later than printed, as in the authors' notebooks.
-``learned, finite`` is what Sondage does by default. ``--designs 3 6`` runs only these tables.
+``learned, finite`` is what Sondage does by default. ``--designs 3 6`` makes only these tables, and ``--pool
+news20`` only one pool.
 """
 
 from __future__ import annotations
@@ -101,11 +102,16 @@ def run(args: argparse.Namespace) -> Result:
         "fig3": ("mean reciprocal rank of the costliest classes (Figure 3)", _assessment_rows.costs),
         "fig1": ("accuracy and calibration error by class, all labels (Figure 1)", _assessment_rows.by_class),
     }
+    pools = (args.pool,) if args.pool in POOLS else POOLS
     for key, (title, function) in made.items():
+        before = last_rows(last, args, title)
         if args.designs and key not in args.designs:
-            tables[title] = last_rows(last, args, title)
+            tables[title] = before
             continue
-        tables[title] = [row for pool in POOLS for row in function(pool, args.repeats, args.seed)]
+        rows = {name: [row for row in before if row["pool"] == name] for name in POOLS}
+        for name in pools:
+            rows[name] = function(name, args.repeats, args.seed)
+        tables[title] = [row for name in POOLS for row in rows[name]]
         print(f"  {title}: done", flush=True)
     notes = [
         f"{args.repeats:,} studies for each number (Figure 3: half of them; Table 7: all pairs). news20 is "

@@ -311,7 +311,8 @@ def _room(ax: Axes, align: str) -> float:
     name = ax.yaxis.label
     lines = name.get_text().count("\n") + 1 if name.get_text() else 0
     rows = [(len(one.get_text()) + 1) * LETTER * one.get_fontsize() for one in ax.get_yticklabels()]
-    names = max([_FOR_TICKS * float(name.get_fontsize()), *rows]) + LINE * lines * float(name.get_fontsize())
+    size = float(name.get_fontsize())
+    names = float(max([_FOR_TICKS * size, *rows])) + LINE * lines * size
     return whole - max(left + (width - side) / 2, names) - 4.0
 
 
