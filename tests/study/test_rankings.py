@@ -236,9 +236,76 @@ def test_scores_tell_queries_apart_and_the_methods_of_the_thesis_can_be_had() ->
         sd.create_study(POOL, "DCG@3", design=Importance(belief=by_score), rng=1)
 
 
-def test_auto_draws_evenly_for_one_ranker_and_by_differences_for_two() -> None:
-    assert sd.create_study(POOL, "ERR@4", rng=1).design.alias == "uniform"
-    assert sd.create_study(POOL, "ERR@4", objective=sd.Compare("a", "b"), rng=1).design.alias == "poisson"
+def cost_against_uniform(
+    pool: sd.Pool, everything: sd.Pool, measure: str, objective: object, n: int
+) -> float:
+    """What ``auto`` pays over what a uniform sample pays for the same variance, both exactly."""
+    study = sd.create_study(pool, measure, objective=objective, budget=sd.Cost(1e9), rng=1)
+    cost = study.parts.pool.costs(slice(None))
+    study = sd.create_study(pool, measure, objective=objective, budget=sd.Cost(n * float(cost.mean())), rng=1)
+    grades = everything.parts.table(everything.parts.grade, slice(None), np.nan)
+    labels = everything.labels.encode(grades.tolist())[:, None]
+    value = study.measure.bind(everything).loss(everything.rows(slice(None)), labels)[:, 0, 1]
+    units, quota, N = study.units, study.design.table(study.problem(), n).quota, len(pool)
+    variance = 0.0  # Cochran 1977, 5.6
+    for unit, number in enumerate(quota.tolist()):
+        mine = value[units.members(unit)]
+        assert number or np.ptp(mine) == 0
+        if len(mine) > 1 and number:
+            variance += (len(mine) / N) ** 2 * (1 - number / len(mine)) * mine.var(ddof=1) / number
+    as_many = value.var(ddof=1) / (variance + value.var(ddof=1) / N)
+    return float(quota @ units.cost / (as_many * cost.mean()))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_auto_never_pays_more_than_uniform_queries_and_less_where_queries_can_be_told_apart(
+    seed: int,
+) -> None:
+    frame, truth = lists(queries=300, seed=seed)
+    rng = np.random.default_rng(seed)
+    grade = np.array([truth[pair] for pair in zip(frame["query"], frame["document"], strict=True)])
+    scored = frame.assign(score=grade + rng.normal(size=len(frame)))
+    both = sd.Compare("a", "b")
+    for measure, limit in (("ERR@4", 0.9), ("DCG@3", 0.9), ("nDCG@4", 1.0)):
+        for objective in (None, both):
+            blind = cost_against_uniform(pool_of(frame), judged(frame, truth), measure, objective, 60)
+            assert blind < 1.03, (measure, objective)
+        with_scores = pool_of(scored, score="score")
+        assert cost_against_uniform(with_scores, judged(frame, truth), measure, None, 60) < limit, measure
+    assert sd.create_study(POOL, "ERR@4", objective=both, rng=1).design.alias == "stratified"
+
+
+def test_lists_without_anything_to_go_by_are_drawn_evenly() -> None:
+    rows = [(query, document, document + 1) for query in range(30) for document in range(4)]
+    frame = pd.DataFrame(rows, columns=["query", "document", "rank"])
+    study = sd.create_study(pool_of(frame, system=None), "ERR@4", rng=1)
+    assert study.units.count == 1
+
+
+def test_sequences_hold_and_studies_stop_by_them() -> None:
+    frame, truth = lists(queries=150, seed=4)
+    everything = judged(frame, truth)
+    true = exact("ERR@4", everything)
+    for design in ("uniform", "auto-audit", "sequential"):
+        missed = 0
+        for seed in range(6):
+            study = sd.create_study(pool_of(frame), "ERR@4", design=design, rng=seed)
+            study.tell({item.id: truth[item.id] for item in study.ask(60)})
+            found = study.estimate(interval="sequence")
+            assert found.guarantee == "uniform"
+            missed += not found.ci.low <= true <= found.ci.high
+            assert found.ci.high - found.ci.low < 0.5
+        assert missed <= 1, design
+        study = sd.create_study(pool_of(frame), "ERR@4", design=design, rng=1)
+        stopped = study.run(truth, stop=sd.Width(0.3))
+        assert study.n_labels < len(study.pool)
+        assert stopped.ci.high - stopped.ci.low <= 0.3
+    for design in ("uniform", "disagreement"):
+        study = sd.create_study(pool_of(frame), "ERR@4", design=design, objective=sd.Compare("a", "b"), rng=1)
+        study.run(truth, stop=sd.Decided())
+        assert study.compare(looking=True).winner == "a"
+    with pytest.raises(NotSupported, match="auto-audit"):
+        sd.create_study(POOL, "ERR@4", rng=1).run(TRUTH, stop=sd.Width(0.3))
 
 
 def test_plans_reports_and_what_the_belief_was_worth_can_be_had(tmp_path: Path) -> None:

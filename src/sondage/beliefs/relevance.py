@@ -28,28 +28,31 @@ _RIDGE = 1.0
 class RelevanceBelief(StaticBelief):
     """An ordered logit of the grade on a document's place in the systems' lists, equally for all systems.
 
-    ``P(grade >= g) = expit(cut_g + slope * x)``, where x is how near the top a document is on average,
-    ``1 / log2(place + 1)``; with ``by="score"`` its mean score, in standard deviations of each system's
-    scores: for scores that mean the same in every query. Fitted to the grades that the pool comes with, where
-    there are enough; otherwise by a curve that falls as such curves do. ``even=True`` holds every grade as
-    likely as any other.
+    ``P(grade >= g) = expit(cut_g + slope * x)``, where x is how near the top a document is on average over
+    all systems of the pool, ``1 / log2(place + 1)`` (``by="place"``); or its mean score, in standard
+    deviations of each system's scores (``by="score"``), for scores that mean the same in every query; or the
+    sum of both, scores on the scale of places (``by="both"``, the default; places alone where there are no
+    scores). What several systems put near the top is probably relevant, and where they disagree little is.
+    Fitted to the grades that the pool comes with, where there are enough; otherwise by a curve that falls as
+    such curves do. ``even=True`` holds every grade as likely as any other.
     """
 
     alias: ClassVar[str] = "relevance"
     even: bool = False
-    by: Literal["place", "score"] = "place"
+    by: Literal["both", "place", "score"] = "both"
     systems: tuple[str, ...] = ()
     cuts: tuple[float, ...] = ()
     slope: float = 0.0
 
     def __post_init__(self) -> None:
-        self.require(by=("place", "score"))
+        self.require(by=("both", "place", "score"))
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> RelevanceBelief:
         if pool.parts is None:
             raise InvalidInput("belief 'relevance' is about documents: make the pool with from_rankings")
         if self.by == "score" and any(np.isnan(pool.parts.score[name]).all() for name in systems):
             raise InvalidInput("belief by='score' needs score= of every system: pass it to from_rankings")
+        systems = tuple(pool.parts.rank)
         scale = getattr(pool.labels, "scale", ())
         cuts = _FIRST + _NEXT * np.arange(len(scale) - 1.0)
         bound = replace(self, systems=systems, cuts=tuple(cuts.tolist()), slope=_FALL)
@@ -61,12 +64,17 @@ class RelevanceBelief(StaticBelief):
 
     def _all(self, documents: Documents) -> Floats:
         """(P,) what the chances of each document go by."""
-        if self.by == "place":
-            return np.asarray(np.mean([_near(documents.rank[name]) for name in self.systems], axis=0))
+        near = np.mean([_near(documents.rank[name]) for name in self.systems], axis=0)
         each = [documents.score[name] for name in self.systems]
+        each = [one for one in each if not np.isnan(one).all()]
+        if self.by == "place" or not each:
+            return np.asarray(near)
         scaled = np.array([(one - np.nanmean(one)) / (np.nanstd(one) or 1.0) for one in each])
         there = ~np.isnan(scaled)
-        return np.asarray(np.where(there, scaled, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1))
+        score = np.where(there, scaled, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+        if self.by == "score":
+            return np.asarray(score)
+        return np.asarray(near + score * near.std() / (score.std() or 1.0))
 
     def _fitted(self, x: Floats, grade: Array) -> RelevanceBelief:
         """The most likely curve of these grades, held near the usual one."""

@@ -24,7 +24,7 @@ from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.strata.fillable_cells import too_many
 
-AUTO_VERSION = 9
+AUTO_VERSION = 10
 
 
 def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float, comparing: bool = False) -> Design:
@@ -35,14 +35,13 @@ def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float, compa
     from it: uniform, or by size where systems disagree. Other measures (of scores, of groups, of weighted
     items, of which class a wrong prediction should have been): strata by rank, labels by the scores. Labels
     of several numbers have no one order along which to stratify: there items are drawn one by one. Queries
-    are drawn evenly, or to compare rankers by how far these can differ. A study
-    that is ``comparing`` systems (objective ``Compare``) asks where they disagree, by chances that tests and
-    sequences can rest on.
+    are drawn from strata by what the belief predicts of them. A study that is ``comparing`` systems
+    (objective ``Compare``) asks where they disagree, by chances that tests and sequences can rest on.
     """
     if oracle != "deterministic":
         return Importance()
-    if pool.parts is not None and not isinstance(measure, Contrast):
-        return Uniform()  # places in lists do not tell one query from another
+    if pool.parts is not None:
+        return Stratified()
     if pool.labels.kind == "vector":
         return Poisson(fixed_size=True)
     systems = measure.systems(pool)

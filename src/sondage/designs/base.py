@@ -143,7 +143,19 @@ class Design(Named, family="sondage.designs"):
                     f"design {self.alias!r} shares labels out by strata: give it strata=LogRank()"
                 )
             return ItemUnits(pool, seed)
-        return self.strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
+        cells = self.cells_of_queries(pool, measure, seed, labels)
+        return cells or self.strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
+
+    def cells_of_queries(self, pool: Pool, measure: Measure, seed: int, labels: float) -> Units | None:
+        """Cells by what the belief predicts, where the strata go along a score and queries have none."""
+        from sondage.designs.influence.predicted_cells import predicted_cells  # which knows of problems
+        from sondage.strata.by_score import EqualSize
+        from sondage.strata.log_rank import LogRank
+
+        if pool.parts is None or not isinstance(self.strata, LogRank | EqualSize | None):
+            return None
+        belief = self.belief_for("deterministic", pool, measure).bind(pool, measure.systems(pool))
+        return predicted_cells(pool, measure, belief, seed, labels)
 
     def refuses(self, problem: Problem) -> str | None:
         """Why the design cannot serve this problem, and what can; None if it can."""

@@ -14,6 +14,7 @@ from sondage.designs.influence.slope import item_expectation
 from sondage.designs.sequential import Sequential
 from sondage.measures.base import Measure
 from sondage.measures.combine.systems import Contrast
+from sondage.measures.influence import written_out
 from sondage.objective import Compare
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits, Units
@@ -49,7 +50,7 @@ class Disagreement(Sequential):
 
     For measures that compare systems (``Difference``, and what the objective ``Compare`` makes of one): an
     item on which all systems do alike, whatever its label, is never asked, because what it adds is known.
-    Other measures, and labels of several numbers, are drawn for as by ``sequential``.
+    Other measures, and labels that are yes or no to many, are drawn for as by ``sequential``.
 
     ``size`` is what the chance of an item is in proportion to, for each pair of systems:
 
@@ -98,7 +99,8 @@ class Disagreement(Sequential):
         """Items; cells of the strata given, or of scores and predictions in pools of very many items."""
         systems, strata = measure.systems(pool), self.strata or LogRank()
         if not _compares(pool, measure):
-            return strata.cell_units(pool, systems, seed, measure.signature(pool))
+            cells = self.cells_of_queries(pool, measure, seed, labels)
+            return cells or strata.cell_units(pool, systems, seed, measure.signature(pool))
         few = len(pool) <= MOST_ITEMS and len(pool) * measure.m**2 <= _MOST_NUMBERS
         # What is no mean of the items' contrasts has sequences by cells alone.
         if self.strata is None and few and getattr(measure, "paired", False):
@@ -226,7 +228,8 @@ class Believed(NamedTuple):
 
 def _compares(pool: Pool, measure: Measure) -> bool:
     """Whether it is about contrasts of systems that are written out label by label."""
-    return isinstance(measure, Contrast) and pool.labels.kind != "vector" and not measure.wide
+    many = pool.labels.kind == "vector" and pool.parts is None
+    return isinstance(measure, Contrast) and not many and not measure.wide
 
 
 def _many(measure: Measure) -> bool:
@@ -257,6 +260,11 @@ def believed_contrasts(problem: Problem) -> Believed:
     for begin in range(0, len(rows), step):
         shown = pool.rows(rows[begin : begin + step])
         labels, weights = belief.items(shown)
+        if not written_out(labels):
+            average, together = psi.believed_together(shown, weights)
+            mean.append(average)
+            covariance.append(together.astype(np.float32))
+            continue
         influence = psi.of(shown, labels)
         mine = np.einsum("ns,nsm->nm", weights, influence)
         off = influence - mine[:, None]

@@ -49,7 +49,10 @@ class Stratified(Design):
         object.__setattr__(self, "allocation", Allocation.resolved(self.allocation, optional=False))
 
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
-        return cells_to_fill(pool, self.strata, measure.systems(pool), measure.signature(pool), seed, labels)
+        cells = self.cells_of_queries(pool, measure, seed, labels)
+        return cells or cells_to_fill(
+            pool, self.strata, measure.systems(pool), measure.signature(pool), seed, labels
+        )
 
     def refuses(self, problem: Problem) -> str | None:
         assert isinstance(self.allocation, Allocation)

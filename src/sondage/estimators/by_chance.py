@@ -16,7 +16,7 @@ import numpy as np
 from sondage.beliefs import Recalibration, at_least
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.missing import Response
-from sondage.estimators.post_strata import signatures
+from sondage.estimators.post_strata import loss_without_label, signatures
 from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import unseen_draw
 from sondage.limits import check_entries
@@ -147,7 +147,7 @@ def never_drawn(case: Case) -> NeverDrawn:
         if len(rows):
             size = size - np.bincount(case.units.of(rows), minlength=case.units.count)
         for start in range(0, len(rows), CHUNK):
-            loss = case.measure.loss(case.pool.rows(rows[start : start + CHUNK]), np.zeros(1))[:, 0]
+            loss = loss_without_label(case.measure, case.pool.rows(rows[start : start + CHUNK]))
             total, square = total + loss.sum(axis=0), square + loss.T @ loss
         return NeverDrawn(total / N, square / N, len(rows) / N, size)
 

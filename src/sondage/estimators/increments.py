@@ -21,6 +21,7 @@ import numpy as np
 from sondage.estimators.base import Case
 from sondage.estimators.post_strata import PostStrata, post_strata
 from sondage.estimators.sample import REFUSED
+from sondage.measures.influence import written_out
 from sondage.types import Bools, Floats, Ints
 
 STRENGTH = 2.0
@@ -130,8 +131,15 @@ class Increments:
             rows, cell = strata.cells.some()
             shown, d = case.pool.rows(rows), case.measure.d
             labels, weights = case.belief.items(shown)
-            loss = case.measure.loss(shown, labels)
             mean, second = np.zeros((len(self.size), d)), np.zeros((len(self.size), d, d))
+            if not written_out(labels):
+                for k in range(len(self.size)):
+                    mine = np.flatnonzero(cell == k)
+                    some, each = shown.take(mine), np.full(len(mine), 1.0 / len(mine))
+                    mean[k] = case.measure.total(some, labels[mine], weights[mine], each)
+                    second[k] = case.measure.second_moment(some, labels[mine], weights[mine], each)
+                return Prior(mean, second)
+            loss = case.measure.loss(shown, labels)
             np.add.at(mean, cell, np.einsum("ns,nsd->nd", weights, loss))
             np.add.at(second, cell, np.einsum("ns,nsd,nse->nde", weights, loss, loss))
             each = np.bincount(cell)
@@ -227,7 +235,8 @@ def increments_of(case: Case) -> Increments | None:
     plain = case.oracle == "deterministic" and not case.tellable and not case.measure.wide
     if case.units.itemwise:  # cells would be items: contrasts of these have paired_draws
         return None
-    if not plain or case.measure.tangent or case.pool.labels.kind == "vector" or not len(sample):
+    many = case.pool.labels.kind == "vector" and case.pool.parts is None
+    if not plain or case.measure.tangent or many or not len(sample):
         return None
     if not all(kind.one_by_one or kind.is_uniform(case.units) for kind in sample.kinds):
         return None

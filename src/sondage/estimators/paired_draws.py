@@ -192,7 +192,8 @@ def paired_draws(case: Case) -> PairedDraws | None:
     measure, sample = case.measure, case.sample
     if not (isinstance(measure, Contrast) and measure.paired):
         return None
-    if case.oracle != "deterministic" or case.tellable or case.pool.labels.kind == "vector":
+    many = case.pool.labels.kind == "vector" and case.pool.parts is None
+    if case.oracle != "deterministic" or case.tellable or many:
         return None
     if not all(np.isfinite(end).all() for end in measure.range):  # a step would have no end
         return None

@@ -275,7 +275,8 @@ def _fixed_by_pattern(case: Case, pattern: Division, cells: Division) -> tuple[B
     """Patterns whose items need no label although their losses differ (by weight), and those losses."""
     pool, measure = case.pool, case.measure
     nothing = np.zeros(pattern.count, dtype=bool)
-    if not pool.labels.finite or measure.wide or measure.tangent or case.tellable:
+    told = pool.labels.finite or pool.parts is not None
+    if not told or measure.wide or measure.tangent or case.tellable:
         return nothing, None
     rows, kind = pattern.some()
     moves = np.bincount(kind, weights=~measure.layout.settled(pool.rows(rows)), minlength=pattern.count) > 0
@@ -283,11 +284,18 @@ def _fixed_by_pattern(case: Case, pattern: Division, cells: Division) -> tuple[B
         return nothing, None
     total = np.zeros((cells.count, measure.d))
     for piece, some in pool.chunks():
-        each = measure.loss(some, np.zeros(1))[:, 0, :] * ~moves[pattern.of(piece)][:, None]
+        each = loss_without_label(measure, some) * ~moves[pattern.of(piece)][:, None]
         cell = cells.of(piece)
         for j in range(measure.d):
             total[:, j] += np.bincount(cell, weights=each[:, j], minlength=cells.count)
     return ~moves, total / cells.size[:, None]
+
+
+def loss_without_label(measure: Measure, rows: Rows) -> Floats:
+    """(n, d) losses of items that no label changes."""
+    if rows.labels.kind == "vector":  # of which no one label can be made up
+        return measure.extremes(rows, np.eye(measure.d))[0]
+    return measure.loss(rows, np.zeros(1))[:, 0]
 
 
 def families(case: Case, names: Iterable[str]) -> Ints:

@@ -41,6 +41,10 @@ class Influence(ABC):
         """(n, m) and (n, m, C): influence as ``constant + factor @ label``, for labels of C numbers."""
         raise NotSupported("the losses are not linear in the components of the labels")
 
+    def believed_together(self, rows: Rows, weights: Floats) -> tuple[Floats, Floats]:
+        """(n, m) and (n, m, m): mean and covariance under a belief whose labels are not written out."""
+        raise NotSupported("the belief about these labels has no covariances")
+
     def ends(self, rows: Rows, which: slice = ALL) -> tuple[Floats, Floats]:
         """(n, m) least and greatest influence of each row over all labels; endless where nobody can tell."""
         number = len(range(self.m)[which])

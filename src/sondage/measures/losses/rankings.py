@@ -53,7 +53,8 @@ class RankingLosses(VectorLosses):
         return None
 
     def pattern(self, pool: Pool) -> Array:
-        return np.arange(len(pool))
+        """Whether all lists of a query are the same: then nothing depends on its grades."""
+        return self.alike(pool.rows(ALL)).astype(np.int8)
 
     def known(self, pool: Pool) -> Floats:
         return np.concatenate([[pool.mean("weight")], np.full(self.d - 1, np.nan)])
@@ -129,6 +130,12 @@ class RankingInfluence(VectorInfluence):
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
         return self.losses.of_labels(rows, told(rows, y)) @ self.J[which].T
+
+    def believed_together(self, rows: Rows, weights: Floats) -> tuple[Floats, Floats]:
+        mean, covariance = self.losses.believed(rows, weights)
+        J, weight = self.J, rows.weight[:, None]
+        together = np.einsum("mc,ncd,kd->nmk", J[:, 1:], covariance, J[:, 1:], optimize=True)
+        return (J[:, 0] + mean @ J[:, 1:].T) * weight, together * np.square(weight)[..., None]
 
     def believed(self, rows: Rows, means: Floats, which: slice = ALL) -> tuple[Floats, Floats]:
         mean, covariance = self.losses.believed(rows, means)

@@ -120,7 +120,8 @@ def _no_sequence(study: StudyView) -> str | None:
     out = ". Fix the number of labels beforehand (budget= alone, or LabelsSpent)"
     if parts.target == "population":
         return f"{what}sequences are about the pool, and target= is 'population'{out}"
-    if measure.tangent or measure.wide or study.pool.labels.kind == "vector":
+    many = study.pool.labels.kind == "vector" and study.pool.parts is None
+    if measure.tangent or measure.wide or many:
         return f"{what}it is neither a mean over the items nor a smooth function of a few means{out}"
     ends = all(np.isfinite(end).all() for end in measure.range)
     if study.units.itemwise and not (getattr(measure, "paired", False) and ends):
