@@ -23,7 +23,7 @@ help:
 	@echo "make test-slow  run the long statistical studies"
 	@echo "make check      format, lint, types, documentation"
 	@echo "make bench      run the benchmarks"
-	@echo "make docs       build the documentation into site/"
+	@echo "make docs       build the documentation into site/, with every plot drawn anew"
 	@echo "make pictures   draw the picture of the README again"
 	@echo "make clean      remove everything these commands made"
 
@@ -45,8 +45,8 @@ check: $(VENV)/.installed-check
 bench: $(VENV)/.installed-test
 	$(RUN) benchmarks $(ARGS)
 
-docs: $(VENV)/.installed-check
-	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+docs: $(VENV)/.installed-test $(VENV)/.installed-check
+	PICTURES=1 NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
 	@echo "Read them, with search: $(VENV)/bin/python -m http.server --directory site"
 
 pictures: $(VENV)/.installed-test

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -108,3 +109,34 @@ def test_built_pages_load_nothing_from_outside_and_can_be_searched(tmp_path: Pat
     index = json.loads((tmp_path / "search" / "search_index.json").read_text(encoding="utf-8"))
     found = {entry["location"].split("#")[0].strip("/") for entry in index["docs"]}
     assert {page.stem for page in DOCS.glob("*.md")} - {"index"} <= found
+
+
+def examples(page: Path) -> list[str]:
+    """Python that a page shows."""
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_every_plot_of_a_page_is_saved_so_that_the_build_can_show_it(page: Path) -> None:
+    for block in examples(page):
+        drawn = len(re.findall(r"^(?:\w+ = )?(?:sd\.plot\.\w+|draw_tree)\(", block, re.MULTILINE))
+        assert not drawn or "savefig(" in block, block
+
+
+def test_pictures_stand_below_the_code_that_saves_them(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    spec = importlib.util.spec_from_file_location("in_pages", DOCS / "pictures" / "in_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    in_pages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(in_pages)
+    first = "```python\nfrom matplotlib import pyplot as plt\n```\nSo:\n\n"
+    second = 'plt.title("a finding", loc="left")\nplt.savefig("one.png")\n'
+    text = f"{first}```python\n{second}```\nAfter.\n"
+    titles = in_pages.draw(text, tmp_path)
+    assert titles == {"one.png": "a finding"}
+    assert (tmp_path / "one.png").stat().st_size > 1000
+    shown = in_pages.with_pictures(text, titles, "page")
+    assert '"one.png")\n```\n\n![a finding](pictures/made/page-one.png)\nAfter.' in shown
+    assert in_pages.with_pictures(text, {}, "page") == text
+    assert in_pages.draw("```python\n1 / 0\n```\n", tmp_path) == {}  # nothing to draw: nothing is run

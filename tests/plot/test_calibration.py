@@ -71,7 +71,7 @@ def test_a_table_alone(report: Any, ax: Any) -> None:
 
 def test_two_classes_name_the_positive_one(report: Any, ax: Any) -> None:
     reliability(report, ax)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("believed chance of label 1", "share with label 1")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("expected chance of label 1", "share with label 1")
 
 
 def test_several_classes_show_the_likeliest_or_the_one_named(made: SimpleNamespace, ax: Any) -> None:
@@ -80,7 +80,7 @@ def test_several_classes_show_the_likeliest_or_the_one_named(made: SimpleNamespa
     assert ax.get_ylabel() == "share where it was right"
     ax.clear()
     reliability(report, ax, of="2")
-    assert ax.get_xlabel() == "believed chance of label 2"
+    assert ax.get_xlabel() == "expected chance of label 2"
     np.testing.assert_allclose(points(ax).get_offsets()[:, 0], report.by_class["2"].expected)
 
 
@@ -90,10 +90,10 @@ def test_labels_of_several_yes_or_no(ax: Any) -> None:
     study.run({k: row.tolist() for k, row in enumerate(truth)}, budget=100)
     report = study.belief_report()
     reliability(report, ax)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("believed chance of a label", "share where it was true")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("expected chance of a label", "share where it was true")
     ax.clear()
     reliability(report, ax, of="topic1")
-    assert ax.get_xlabel() == "believed chance of label topic1"
+    assert ax.get_xlabel() == "expected chance of label topic1"
 
 
 def test_numbers_show_the_coverage_of_central_intervals(ax: Any) -> None:
@@ -102,7 +102,7 @@ def test_numbers_show_the_coverage_of_central_intervals(ax: Any) -> None:
     study.run(labels, budget=100)
     reliability(study.belief_report(), ax)
     assert points(ax).get_offsets()[:, 0].tolist() == [0.5, 0.8, 0.9, 0.95]
-    assert ax.get_xlabel() == "believed chance of the interval"
+    assert ax.get_xlabel() == "expected chance of the interval"
     assert legend(ax)[1] == "seen"
 
 

@@ -50,7 +50,7 @@ def reliability(
     >>> study = sd.create_study(pool, "accuracy", rng=0)
     >>> last = study.run(labels, budget=200)
     >>> sd.plot.reliability(study.belief_report(), Figure().add_subplot()).get_xlabel()
-    'believed chance of the likeliest class'
+    'expected chance of the likeliest class'
     """
     table, level = _table(report, of), "interval"
     if isinstance(report, BeliefReport):
@@ -95,13 +95,13 @@ def _table(report: Any, of: str | None) -> Reliability:
 
 def _axis_names(name: str, report: Any, of: str | None) -> tuple[str, str]:
     if name == _NUMBERS:
-        return "believed chance of the interval", "share of labels inside"
+        return "expected chance of the interval", "share of labels inside"
     if of is None and isinstance(report, BeliefReport) and report.by_class:
         if name == "likeliest":
-            return "believed chance of the likeliest class", "share where it was right"
-        return "believed chance of a label", "share where it was true"
+            return "expected chance of the likeliest class", "share where it was right"
+        return "expected chance of a label", "share where it was true"
     what = f" label {name}" if name else " a positive"
-    return f"believed chance of{what}", f"share with{what}" if name else "share of positives"
+    return f"expected chance of{what}", f"share with{what}" if name else "share of positives"
 
 
 def _log_square(ax: Axes, values: Any) -> float:

@@ -259,7 +259,7 @@ def _curve(now: Snapshot) -> Chapter | None:
         some = one.labels > 0
         axes.dots(one.rank[some].tolist(), (one.wrong[some] / one.labels[some]).tolist(), COLOURS["orange"])
         caption = (
-            f"{one.name}: believed error rate (line, band) and the share of labels that showed an error "
+            f"{one.name}: expected error rate (line, band) and the share of labels that showed an error "
             f"(dots). {counted(int(one.wrong.sum()), 'error')} seen in "
             f"{counted(int(one.labels.sum()), 'label')}."
         )
