@@ -91,7 +91,7 @@ class SequentialEstimator(ByChance):
         if self.weighting == "root":
             share = np.sqrt(t)
             return np.asarray(share / share.sum())
-        if T == N:  # the last increment is the exact total
+        if T and T == N:  # the last increment is the exact total
             return np.concatenate([np.zeros(T - 1), [1.0]])
         share = 1.0 / ((N - t) * (N - t + 1))
         if not np.isnan(case.budget):

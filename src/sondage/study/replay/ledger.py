@@ -154,7 +154,8 @@ class Ledger:
 
     def asks_for(self, row: int, place: int | None) -> bool:
         """Whether the study needs this document of a query; True for items without parts."""
-        return self.pool.parts is None or place in self.pool.parts.open_of(row)
+        parts = self.pool.parts
+        return parts is None or place is None or bool(parts.unjudged[parts.start[row] + place])
 
     def answers_to(self, slot: int, place: int | None) -> Answers:
         """Answers to a slot, or to one document of it."""
@@ -258,10 +259,26 @@ class Ledger:
             )
         answers[who] = code
         self.told_at[slot] = record.at
+        if place is not None and self._lacks_others(slot, place):
+            return
         complete = place is None or all(self.answers_to(slot, one) for one in self._asked_places(slot))
         if complete and not self._is_held(slot, record.at, who):
             self.leases.pop(slot, None)
         self._settle(slot)
+
+    def _lacks_others(self, slot: int, place: int) -> bool:
+        """Whether a query just told of one document still lacks answers, and so waits as it did before.
+
+        A query of a thousand documents must not be put together a thousand times.
+        """
+        if slot in self.leases or slot not in self.open_places:
+            return False
+        left = [one for one in self.open_places[slot] if one != place]
+        told = self.part_answers[slot]
+        if resolved(told[place], self.pool.labels)[0] == OPEN or all(told.get(one) for one in left):
+            return False
+        self.open_places[slot] = left
+        return True
 
     def _apply_redaction(self, record: Redaction) -> None:
         """Whoever answered has said nothing, as the journal has it when it is read again."""
