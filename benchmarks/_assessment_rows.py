@@ -203,9 +203,9 @@ def costs(name: str, runs: int, seed: int) -> list[Row]:
     rows: list[Row] = []
     for matrix, cost in cost_matrices(pool.count).items():
         target = -expected_cost(truth, cost, own)  # the costliest is the lowest
-        for method in ("shares, random", "scores, random", "scores, Thompson"):
+        for method in ("Dirichlet 1/K, random", "scores, random", "scores, Thompson"):
             kind, rule = METHODS[method]
-            alpha = prior("even" if kind == "none" else kind, pool)
+            alpha = prior(kind, pool)
             each = labelled(
                 pool, rule, alpha, max(runs // 2, 1), looks, stream(seed, "simulate", 8), costs=cost
             )

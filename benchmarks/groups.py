@@ -25,9 +25,12 @@ from benchmarks._group_replay import (
     replay,
 )
 from benchmarks._results import Result, Row, Skipped, markdown
-from benchmarks.variance import embed, stamp
+from benchmarks.variance import embed, last_rows, stamp
+from sondage.beliefs.grouped.learned import learned
 from sondage.beliefs.grouped.ranks import chance_worst
 from sondage.beliefs.grouped.rates import Rates
+from sondage.beliefs.grouped.rewards import Decided, RateKnown
+from sondage.beliefs.grouped.rules import RULES
 from sondage.streams import Stream, stream
 from sondage.types import Floats
 
@@ -40,30 +43,48 @@ ALLOCATIONS: dict[str, tuple[str, Callable[[Grouped], Task]]] = {
     "the worst (Thompson)": ("thompson", lambda pool: lowest),
 }
 SURE = (0.8, 0.9, 0.95)
+ROPE = 0.05
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=100, help="studies for every number")
     parser.add_argument("--random", type=int, default=30, help="random pools")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--designs", nargs="+", metavar="T", help="only these tables: coverage, random, worst, ..."
+    )
     parser.add_argument("--docs", action="store_true", help="put the tables into docs/tables.md")
 
 
 def run(args: argparse.Namespace) -> Result:
-    rows = [row for name in REAL for row in _or_nothing(coverage, name, args.repeats, args.seed)]
-    print("  real pools: done", flush=True)
-    random = coverage_at_random(args.random, max(args.repeats // 4, 1), args.seed)
-    print("  random pools: done", flush=True)
-    stops = [
-        row
-        for name in ("svhn_resnet", "news20", "cifar10")
-        for row in _or_nothing(stopping, name, args.repeats, args.seed)
-    ]
-    tables = {
-        "coverage of 95 % intervals of group accuracies, real pools": rows,
-        "the same, random pools": random,
-        "stopping once the worst group is known": stops,
+    def stops(make: Callable[[str, int, int], list[Row]], runs: int) -> list[Row]:
+        names = ("svhn_resnet", "news20", "cifar10")
+        return [row for name in names for row in _or_nothing(make, name, runs, args.seed)]
+
+    repeats = args.repeats
+    made: dict[str, tuple[str, Callable[[], list[Row]]]] = {
+        "coverage": (
+            "coverage of 95 % intervals of group accuracies, real pools",
+            lambda: [row for name in REAL for row in _or_nothing(coverage, name, repeats, args.seed)],
+        ),
+        "random": (
+            "the same, random pools",
+            lambda: coverage_at_random(args.random, max(repeats // 4, 1), args.seed),
+        ),
+        "worst": ("stopping once the worst class is known", lambda: stops(stopping, repeats)),
+        "width": ("stopping once every class is known", lambda: stops(stopping_by_width, repeats)),
+        "rope": (
+            "stopping once two classes are compared",
+            lambda: stops(stopping_by_rope, max(repeats // 2, 1)),
+        ),
     }
+    tables: dict[str, list[Row]] = {}
+    for key, (title, make) in made.items():
+        if args.designs and key not in args.designs:
+            tables[title] = last_rows("groups", args, title)
+            continue
+        tables[title] = make()
+        print(f"  {title}: done", flush=True)
     notes = [
         "coverage: share of groups and studies whose interval has the truth; least: that of the group with "
         "the least of it, over studies. bias: mean of the overall accuracy less the truth, in hundredths.",
@@ -234,3 +255,82 @@ def _drawn(look: Look, draws: Stream, count: int = 200) -> Floats:
     rates: Rates = look.rates
     found = rates.drawn(draws, count) if look.prior is None else look.prior.drawn(rates, draws, count)
     return np.asarray(found / rates.size)
+
+
+def stopping_by_width(name: str, runs: int, seed: int, widths: tuple[float, ...] = (0.2, 0.1)) -> list[Row]:
+    """Stop once the interval of every group is short enough: how many of them have the truth then."""
+    pool = REAL[name].pool()
+    n, step = len(pool.right), max(len(pool.right) // 150, 10)
+    stopped = np.full((len(widths), runs), np.nan)
+    inside = np.full((len(widths), runs, pool.count), np.nan)
+    draws = stream(seed, "interval")
+    equal = np.full(pool.count, 1.0 / pool.count)
+    steps = replay(
+        pool,
+        "greedy",
+        DEFAULT,
+        lambda rates: RateKnown(rates, equal),
+        runs,
+        range(step, n + 1, step),
+        stream(seed, "simulate", 12),
+    )
+    for look in steps:
+        low, high, _ = interval(look, draws, 300)
+        wide, hit = (high - low).max(axis=1), (low - 1e-12 <= pool.truth) & (pool.truth <= high + 1e-12)
+        for k, width in enumerate(widths):
+            now = np.isnan(stopped[k]) & (wide <= width)
+            stopped[k, now], inside[k, now] = look.labels, hit[now]
+        if np.isfinite(stopped).all():
+            break
+    return [
+        {
+            "pool": name,
+            "rule": f"every interval at most {width:g} wide",
+            "labels": float(np.nanmean(stopped[k])),
+            "posterior says": LEVEL,
+            "right": float(np.nanmean(inside[k])),
+            "studies": runs,
+        }
+        for k, width in enumerate(widths)
+    ]
+
+
+def stopping_by_rope(name: str, runs: int, seed: int, most: int = 300) -> list[Row]:
+    """Stop once two classes are told apart, or are practically the same, with a chance of .95.
+
+    Step by step with the package's own reward, on one pair of classes a study.
+    """
+    pool = by_class(name)
+    random = stream(seed, "simulate", 13)
+    stopped, right = [], []
+    for _ in range(runs):
+        pair = np.argsort(random.uniform(pool.count))[:2]
+        order = [np.flatnonzero(pool.group == g) for g in pair.tolist()]
+        flags = [pool.right[one[np.argsort(random.uniform(len(one)))]] for one in order]
+        size, expected = pool.size[pair], pool.expected[pair]
+        n, hits, fitted = np.zeros(2), np.zeros(2), 0.0
+        apart = float(pool.truth[pair[0]] - pool.truth[pair[1]])
+        region = 0 if apart < -ROPE else 2 if apart > ROPE else 1
+        while n.sum() < most:
+            if n.sum() >= fitted:
+                a, b = learned(expected, hits, n).typical()
+                fitted = max(1.2 * n.sum(), n.sum() + 1.0)
+            decided = Decided(Rates(a, b, hits, n, size), (0, 1), ROPE)
+            chance = decided.certainty()
+            if chance.max() >= LEVEL:
+                stopped.append(n.sum())
+                right.append(int(chance.argmax()) == region)
+                break
+            k = int(RULES["thompson"](decided, size - n, random))
+            hits[k] += flags[k][int(n[k])]
+            n[k] += 1.0
+    return [
+        {
+            "pool": name,
+            "rule": f"two classes compared, rope {ROPE:g}, by {LEVEL:g}",
+            "labels": float(np.mean(stopped)) if stopped else np.nan,
+            "posterior says": LEVEL,
+            "right": float(np.mean(right)) if right else np.nan,
+            "studies": len(stopped),
+        }
+    ]

@@ -152,7 +152,9 @@ def draw_rows(
 
 def _of_groups(groups: Groups) -> _Rows:
     table = groups.to_dict()["by_group"]
-    value, low, high = (np.array([row[name] for row in table]) for name in ("value", "low", "high"))
+    value, low, high = (
+        np.array([row[name] for row in table], dtype=np.float64) for name in ("value", "low", "high")
+    )
     names = [findings.with_labels(row["group"], row["n_labels"]) for row in table]
     said = f"{getattr(groups, 'measure', 'accuracy')} with {100 * groups.confidence_level:g} % interval"
     title = findings.worst_group(groups.names, groups.probability_worst, groups.worst)

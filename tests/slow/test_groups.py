@@ -1,0 +1,71 @@
+"""Groups: intervals hold by repeated studies, on real pools and on groups not of the prior's family."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks._assessment import accuracy, find
+from benchmarks._assessment_ropes import ROPE, at, regions
+from benchmarks._group_replay import Prior, by_class
+from benchmarks._results import Skipped
+from benchmarks.groups import REAL, SHAPES, coverage, coverage_at_random
+
+from sondage.beliefs.grouped import comparing
+from sondage.beliefs.grouped.rates import Rates
+
+pytestmark = pytest.mark.slow
+RUNS = 60
+
+
+@pytest.mark.parametrize("name", sorted(REAL))
+def test_intervals_of_the_default_hold_on_real_pools(name: str) -> None:
+    try:
+        rows = coverage(name, RUNS, 5)
+    except Skipped as why:
+        pytest.skip(str(why))
+    # bank by age has two groups, so 120 intervals at a look: two standard errors are .04
+    assert min(row["coverage"] for row in rows) >= 0.93 - (0.04 if name == "bank, age" else 0.01)
+    assert np.mean([row["coverage"] for row in rows]) >= 0.93
+
+
+def test_intervals_hold_where_groups_are_not_of_the_priors_family() -> None:
+    rows = coverage_at_random(5 * len(SHAPES), 20, 6)
+    assert min(row["coverage"] for row in rows) >= 0.90
+    assert np.mean([row["coverage"] for row in rows]) >= 0.93
+
+
+def test_errors_of_group_accuracies_are_those_that_are_known() -> None:
+    """Ji et al. 2021, Table 3, SVHN: 13.7/7.7/5.4, 5.1/5.1/4.7 and 3.4/3.4/3.1; the default does better."""
+    try:
+        rows = accuracy("svhn_resnet", 200, 2)
+    except Skipped as why:
+        pytest.skip(str(why))
+    found = {(row["method"], row["labels"]): row for row in rows}
+    for row in rows:
+        if np.isfinite(row["paper"]):
+            assert abs(row["measured"] - row["paper"]) < 4 * row["std. error"] + 0.06 * row["paper"], row
+    for n in (20, 50, 100):
+        default, paper = found["learned, finite, greedy", n], found["scores, Thompson", n]
+        assert default["measured"] < 0.8 * paper["measured"]
+
+
+def test_a_learned_prior_and_finite_groups_find_the_worst_class_with_fewer_labels() -> None:
+    """The paper's method against the default on news20: 36.5 % and 19.6 % of the pool in a prototype."""
+    try:
+        pool = by_class("news20")
+    except Skipped as why:
+        pytest.skip(str(why))
+    paper, _ = find(pool, "thompson", Prior("scores"), 60, 1, 1, 3)
+    default, _ = find(pool, "thompson", Prior("learned", finite=True), 60, 1, 1, 3)
+    assert default < 0.9 * paper
+
+
+@pytest.mark.parametrize(("one", "other"), [((30.0, 4.0), (25.0, 2.0)), ((200.0, 9.0), (150.0, 14.0))])
+def test_ropes_side_by_side_are_those_of_the_package(
+    one: tuple[float, float], other: tuple[float, float]
+) -> None:
+    a, b = np.array([[one[0], other[0]]]), np.array([[one[1], other[1]]])
+    total = at(a, b).total
+    rates = Rates(a[0], b[0], np.zeros(2), np.zeros(2), np.full(2, np.inf))
+    exact = comparing.rope(comparing.spread(rates, 0), comparing.spread(rates, 1), ROPE)
+    np.testing.assert_allclose(regions(total[:, 0], total[:, 1])[0], exact, atol=2e-3)
