@@ -126,6 +126,8 @@ def test_the_example_of_every_help_text_works(folder, capsys, monkeypatch, comma
         begun(capsys)
     if command == "ask":
         Path("batch.csv").unlink()
+    if command == "import":
+        Path("pilot.csv").write_text("id,label,chance\n0007,1,0.05\n0008,0,0.02\n", encoding="utf-8")
     if command == "label":
         monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: SIM115
     words = shlex.split(commands()[command].EXAMPLE)
@@ -163,7 +165,7 @@ JSON = {
         "n_refused",
         "budget",
     }
-    | {"remaining", "holding"},
+    | {"remaining", "holding", "n_imported"},
     "estimate recall": {
         "study",
         "measure",
@@ -179,6 +181,8 @@ JSON = {
     "estimate --by shop": {"study", "estimates"},
     "explain": {"study"},
     "export -o out.jsonl": {"study", "file", "n_labels"},
+    "import pilot.csv": {"study", "file", "dry_run", "imported", "chances", "blank", "wrong", "n_imported"},
+    "groups shop": {"study", "by", "overall", "by_group", "worst", "confidence_level", "guarantee"},
     "studies er.db": {"place", "studies"},
     "copy er.db other.db": {"study", "source", "target"},
     "doctor --study er.db": {"sondage", "python", "packages", "study", "broken"},
@@ -188,6 +192,7 @@ JSON = {
 
 def test_json_has_the_documented_keys(folder, capsys):
     begun(capsys)
+    Path("pilot.csv").write_text("id,label,chance\n0007,1,0.05\n0008,0,0.02\n", encoding="utf-8")
     for line, keys in JSON.items():
         found = json.loads(said(capsys, f"{line} --json").out)
         assert keys <= set(found), (line, keys - set(found))

@@ -84,7 +84,7 @@ def commands() -> dict[str, ModuleType]:
     """Commands by name: the modules of this folder."""
     names = sorted(found.name for found in pkgutil.iter_modules(__path__))
     return {
-        name.replace("_", "-"): import_module(f"{__name__}.{name}")
+        name.rstrip("_").replace("_", "-"): import_module(f"{__name__}.{name}")
         for name in names
         if not name.startswith("_")
     }

@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
         "n_labels": now.n_labels,
         "n_open": now.n_open,
         "n_refused": now.n_refused,
+        "n_imported": now.n_imported,
         "budget": {"cost": budget.amount} if isinstance(budget, Cost) else budget,
         "remaining": None if budget is None else now.remaining,
         "holding": held,
@@ -47,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
             f"{now.name} in {result['place']}: {', '.join(now.measure.names[:4])} by {now.design.alias}",
             f"{len(now.pool):,} items{f' in {origin}' if origin else ''}",
             f"{now.n_labels:,} labels, {now.n_open:,} open, {now.n_refused:,} cannot be told; {left}",
+            *([f"{now.n_imported:,} imported from elsewhere"] if now.n_imported else []),
             *([f"items are held by {', '.join(held)}"] if held else []),
         ]
     )

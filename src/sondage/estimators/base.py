@@ -51,6 +51,8 @@ class Case:
     """Name of the estimator that the design's rounds belong to; empty for the usual one of their kind."""
     budget: float = np.nan
     """What all labels may cost, where that decides how many there will be."""
+    imported: tuple[Sample, ...] = ()
+    """Samples drawn elsewhere, with their chances, each of one round."""
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Something that depends on pool, units and measure alone, made once."""

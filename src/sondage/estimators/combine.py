@@ -11,6 +11,7 @@ from sondage.estimators.base import Case, Estimator, Totals
 from sondage.estimators.census import census, census_in_part, possible
 from sondage.estimators.increments import increments_of
 from sondage.estimators.paired_draws import paired_draws
+from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import all_unseen
 from sondage.sampling import SamplingKind
 
@@ -59,18 +60,37 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
     """
     parts = estimators_of(case, estimator)  # refuses one that does not serve, also where a census needs none
     deterministic = case.oracle == "deterministic"
-    whole = census(case) if deterministic and not case.measure.wide else None
+    known = replace(case, sample=case.sample.beside(case.imported)) if case.imported else case
+    whole = census(known) if deterministic and not case.measure.wide else None
     if whole is not None:
         return whole if whole.exact else _with_draws(case, whole)
     if not case.sample.answered.any():
-        return Totals.undefined(case.measure.d, "no item has a label yet")
+        if not case.imported:
+            return Totals.undefined(case.measure.d, "no item has a label yet")
+        return estimate_totals(_of_import(case, case.imported[0], case.imported[1:]))
     each = [(one.totals(mine), share) for one, share, mine in parts]
+    if case.imported and not any(part.replicates for part, _ in each):  # a belief has counted them in
+        asked = case.sample.rounds[-1].expected
+        each = [(part, share * asked) for part, share in each]
+        for one in case.imported:
+            mine = _of_import(case, one)
+            each.append((estimator_for(one.rounds[0].kind).totals(mine), one.rounds[0].expected))
     single = len(each) == 1
     found = (
         each[0][0] if single else _together([part for part in each if part[0].why is None], case.measure.d)
     )
     found = census_in_part(case, possible(case, found))
     return _with_draws(case, found) if single else found
+
+
+def _of_import(case: Case, sample: Sample, others: tuple[Sample, ...] = ()) -> Case:
+    """The case of a sample drawn elsewhere: its chances are known, and no table, state or design of ours."""
+    memo = case.memo.setdefault("imported", {})
+    return replace(case, sample=sample, imported=others, states=(), tables=_no_table, estimator="", memo=memo)
+
+
+def _no_table(number: int) -> None:
+    return None
 
 
 def _with_draws(case: Case, totals: Totals) -> Totals:

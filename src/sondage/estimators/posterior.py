@@ -61,7 +61,7 @@ class Posterior(Estimator):
         if strata.alike is None or strata.spans_signatures:
             return Counts().totals(case)
         loss = strata.losses_of(np.ones(len(strata.size), dtype=bool))
-        seen = case.sample.distinct()
+        seen = case.sample.distinct().beside(case.imported)
         state = case.belief.step(before, Seen(seen.unit, seen.row, seen.y)).errors
         assert state is not None
         if not wrong_alike(loss, state.places.expects[strata.unit.astype(np.int64)]):

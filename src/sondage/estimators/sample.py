@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from sondage.sampling import SamplingKind
 from sondage.types import Bools, Floats, Ints
 
 OPEN, ANSWERED, REFUSED = 0, 1, 2
+_COLUMNS = ("round", "row", "unit", "times", "p", "pi", "left", "new", "y", "status")
 
 
 class RoundInfo(NamedTuple):
@@ -62,8 +63,7 @@ class Sample:
 
     def where(self, mask: Bools) -> Sample:
         """Some of the draws; the rounds keep their numbers."""
-        columns = ("round", "row", "unit", "times", "p", "pi", "left", "new", "y", "status")
-        return replace(self, **{name: getattr(self, name)[mask] for name in columns})
+        return replace(self, **{name: getattr(self, name)[mask] for name in _COLUMNS})
 
     def of_kinds(self, kinds: tuple[type[SamplingKind], ...]) -> Sample:
         """Draws of rounds of some kinds."""
@@ -98,6 +98,17 @@ class Sample:
         """Every item once: its first draw, whatever came of it."""
         _, first = np.unique(self.row, return_index=True)
         return self.where(np.isin(np.arange(len(self)), first))
+
+    def beside(self, others: tuple[Sample, ...]) -> Sample:
+        """These draws and the labels of other samples, each item once: its row, unit and label."""
+        for other in others:
+            new = other.answered & ~np.isin(other.row, self.row)
+            parts = [self, other.where(new)]
+            joined: dict[str, Any] = {
+                name: np.concatenate([getattr(one, name) for one in parts]) for name in _COLUMNS
+            }
+            self = replace(self, **joined)
+        return self
 
     def distinct(self) -> Sample:
         """The answered draws, each item once (its first)."""

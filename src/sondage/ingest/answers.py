@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ class AnswerRow:
     refused: bool = False
     annotator: str | None = None
     fault: str = ""
+    also: Any = None
+    """What its row has in a further column, where one is read."""
 
 
 def is_table(value: Any) -> bool:
@@ -52,9 +54,15 @@ def is_table(value: Any) -> bool:
     return isinstance(nw.from_native(value, pass_through=True), (nw.DataFrame, nw.LazyFrame))
 
 
-def read_answers(source: Any, pool: Pool) -> tuple[list[AnswerRow], int]:
+def columns_of(source: Any) -> list[str]:
+    """The names of the columns of a frame or a file."""
+    return list(_cells(source))
+
+
+def read_answers(source: Any, pool: Pool, also: str | None = None) -> tuple[list[AnswerRow], int]:
     """The rows of a frame or a file that say something, and how many are left blank.
 
+    ``also`` names a further column to read.
     Rows of a file are numbered as a spreadsheet shows them (the header is row 1), those of a frame from 0.
     """
     if pool.parts is not None:
@@ -75,7 +83,8 @@ def read_answers(source: Any, pool: Pool) -> tuple[list[AnswerRow], int]:
             blank += 1
             continue
         row = {name: values[place] for name, values in columns.items()}
-        told.append(_read_row(first + place, row, key, payload, pool))
+        read = _read_row(first + place, row, key, payload, pool)
+        told.append(read if also is None else replace(read, also=plain(row[also])))
     return told, blank
 
 

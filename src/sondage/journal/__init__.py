@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 
 from sondage.errors import InvalidInput
-from sondage.journal.base import Answer, Event, Grouping, Journal, Lease, Look, Record, Redaction, Round
+from sondage.journal.base import (
+    Answer,
+    Event,
+    Grouping,
+    Import,
+    Journal,
+    Lease,
+    Look,
+    Record,
+    Redaction,
+    Round,
+)
 from sondage.journal.memory import MemoryJournal
 from sondage.journal.sqlite import SqliteJournal
 
@@ -45,6 +56,7 @@ __all__ = [
     "Answer",
     "Event",
     "Grouping",
+    "Import",
     "Journal",
     "Lease",
     "Look",

@@ -109,7 +109,21 @@ class Grouping:
     at: float = 0.0
 
 
-Record = Round | Answer | Lease | Look | Redaction | Grouping
+@dataclass(frozen=True)
+class Import:
+    """Labels from elsewhere: the items, and the chance of each to be among them, None if nobody knows it.
+
+    ``expected`` is how many there were to be. What was said of the items are the answers that follow.
+    """
+
+    id: list[Id]
+    chance: list[float] | None
+    expected: float
+    source: str = ""
+    at: float = 0.0
+
+
+Record = Round | Answer | Lease | Look | Redaction | Grouping | Import
 RECORDS: dict[str, type[Record]] = {
     "round": Round,
     "answer": Answer,
@@ -117,6 +131,7 @@ RECORDS: dict[str, type[Record]] = {
     "look": Look,
     "redaction": Redaction,
     "grouping": Grouping,
+    "import": Import,
 }
 RETIRED = frozenset({"n", "seen", "units_version", "p_within"})
 """Fields that nothing reads any more; journals that have them stay readable."""
@@ -145,6 +160,8 @@ def describe(seq: Any, record: Record) -> str:
         what = f"a look at the stop rule {record.rule!r}"
     elif isinstance(record, Redaction):
         what = f"the redaction of id {record.id!r}"
+    elif isinstance(record, Import):
+        what = f"the import of {len(record.id)} labels"
     elif isinstance(record, Grouping):
         what = f"the group {record.name!r}"
     else:

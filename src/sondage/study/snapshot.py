@@ -113,6 +113,9 @@ class Snapshot(StudyView):
         self.extra_answers, self.extra_cost = ledger.extra_answers, ledger.extra_cost
         self.corrections, self.corrections_before = ledger.corrections, ledger.corrections_before
         self.stopped_by = ledger.stopped_by
+        self.n_imported, self.imported = len(ledger.imports), ledger.imports.samples()
+        self._known = ledger.imports.known(ledger.slots_of) if self.n_imported else None
+        self.free, self.free_cost = ledger.free, ledger.free_cost
         self._asked_mask = ledger.asked_mask
         self._mutex = Mutex()
         self._belief_now: State | None = None
@@ -134,7 +137,17 @@ class Snapshot(StudyView):
 
     @cached_property
     def seen(self) -> Seen:
-        """All labels so far, with the item and unit of each."""
+        """All labels so far, with the item and unit of each; imported ones come last."""
+        own, known = self._own, self._known
+        if known is None or not len(known.row):
+            return own
+        more = Seen(self.units.of(known.row), known.row, known.y, np.ones_like(known.row), known.weight)
+        joined: Any = (None if a is None else np.concatenate([a, b]) for a, b in zip(own, more, strict=True))
+        return Seen(*joined)
+
+    @property
+    def _own(self) -> Seen:
+        """Labels of the study's own draws."""
         seen, told = self._seen(self.asked)
         if not self.rounds or not self.rounds[-1].kind.comes_again:
             return seen
@@ -256,7 +269,7 @@ class Snapshot(StudyView):
 
     @cached_property
     def spent(self) -> float:
-        return float(self.units.cost_of(self.asked_rows).sum()) + self.extra_cost
+        return float(self.units.cost_of(self.asked_rows).sum()) + self.extra_cost - self.free_cost
 
     @property
     def left(self) -> float:
@@ -266,7 +279,7 @@ class Snapshot(StudyView):
             return np.inf
         if isinstance(budget, Cost):
             return budget.amount - self.spent
-        return budget - self.asked - self.extra_answers
+        return budget - self.asked - self.extra_answers + self.free
 
     @property
     def labels_left(self) -> float:

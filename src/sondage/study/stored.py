@@ -103,11 +103,12 @@ def _only(journal: Journal, name: str | None, storage: object) -> str:
 
 def _summary(journal: Journal, name: str) -> StoredStudy:
     config = journal.config(name)
-    asked, answered, last = 0, dict[Id, bool](), None
+    n_asked, asked, answered, last = 0, set[Id](), dict[Id, bool](), None
     for event in journal.events(name):
         record = event.record
         if isinstance(record, Round):
-            asked += sum(record.new)
+            n_asked += sum(record.new)
+            asked.update(record.id)
         elif isinstance(record, Answer):
             answered[record.id] = record.label is not None or record.refused
             last = max(last or record.at, record.at)
@@ -118,8 +119,8 @@ def _summary(journal: Journal, name: str) -> StoredStudy:
         design=_title(config.get("design")),
         n_pool=config.get("pool", {}).get("size", 0),
         budget=budget["cost"] if isinstance(budget, dict) else budget,
-        n_asked=asked,
-        n_answered=sum(answered.values()),
+        n_asked=n_asked,
+        n_answered=sum(told for id, told in answered.items() if id in asked),
         last=last,
         version=config.get("versions", {}).get("sondage", "unknown"),
     )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported
+from sondage.estimators.sample import OPEN
 from sondage.ingest.answers import is_table
 from sondage.ingest.pandas_index import labels_by_id
 from sondage.ingest.pools import group_from
@@ -21,6 +22,7 @@ from sondage.study.budget import checked_count
 from sondage.study.estimates.result import Estimate
 from sondage.study.labelling import loop, telling
 from sondage.study.labelling.asking import Item, items_of, next_round
+from sondage.study.labelling.importing import Imported, import_table
 from sondage.study.labelling.tables import Told, tell_table
 from sondage.study.replay.replay import Replay
 from sondage.study.snapshot import Parts, Snapshot
@@ -82,13 +84,20 @@ class Study(StudyView):
 
         def asking() -> list[Record]:
             made = next_round(latest(), n)
-            fresh = [id for id, new in zip(made.id, made.new, strict=True) if new]
+            known, row_of = self.replay.ledger.imports, self.replay.ledger.row_of
+            fresh = [
+                id for id, new in zip(made.id, made.new, strict=True) if new and not known.has(row_of(id))
+            ]
             return [made, *(hold.on(fresh, self.clock()) if hold else ())]
 
-        made, *_ = self.replay.write(asking)
-        assert isinstance(made, Round)
-        now = latest()
-        return items_of(now, np.flatnonzero(now.drawn("round", np.arange(now.asked)) == made.number))
+        while True:
+            made, *_ = self.replay.write(asking)
+            assert isinstance(made, Round)
+            now = latest()
+            drawn = np.flatnonzero(now.drawn("round", np.arange(now.asked)) == made.number)
+            to_label = drawn[now.status[drawn] == OPEN]
+            if len(to_label) or not len(drawn):  # otherwise all of them were imported: ask on
+                return items_of(now, to_label)
 
     def take_open(self, n: int = 1, *, annotator: str, lease: float = telling.USUAL) -> Sequence[Item]:
         """Up to ``n`` open items that nobody holds, from now on held by ``annotator`` for ``lease`` seconds.
@@ -160,6 +169,41 @@ class Study(StudyView):
         ledger = self.replay.ledger
         self.replay.write(lambda: telling.checked_answers(ledger, answers, who, replace, self.clock()))
         return None
+
+    def import_labels(
+        self,
+        source: Any,
+        *,
+        chance: str | None = None,
+        expected: float | None = None,
+        annotator: str | None = None,
+        partial: bool = False,
+        dry_run: bool = False,
+    ) -> Imported:
+        """Take in labels that this study did not ask for: a frame, or the ``Path`` of a file.
+
+        It has columns ``id``, ``label`` (and ``annotator``), and one of chances: ``chance``, or another name.
+        An item's chance is that by which it came into the sample elsewhere, by itself (a Poisson sample), or
+        in a sample of a fixed size, for which intervals are then rather too wide. Such labels count in
+        estimates as a sample beside the study's own, by how many labels there are, or were to be:
+        ``expected``, where their number was left to chance. With ``auto`` they count like its own, which
+        assumes that the chances look at nothing but scores and predictions.
+
+        Without chances the labels help to choose items, and no estimate counts them. An item with an imported
+        label is never asked for again: where it is drawn, its label is there and costs nothing.
+
+        Every row is checked first, as ``tell`` does; ``partial=True`` leaves wrong ones out (not of a sample
+        with chances), ``dry_run=True`` only says what would be imported.
+        """
+        return import_table(
+            self,
+            source,
+            chance=chance,
+            expected=expected,
+            annotator=annotator,
+            partial=partial,
+            dry_run=dry_run,
+        )
 
     def reopen(self, id: Id) -> None:
         """Take back every answer to an item, so that it is open again (for one that could not be told)."""

@@ -90,17 +90,42 @@ def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
     labels there are stand for the open ones, which the estimate says. What holds at all times holds at the
     last draw before the first open one, whatever is open and why.
     """
-    sample = case.sample
+    sample, imported = case.sample, case.imported
     notes: tuple[str, ...] = ()
+    if imported:
+        if question.by_draws or question.exclude or case.measure.tangent or case.measure.wide:
+            imported, notes = (), ("imported labels are left out",)
+        else:
+            count = sum(int(one.answered.sum()) for one in imported)
+            blind = (
+                " that look at nothing but scores and predictions" if case.estimator == "posterior" else ""
+            )
+            notes = (f"the {count:,} imported labels were drawn elsewhere with the chances given{blind}",)
+        case = replace(case, imported=imported)
     if (sample.status == OPEN).any():
         closed = sample.closed()
         builds = case.units.itemwise or not all(kind.stands_alone for kind in sample.kinds)
         if question.by_draws:
-            sample, notes = sample.prefix(), ("draws from the first open one on are left out",)
+            sample, notes = (
+                sample.prefix(),
+                (
+                    *notes,
+                    "draws from the first open one on are left out",
+                ),
+            )
         elif question.rounds == "closed" or (builds and closed.answered.sum() >= 2):
-            sample, notes = closed, ("rounds with open items are left out",)
+            sample, notes = (
+                closed,
+                (
+                    *notes,
+                    "rounds with open items are left out",
+                ),
+            )
         else:
-            notes = ("how soon an item is answered has nothing to do with its label (some are still open)",)
+            notes = (
+                *notes,
+                "how soon an item is answered has nothing to do with its label (some are still open)",
+            )
     if not question.exclude:
         return replace(case, sample=sample), notes
     # For the items that can be told, a refused draw has come out, with nothing to count.

@@ -55,7 +55,7 @@ def estimate_of(
         design_n_eff=0.0 if own else _effective_for_its_own(now, bound),
         seed=now.parts.seed,
     )
-    estimate = assess(now.case(bound), question)
+    estimate = assess(replace(now.case(bound), imported=now.imported), question)
     said = tuple(after_looks(now, estimate))
     return replace(estimate, warnings=(*estimate.warnings, *said)) if said else estimate
 

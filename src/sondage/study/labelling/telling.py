@@ -47,12 +47,13 @@ def checked_answer(
     """An answer that can be taken, or an error."""
     row, own, part, place = ledger.located(id)
     id, own, part = _without_numpy(id), _without_numpy(own), _without_numpy(part)
-    if row not in ledger.slots_of or not ledger.asks_for(row, place):
+    imported = [ledger.imports.answers[row]] if ledger.imports.has(row) else []
+    if (row not in ledger.slots_of and not imported) or not ledger.asks_for(row, place):
         raise UnknownItem(
             f"id {id!r} was never asked, so its chance is unknown and its label cannot be used: "
             "tell only items that ask() has returned"
         )
-    answers = [ledger.answers_to(slot, place) for slot in ledger.slots_of[row]]
+    answers = [ledger.answers_to(slot, place) for slot in ledger.slots_of.get(row, ())] or imported
     free = not all(answers)
     mine = any(annotator in one for one in answers) or (annotator is None and not free)
     if mine and not replace and not (free and ledger.oracle == "stochastic"):

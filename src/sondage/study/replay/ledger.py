@@ -10,20 +10,19 @@ import numpy as np
 from sondage.designs.base import Oracle
 from sondage.errors import DamagedJournal, UnknownItem, VersionMismatch
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED, RoundInfo
-from sondage.journal import Answer, Grouping, Lease, Look, Record, Redaction, Round
+from sondage.journal import Answer, Grouping, Import, Lease, Look, Record, Redaction, Round
 from sondage.journal.base import describe
 from sondage.pool.labels import LabelSpace
 from sondage.pool.parts import Documents, Grades
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.sampling import kind_of
+from sondage.study.replay.imports import Answers, Imports
 from sondage.types import Array, Bools, Id, Ints
 from sondage.version import __version__
 
 ADJUDICATOR = "adjudicator"
 """The annotator whose answer overrides the majority."""
-Answers = dict[Any, float | None]
-"""Answers to one drawn item: by annotator, the label as a number or None for "cannot tell"."""
 
 
 class Growing:
@@ -92,6 +91,9 @@ class Ledger:
         """Answers to the documents of a query, by slot and place."""
         self.open_places: dict[int, list[int]] = {}
         """Documents that a query waits for, by slot."""
+        self.imports = Imports(self.pool, self.units, lambda answers: resolved(answers, self.pool.labels))
+        self.free, self.free_cost = 0, 0.0
+        """Slots whose label was known when they were drawn, and what they would have cost."""
         self.leases: dict[int, Lease] = {}
         self.slots_of: dict[int, list[int]] = {}
         self._row_of: dict[Id, int] = {}
@@ -112,6 +114,8 @@ class Ledger:
                 self.stopped_by = self.stopped_by or (record if record.stop else None)
             elif isinstance(record, Redaction):
                 self._apply_redaction(record)
+            elif isinstance(record, Import):
+                self.imports.add(record, self._answers_to_row)
             elif isinstance(record, Grouping):
                 pass  # the pool's: no draw and no answer changes
             else:
@@ -170,13 +174,16 @@ class Ledger:
         self.rounds.append(RoundInfo(kind_of(record.kind), scale, record.expected))
         self.digests.append(record.table)
         new = np.array(record.new, dtype=bool)
+        known: list[int] = []
         slots = np.empty(len(rows), dtype=np.int64)
         slots[new] = np.arange(before, before + int(new.sum()))
         for k, (id, row, fresh) in enumerate(zip(record.id, rows.tolist(), record.new, strict=True)):
             if fresh:
                 self._row_of[id] = row
                 self.slots_of.setdefault(row, []).append(len(self.answers))
-                self.answers.append({})
+                if self.imports.has(row):
+                    known.append(len(self.answers))
+                self.answers.append(self.imports.answers.get(row, {}))
             else:
                 slots[k] = self.slots_of[row][0]
         count = len(self.answers) - before
@@ -206,6 +213,11 @@ class Ledger:
         if self.pool.parts is not None:
             for slot in range(before, len(self.answers)):
                 self._settle(slot)
+        for slot in known:
+            row = int(self.slots["row"].view[slot])
+            self.told_at[slot] = self.imports.at.get(row, 0.0)
+            self.free, self.free_cost = self.free + 1, self.free_cost + self.pool.cost_of(row)
+            self._settle(slot)
 
     def _checked_rows(self, record: Round) -> Ints:
         """The rows that a round drew, if it can be the next one."""
@@ -234,8 +246,18 @@ class Ledger:
             raise ValueError("the item was never asked")
         return row, self.slots_of[row]
 
+    def _answers_to_row(self, row: int) -> Answers | None:
+        return self.answers[self.slots_of[row][0]] if row in self.slots_of else None
+
     def _apply_answer(self, record: Answer) -> None:
-        row, slots = self._asked_slots(record.id)
+        row = self.row_of(record.id)
+        if row in self.imports.answers:
+            self.imports.at[row] = record.at
+            self.imports.changed()
+            if row not in self.slots_of:
+                self._apply_to_imported(record, self.imports.answers[row])
+                return
+        _, slots = self._asked_slots(record.id)
         parts, space = self.pool.parts, self.pool.labels
         place = None if parts is None else parts.place_of(row, record.id, record.part)
         read = space.grade if isinstance(space, Grades) else space.code
@@ -280,11 +302,25 @@ class Ledger:
         self.open_places[slot] = left
         return True
 
+    def _apply_to_imported(self, record: Answer, answers: Answers) -> None:
+        """What is said of an item that was imported and not asked."""
+        if record.replace and record.annotator is None:
+            answers.clear()
+        if record.replace or record.annotator not in answers:
+            told = record.label is not None and not record.refused
+            answers[record.annotator] = self.pool.labels.code(record.label) if told else None
+
     def _apply_redaction(self, record: Redaction) -> None:
         """Whoever answered has said nothing, as the journal has it when it is read again."""
-        _, slots = self._asked_slots(record.id)
+        row = self.row_of(record.id)
+        slots = self.slots_of.get(row, [])
+        if row in self.imports.answers:
+            self.imports.answers[row].update(dict.fromkeys(self.imports.answers[row]))
+            self.imports.changed()
+        elif not slots:
+            raise ValueError("the item was never asked")
         for slot in slots:
-            self.answers[slot] = dict.fromkeys(self.answers[slot])
+            self.answers[slot].update(dict.fromkeys(self.answers[slot]))
             parts = self.part_answers.get(slot, {})
             parts.update({place: dict.fromkeys(answers) for place, answers in parts.items()})
             self._settle(slot)

@@ -1,0 +1,55 @@
+"""Import labels from elsewhere: with the chance of each they count in estimates, without they only guide.
+
+A chance is that by which the item came into the sample it was labelled in. Items with an imported label are
+not asked again. Every row is checked first; nothing is imported if one is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sondage.cli._options import study_options
+from sondage.cli._output import show
+from sondage.cli._types import number
+
+EXAMPLE = "sondage import pilot.csv --chance chance --study er.db"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``sondage import``."""
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="columns id and label: .csv, .jsonl, .parquet, .xlsx")
+    add("--chance", metavar="COLUMN", help="the column of chances; otherwise chance, if there is one")
+    add("--expected", type=number, metavar="N", help="labels there were to be, where that was left to chance")
+    add("--annotator", metavar="WHO", help="who labelled, where the file has no column annotator")
+    add("--partial", action="store_true", help="leave wrong rows out (only without chances)")
+    add("--dry-run", action="store_true", help="say what would be imported, and import nothing")
+    study_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Import, and say what the labels serve for."""
+    from sondage.cli._place import taken_up
+
+    study = taken_up(args)
+    found = study.import_labels(
+        args.file,
+        chance=args.chance,
+        expected=args.expected,
+        annotator=args.annotator,
+        partial=args.partial,
+        dry_run=args.dry_run,
+    )
+    result = {
+        "study": study.name,
+        "file": str(args.file),
+        "dry_run": args.dry_run,
+        "imported": found.imported,
+        "chances": found.chances,
+        "blank": found.blank,
+        "wrong": list(found.wrong),
+        "n_imported": study.snapshot().n_imported,
+    }
+    show(args, result, f"{'would be: ' if args.dry_run else ''}{found}")
+    return 0
