@@ -23,7 +23,7 @@ from sondage.beliefs.error_curve.fit import laplace
 from sondage.beliefs.error_curve.state import CurveState, strength_of_curve
 from sondage.beliefs.error_curve.uninformative import uninformative
 from sondage.beliefs.error_curve.weak_models import towards_mean
-from sondage.binomial import binomial
+from sondage.binomial import sum_of_binomials
 from sondage.designs.error_curve.companions import joint
 from sondage.designs.error_curve.design import ErrorCurveDesign, Thought, cautious, shortfall
 from sondage.designs.influence.slope import least_value
@@ -31,7 +31,7 @@ from sondage.designs.shares import shares
 from sondage.estimators.base import Totals
 from sondage.intervals import PosteriorInterval
 from sondage.simulation.engine import encoded_labels
-from sondage.streams import stream
+from sondage.streams import kept_stream, stream
 from sondage.types import Floats, Ints
 
 MEASURES = ("f1", "precision", "recall", "accuracy")
@@ -39,6 +39,7 @@ _NOTHING = 1e-9
 _NEWTON, _CLOSE, _LONGEST = 30, 1e-3, 5.0
 """Newton's steps: at most so many, until one is so short (what is left is its square), none longer."""
 _LITTLE = 10.0
+_SPREAD = 400
 
 
 class Counts(NamedTuple):
@@ -223,7 +224,7 @@ class ManyStudies:
             left = left - more.sum(axis=1)
 
     def estimates(self, counts: Counts, rate: Floats) -> Floats:
-        """(R, 4) values of the measures."""
+        """(R, 4) values of the measures by the most probable curves, before they are held against draws."""
         return self.values.g(self._expected(counts, rate, self._strength(counts, rate)))
 
     def _strength(self, counts: Counts, rate: Floats) -> Floats:
@@ -236,30 +237,38 @@ class ManyStudies:
     def intervals(
         self, counts: Counts, number: int, level: float = 0.95, interval: PosteriorInterval | None = None
     ) -> Floats:
-        """(2, 4) limits of the measures in one of the studies, by the package's belief and interval."""
+        """(3, 4) value and limits of the measures in one of the studies, by the package's own parts."""
         n, wrong = counts.n[number], counts.wrong[number]
         fit = self.curves.fit(n, wrong)
         state = replace(self.state, curve=fit, n=n, wrong=wrong)
         one, rate = Counts(n, wrong), state.by_place
-        own = self._strength(one, rate)
+        own, seen = self._strength(one, rate), self.errors(wrong)
+        left = np.stack([(self.size - n) * self.positive, (self.size - n) * ~self.positive], axis=1)
 
         def replicates(source: Any, count: int, tail: Any) -> Floats:
             rates = self.belief.rates(state, source, count, tail)
-            uniform = source.uniform(rates.size).reshape(rates.shape)
-            return self.errors(wrong + binomial(uniform, self.size - n, rates))
+            mean, square = rates @ left, np.square(rates) @ left
+            uniform, normal = (one.reshape(mean.shape) for one in source.uniform_and_normal(mean.size))
+            return seen + sum_of_binomials(uniform, mean, square, normal)
 
+        R = self._expected(one, rate, own)
+        moves = replicates(kept_stream(0, "interval"), _SPREAD, "honest") - R
         totals = Totals(
-            self._expected(one, rate, own),
-            np.zeros((0, 2)),
+            R,
+            moves / np.sqrt(_SPREAD),
             0.0,
             max(float(n.sum()), 1.0),
             np.zeros((2, 2)),
+            moves=_SPREAD,
             replicates=replicates,
             beside=self._expected(one, rate, np.minimum(own, _LITTLE)),
         )
-        source = stream(number, "interval")
-        made = interval or PosteriorInterval()
-        return np.clip(made.limits(totals, self.values, level, 2, source), 0.0, 1.0)  # type: ignore[arg-type]
+        source, made = stream(number, "interval"), interval or PosteriorInterval()
+        limits = made.limits(totals, self.values, level, 2, source)  # type: ignore[arg-type]
+        # Versions before had no other value than the one by the most probable curves.
+        value = totals.value(self.values) if hasattr(totals, "value") else self.values.g(R)  # type: ignore[arg-type]
+        least, most = self.values.g(seen + left.sum(axis=0)), self.values.g(seen)  # whatever the others are
+        return np.asarray(np.clip([value, *limits], least, most))
 
     def uniform(self, repeats: int, budget: int, seed: int) -> Floats:
         """(R, 4) by a uniform sample in which the predicted classes are weighted up; undefined is 0."""

@@ -18,6 +18,7 @@ from sondage import Pool
 from sondage.datasets import restaurants, synthetic_pool
 
 Labelled = tuple[Pool, dict[Any, int]]
+Cut = tuple[str, int | None, int | None]
 
 _ROLES: dict[str, dict[str, Any]] = {
     "abt_buy": {"id": "id", "score": "score", "prediction": "pred"},
@@ -37,6 +38,20 @@ _MADE: dict[str, Callable[[], Labelled]] = {
     ),
     "synthetic_lost": lambda: synthetic_pool(20_000, prevalence=0.02, lost=0.2, ties=20, rng=3),
 }
+
+_BOUNDARIES: dict[str, Cut] = {
+    "abt_buy, 60 predicted": ("abt_buy", 60, None),
+    "dblp_acm, 40 predicted": ("dblp_acm", 40, None),
+    "restaurants, 60 predicted": ("restaurants", 60, None),
+    "svhn 7, 80 of them": ("svhn_resnet 7", 90, 80),
+    "cifar10 3, 40 of them": ("cifar10 3", 50, 40),
+    "bank, 60 of them": ("bank_marketing", 40, 60),
+}
+"""Rare pools made from real ones: how many are predicted positive, and how many positives are kept."""
+_CLASSES = ("svhn_resnet 7", "cifar10 3", "news20 0")
+"""One class against the rest."""
+RARE = ("abt_buy", "dblp_acm", "restaurants", *_BOUNDARIES)
+COMMON = ("tweets100k", "bank_marketing", *_CLASSES)
 
 
 def folder() -> Path:
@@ -62,16 +77,48 @@ def load(name: str, probability: Literal["no", "beside", "alone"] = "no") -> Lab
     """A pool and its labels by id; with calibrated probabilities beside the margins, or in their place."""
     if name in _MADE:
         return _MADE[name]()
+    if name in _BOUNDARIES:
+        return _cut(*_BOUNDARIES[name])
+    if name in _CLASSES:
+        return _against_rest(*name.split())
+    columns = _columns(name, ["id", "label"])
+    roles = _ROLES[name]
+    if probability != "no":
+        margins = {} if probability == "alone" else {"score": roles["score"]}
+        roles = {"id": "id", "prediction": "pred", "probability": _PROBABILITY[name], **margins}
+    pool = Pool.from_parquet(folder() / f"{name}.parquet", **roles)
+    return pool, dict(zip(columns["id"].tolist(), columns["label"].tolist(), strict=True))
+
+
+def _against_rest(name: str, label: str) -> Labelled:
+    """One class of a classifier of many: the score is the log-odds of its chance, cut at even odds."""
+    columns = _columns(name, ["label", f"p{label}"])
+    chance = np.clip(columns[f"p{label}"].astype(np.float64), 1e-9, 1 - 1e-9)
+    hit = columns["label"] == int(label)
+    pool = Pool.from_arrays(id=np.arange(len(hit)), score=np.log(chance / (1 - chance)), threshold=0.0)
+    return pool, dict(enumerate(hit.astype(int).tolist()))
+
+
+def _cut(name: str, predicted: int | None, kept: int | None) -> Labelled:
+    """A pool with another boundary, and with only some of its positives, always the same ones."""
+    whole, labels = load(name)
+    score = np.asarray(whole.system().score, dtype=np.float64)
+    hit = np.array([labels[id] for id in whole.ids.tolist()], dtype=np.int64)
+    if kept is not None:
+        drop = np.random.default_rng(0).permutation(np.flatnonzero(hit))[kept:]
+        stays = np.setdiff1d(np.arange(len(hit)), drop)
+        score, hit = score[stays], hit[stays]
+    if predicted is not None:
+        score = score - np.mean(np.sort(score)[[-predicted - 1, -predicted]])
+    pool = Pool.from_arrays(id=np.arange(len(hit)), score=score, threshold=0.0)
+    return pool, dict(enumerate(hit.tolist()))
+
+
+def _columns(name: str, wanted: list[str]) -> dict[str, Any]:
     path = folder() / f"{name}.parquet"
     if not path.exists():
         raise Skipped(f"needs {name}.parquet in ../shared/data or in the folder that SONDAGE_DATA names")
     import pyarrow.parquet as pq
 
-    roles = _ROLES[name]
-    if probability != "no":
-        margins = {} if probability == "alone" else {"score": roles["score"]}
-        roles = {"id": "id", "prediction": "pred", "probability": _PROBABILITY[name], **margins}
-    pool = Pool.from_parquet(path, **roles)
-    columns = pq.read_table(path, columns=["id", "label"])
-    ids, labels = (np.asarray(columns[part]).tolist() for part in ("id", "label"))
-    return pool, dict(zip(ids, labels, strict=True))
+    table = pq.read_table(path, columns=wanted)
+    return {one: np.asarray(table[one]) for one in wanted}

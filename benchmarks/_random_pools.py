@@ -45,6 +45,22 @@ def random_pools(count: int, seed: int = 0, *, most: int = 200_000) -> Iterator[
         yield _random_pool(k, np.random.default_rng(one), most)
 
 
+def rare_pools(count: int, seed: int = 0, *, most: int = 200_000) -> Iterator[Named]:
+    """``count`` pools with 20 to 500 positives among 5,000 to ``most`` items, otherwise as ``random_pools``.
+
+    In every other one 3 % of the positives carry no signal, one at least.
+
+    >>> name, pool, labels = next(rare_pools(1, seed=0, most=6_000))
+    >>> 20 <= sum(labels.values()) <= 500
+    True
+    """
+    for k, one in enumerate(SeedSequence([seed, 1]).spawn(count)):
+        random = np.random.default_rng(one)
+        n = round(_even_in_log(random, 5_000, most))
+        positives = min(round(_even_in_log(random, 20, 500)), n // 10)
+        yield _made(f"q{k}", ("gaussian", "lost")[k % 2], n, positives, random)
+
+
 def broken_pools(seed: int = 0) -> Iterator[Named]:
     """Pools on which something is wrong, or missing, or hardly there; and their labels by id."""
     seeds = iter(np.random.default_rng(seed).integers(2**31, size=20).tolist())
@@ -76,9 +92,13 @@ def broken_pools(seed: int = 0) -> Iterator[Named]:
 def _random_pool(k: int, random: Generator, most: int) -> Named:
     n = round(_even_in_log(random, 5_000, most))
     positives = max(round(n * _even_in_log(random, 5e-4, 0.3)), 5)
+    nothing = k % _UNINFORMATIVE == _UNINFORMATIVE - 2
+    return _made(f"r{k}", _KINDS[k % len(_KINDS)], n, positives, random, nothing)
+
+
+def _made(name: str, kind: str, n: int, positives: int, random: Generator, nothing: bool = False) -> Named:
     separation = random.uniform(1.2, 5.0)
     ratio = random.uniform(0.6, 2.0)
-    kind = _KINDS[k % len(_KINDS)]
     label = _labels(random, n, positives)
     evidence = random.standard_t(5, n) if kind == "t5" else random.standard_normal(n)
     seen = np.flatnonzero(label)
@@ -86,11 +106,11 @@ def _random_pool(k: int, random: Generator, most: int) -> Named:
         seen = random.permutation(seen)[max(round(LOST * positives), 1) :]
     evidence[seen] = separation + np.sqrt(ratio) * evidence[seen]
     predicted = min(max(round(positives * _even_in_log(random, 1 / 3, 3)), 1), n - 1)
-    if k % _UNINFORMATIVE == _UNINFORMATIVE - 2:
+    if nothing:
         kind, evidence = "uninformative", random.permutation(evidence)
     pool, labels = _cut(evidence, label, predicted)
     told = f"n={n} positives={positives} separation={separation:.1f} variance={ratio:.2f}"
-    return f"r{k}: {kind} {told} predicted={predicted}", pool, labels
+    return f"{name}: {kind} {told} predicted={predicted}", pool, labels
 
 
 def _labels(random: Generator, n: int, positives: int) -> Ints:

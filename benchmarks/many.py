@@ -40,8 +40,8 @@ _MOST_ROWS = 60
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS, metavar="PART")
-    parser.add_argument("--repeats", type=int, default=1000, help="studies for every error")
-    parser.add_argument("--intervals", type=int, default=250, help="studies for every coverage")
+    parser.add_argument("--repeats", type=int, default=1000, help="studies for an error by batches")
+    parser.add_argument("--intervals", type=int, default=250, help="studies for every error and coverage")
     parser.add_argument("--ais", type=int, default=0, help="studies by ais, and by comparators; 0: none")
     parser.add_argument("--pools", type=int, default=40, help="random pools")
     parser.add_argument("--aims", nargs="+", default=list(READ_OFF), choices=list(READ_OFF), metavar="AIM")
@@ -83,7 +83,10 @@ def _pools(part: str, args: argparse.Namespace) -> Iterable[tuple[str, sd.Pool, 
 
 
 class Chunk:
-    """Some studies of a pool at once: (budgets, R, 4) errors, and (budgets, I, 2, 4) limits of some."""
+    """Some studies of a pool at once: (budgets, I, 4) errors and (budgets, I, 2, 4) limits of some of them.
+
+    With no ``intervals``: (budgets, R, 4) errors of all, by the most probable curves alone.
+    """
 
     def __init__(
         self, labelled: Labelled, aim: str, seed: int, intervals: int, batch: int | None = 25
@@ -97,9 +100,11 @@ class Chunk:
     def __call__(self, number: int) -> tuple[Floats, Floats]:
         errors, limits = [], []
         for _, counts, rate in self.many.run(_CHUNK, self.budgets, 1000 * self.seed + number, self.batch):
-            errors.append(self.many.estimates(counts, rate) - self.many.truth)
             each = [self.many.intervals(counts, k, interval=self.interval) for k in range(self.some)]
-            limits.append(np.array(each).reshape(-1, 2, len(MEASURES)))
+            found = np.array(each).reshape(-1, 3, len(MEASURES))
+            value = found[:, 0] if self.some else self.many.estimates(counts, rate)
+            errors.append(value - self.many.truth)
+            limits.append(found[:, 1:])
         return np.array(errors), np.array(limits)
 
 

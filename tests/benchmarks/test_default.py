@@ -95,9 +95,14 @@ def test_pools_that_break_what_it_leans_on_cost_little(name: str, aim: str) -> N
 def test_intervals_cover(name: str) -> None:
     """Also where most studies see no missed positive, or one next to the boundary, and ten are missed."""
     many = ManyStudies(*(synthetic_pool(**MADE[name]) if name in MADE else hardly_any(3)), "f1")
-    for budget, counts, _ in many.run(INTERVALS, (100, 500, 1000), seed=3):
-        limits = np.array(
+    for budget, counts, rate in many.run(INTERVALS, (100, 500, 1000), seed=3):
+        found = np.array(
             [many.intervals(counts, k, interval=PosteriorInterval(replicates=400)) for k in range(INTERVALS)]
         )
-        covers = ((limits[:, 0] <= many.truth) & (many.truth <= limits[:, 1])).mean(axis=0)
+        value, low, high = found.transpose(1, 0, 2)
+        covers = ((low <= many.truth) & (many.truth <= high)).mean(axis=0)
         assert (covers >= LEAST).all(), (budget, covers)
+        # A value that is fair to what labels leave possible costs next to nothing in squared error.
+        for k in range(len(MEASURES)):
+            plug_in = many.estimates(counts, rate)[:INTERVALS, k] - many.truth[k]
+            assert ratio(value[:, k] - many.truth[k], plug_in) <= 1.3

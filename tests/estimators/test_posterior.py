@@ -106,12 +106,71 @@ def analytic(study: Study) -> tuple[Floats, Floats]:
 def test_the_covariance_is_the_mean_square_of_draws_around_the_estimate(classes: int) -> None:
     study = study_of(measure="accuracy" if classes > 2 else "f1", classes=classes)
     totals = Posterior().totals(study.case())
-    assert totals.replicates is not None
-    drawn, measure = totals.replicates(stream(0, "interval"), 200, HONEST), study.measure
-    off = drawn - totals.R
-    np.testing.assert_allclose(totals.cov, off.T @ off / 200, rtol=1e-9, atol=1e-15)
-    really = (measure.g(drawn) - measure.g(totals.R))[:, 0]
+    drawn, measure, B = totals.drawn(study.measure)[:, 0], study.measure, totals.moves
+    off = np.sqrt(B) * totals.parts
+    np.testing.assert_allclose(totals.cov, off.T @ off / B, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(drawn, measure.g(totals.R + off)[:, 0])
+    # The furthest hundredth on either side counts like its neighbour: four of 400.
+    ordered = np.sort(drawn)
+    really = np.clip(drawn, ordered[4], ordered[-5]) - study.estimate().value
+    assert B == 400
     assert study.estimate().std_error == pytest.approx(np.sqrt(np.mean(really**2)))
+
+
+def fair(plug_in: float, drawn: Floats) -> float:
+    """The rule for a value, written out: from the plug-in towards the median, never beyond it."""
+    low, least, middle, most, high = np.sort(drawn)[[10, 40, 200, 359, 389]]
+    off = 0.04 * (high - low)
+    least, most = max(least, low + off), min(most, high - off)
+    if plug_in < least:
+        return max(plug_in, min(least, middle))
+    return min(plug_in, max(most, middle)) if plug_in > most else plug_in
+
+
+class Drawn:
+    """A measure that is its one average."""
+
+    def g(self, R: Floats) -> Floats:
+        return np.asarray(R[..., :1], dtype=np.float64)
+
+
+def totals_of(plug_in: float, drawn: Floats) -> Totals:
+    parts = (drawn - plug_in)[:, None] / np.sqrt(len(drawn))
+    return Totals(np.array([plug_in]), parts, 1.0, 1.0, np.zeros((1, 1)), moves=len(drawn))
+
+
+@pytest.mark.parametrize("plug_in", [0.0, 0.2, 0.45, 0.55, 0.8, 0.97, 1.0])
+@pytest.mark.parametrize("atom", [0.0, 0.05, 0.3, 0.6])
+def test_a_value_is_moved_to_where_the_draws_make_it_fair(plug_in: float, atom: float) -> None:
+    drawn = np.linspace(0.0, 1.0, 400) ** 2
+    drawn[int(400 * (1 - atom)) :] = 1.0
+    value = float(totals_of(plug_in, drawn).value(Drawn())[0])  # type: ignore[arg-type]
+    assert value == pytest.approx(fair(plug_in, drawn), abs=1e-12)
+    middle = np.sort(drawn)[200]
+    assert min(plug_in, middle) <= value <= max(plug_in, middle)
+    # Off both ends of what draws hold, unless the most likely half of them lies there.
+    low, high = np.sort(drawn)[[10, 389]]
+    if middle < high - 0.04 * (high - low):
+        assert value <= high - 0.04 * (high - low) + 1e-12
+
+
+def test_a_value_in_the_middle_of_its_draws_stays() -> None:
+    drawn = np.random.default_rng(0).normal(0.5, 0.1, 400)
+    assert totals_of(0.52, drawn).value(Drawn())[0] == 0.52  # type: ignore[arg-type]
+
+
+def test_a_rare_pool_gives_values_inside_their_intervals() -> None:
+    """Before, that of F1 was at the upper end wherever no error was seen far out."""
+    pool, labels = sd.datasets.synthetic_pool(20_000, prevalence=0.005, separation=4.5, rng=3)
+    study = sd.create_study(pool, "f1", rng=0)
+    for labels_more in (150, 150, 200):
+        study.run(labels, budget=labels_more)
+        for measure in ("f1", "recall"):
+            found = study.estimate(measure)
+            width = found.ci.high - found.ci.low
+            assert found.ci.low + 0.03 * width < found.value < found.ci.high - 0.03 * width
+            assert found.value <= found.plug_in
+            assert 0.1 * width < found.std_error < 0.5 * width
 
 
 def test_a_standard_error_does_not_depend_on_what_else_is_asked() -> None:

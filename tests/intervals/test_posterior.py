@@ -240,6 +240,22 @@ def test_looks_were_tested_with_an_honest_tail_alone() -> None:
         Calibrated(tail="tight")
 
 
+def test_an_interval_to_look_at_reaches_thirty_percent_further() -> None:
+    study = run(labels=90)
+    for measure in ("f1", "precision", "accuracy"):
+        plain, often = (study.estimate(measure, interval=name) for name in ("posterior", "calibrated"))
+        low, high = (
+            plain.value - 1.3 * (plain.value - plain.ci.low),
+            plain.value + 1.3 * (plain.ci.high - plain.value),
+        )
+        forced = study.estimate(measure, confidence_level=1 - 1e-12).ci
+        assert often.ci.low == pytest.approx(max(low, forced.low))
+        assert often.ci.high == pytest.approx(min(high, forced.high))
+        assert often.value == plain.value
+    with pytest.raises(InvalidInput, match="stretch= must be at least 1"):
+        Calibrated(stretch=0.9)
+
+
 @pytest.mark.parametrize("right", [True, False])
 def test_labels_that_all_agree_leave_little_possible(right: bool) -> None:
     """A hundred predictions by size, all right or all wrong: about what an exact binomial interval says."""

@@ -15,6 +15,7 @@ import sondage as sd
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures import Difference
 from sondage.streams import stream
+from sondage.study.planning.forecast import Forecast
 
 POOL = scored(1500)
 COSTS = np.random.default_rng(4).integers(1, 6, 1500).astype(float)
@@ -68,7 +69,7 @@ def test_it_says_which_interval_it_speaks_of_and_what_looking_costs(
         assert "these intervals do not hold if you stop by looking at them" in text
         return
     assert f"a stop rule looks at the interval {looks_at!r}" in text
-    assert "stop=Width(0.2); expect about" in text
+    assert "stop=Width(0.2), about" in text
     assert found.wider > 1.2
     assert found.needed.expected < found.needed_looking.expected  # type: ignore[union-attr,operator]
 
@@ -86,6 +87,33 @@ def test_a_study_that_stops_by_looking_takes_about_as_many_labels_as_it_says(des
     assert found.needed_looking.pessimistic is not None
     assert found.needed_looking.optimistic < np.median(stopped) < found.needed_looking.pessimistic
     assert np.median(stopped) > 1.3 * found.needed.expected  # type: ignore[union-attr,operator]
+
+
+def test_a_plan_of_a_stop_rule_is_a_plan_of_its_width_and_says_when_it_stops() -> None:
+    found, fixed = (
+        sd.plan(POOL, "f1", draws=9, **what) for what in ({"stop": sd.Width(0.15)}, {"width": 0.15})
+    )
+    assert found.needed_looking == fixed.needed_looking
+    assert found.needed == fixed.needed
+    assert found.needed_looking is not None
+    assert found.needed is not None
+    for looking, once in zip(found.needed_looking, found.needed, strict=True):
+        assert looking is not None
+        assert once is not None
+    assert found.needed_looking.pessimistic >= found.needed.pessimistic
+    first = found.summary().splitlines()[0]
+    assert first.startswith("f1, until a look finds an interval 0.15 wide: expect to stop at about ")
+
+
+def test_a_rule_stops_when_its_interval_is_narrow_enough_whatever_happens_later() -> None:
+    width = np.array([[0.4, 0.4], [0.2, 0.1], [0.1, 0.3], [0.05, 0.05]])[:, :, None]
+    labels = np.array([100, 200, 400, 800])
+    made = Forecast(labels, labels.astype(float), width, np.ones((2, 1)), (0.0, 0.5, 1.0))
+    stops = made.first_below(0.2, np.full(4, 1.0), np.ones(1), 10_000)
+    assert stops[0] == 200  # exactly there
+    assert 100 < stops[1] < 200  # it is wider again at 400, and has been stopped by then
+    assert made.first_below(0.2, np.full(4, 2.0), np.ones(1), 10_000)[0] == 400
+    assert made.first_below(0.9, np.full(4, 2.5), np.full(1, 0.8), 10_000).tolist() == [100, 100]
 
 
 def test_without_a_width_it_says_that_looking_stops_later() -> None:
@@ -398,6 +426,24 @@ def test_without_a_wish_there_is_a_table_alone() -> None:
 def test_bad_input_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         sd.plan(POOL, "f1", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"stop": sd.Width(0.1), "width": 0.1}, InvalidInput, "leave width="),
+        ({"stop": sd.Width(0.1), "budgets": [100]}, InvalidInput, "leave width="),
+        ({"stop": 0.1}, InvalidInput, r"takes a stop rule such as Width\(0.1\), not 0.1"),
+        ({"stop": sd.Width(2.0)}, InvalidInput, "before any label"),
+        ({"stop": sd.Above(0.5)}, NotSupported, r"stop=Width"),
+        ({"stop": sd.Width(0.1), "design": "stratified"}, NotSupported, "'auto' or 'auto-audit'"),
+    ],
+)
+def test_what_no_rule_can_be_planned_with_is_refused(
+    wrong: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        sd.plan(POOL, "f1", **wrong, **FAST)
 
 
 def test_one_number_will_do_for_budgets() -> None:

@@ -87,6 +87,11 @@ class ErrorState(State):
         return np.inf
 
     @property
+    def beyond(self) -> Bools:
+        """(U,) units that lie beyond the last error seen, in the order of places that have one."""
+        return np.zeros(len(self.n), dtype=bool)
+
+    @property
     def errors(self) -> Self:
         return self
 

@@ -21,6 +21,7 @@ from sondage.streams import Stream
 from sondage.types import Bools, Floats
 
 if TYPE_CHECKING:
+    from sondage.estimators.far_tail import Far
     from sondage.estimators.increments import Increments
     from sondage.estimators.paired_draws import PairedDraws
 
@@ -91,6 +92,13 @@ class Unseen(NamedTuple):
     hidden: Floats
 
 
+_MIDDLE = (0.1, 0.5, 0.9)
+"""Quantiles of what was drawn between which a value lies, and their middle."""
+_OFF_THE_ENDS = 0.04
+"""Share of the range of the draws that it keeps from the ends. Chosen with the quantiles on real and random
+pools: squared errors stay as they were, where more would double some of them."""
+
+
 @dataclass(frozen=True)
 class Totals:
     """Estimated averages of the losses over the pool.
@@ -110,7 +118,8 @@ class Totals:
     many, and the name of what is held where nothing was seen (a tail): ``assumptions`` says what that is, for
     each that the belief knows. ``beside`` is (d,) what they would be if the belief
     counted for little where there are labels. ``forced`` are the least and greatest values that the labels
-    leave possible, (m,) each.
+    leave possible, (m,) each. ``far`` is what the draws are without doubt beyond the last error seen, of some
+    predicted classes.
     """
 
     R: Floats
@@ -133,11 +142,39 @@ class Totals:
     assumptions: Mapping[str, str] = field(default_factory=dict)
     beside: Floats | None = None
     forced: tuple[Floats, Floats] | None = None
+    far: tuple[Far, ...] = ()
 
     @property
     def given(self) -> bool:
         """Whether there is an estimate of anything."""
         return not bool(np.isnan(self.R).all())
+
+    def value(self, measure: Measure) -> Floats:
+        """(m,) the measure at these averages; where they were drawn, moved to where the draws make it fair.
+
+        The most probable curves of a belief can lie at the edge of all that it holds possible: hardly an
+        error unseen, where some are likely. So their value is moved towards the median of the draws until it
+        lies in the middle four fifths of them, and off the ends of the range that holds 95 %; never beyond
+        the median.
+        """
+        with np.errstate(all="ignore"):
+            plug_in = np.asarray(measure.g(self.R), dtype=np.float64)
+        if self.exact or not self.moves:
+            return plug_in
+        drawn = np.sort(self.drawn(measure), axis=0)  # what is undefined comes last
+        some = np.isfinite(drawn).sum(axis=0)
+        place = np.outer((0.025, *_MIDDLE, 0.975), np.maximum(some - 1, 0)).round().astype(np.int64)
+        low, least, middle, most, high = np.take_along_axis(drawn, place, 0)
+        off = _OFF_THE_ENDS * (high - low)
+        least = np.minimum(np.maximum(least, low + off), middle)
+        most = np.maximum(np.minimum(most, high - off), middle)
+        return np.where(some > 0, np.clip(plug_in, least, most), plug_in)
+
+    def drawn(self, measure: Measure) -> Floats:
+        """(moves, m) the measure at each of the averages drawn."""
+        with np.errstate(all="ignore"):
+            there = self.R + np.sqrt(self.moves) * self.parts[: self.moves]
+            return np.asarray(measure.g(there), dtype=np.float64)
 
     @property
     def cov(self) -> Floats:

@@ -16,6 +16,8 @@ GUARD = 10.0
 """Pseudo-draws at the variance that the belief expects."""
 FEW = 10
 """Labels that bear on a coordinate from which on their draws speak for themselves."""
+_FURTHEST = 0.01
+"""Share of the draws on either side that are taken to lie as far out as the next one."""
 _ROUNDING = 1e-18
 _CANCELLED = 1e-15
 """Part of the terms of a value below which a standard error is what is left of them by rounding."""
@@ -67,8 +69,8 @@ def linearise(totals: Totals, measure: Measure) -> Linear:
     like ``GUARD`` further draws, but only ever to widen: a sample that has shown nothing never gives a
     narrow interval. What a single draw more could show is added to either side of an interval in any case.
     """
+    value = totals.value(measure)
     with np.errstate(all="ignore"):
-        value = np.asarray(measure.g(totals.R), dtype=np.float64)
         J = measure.jac(totals.R)
     parts = through(J, totals.parts, measure)
     if totals.moves:
@@ -110,12 +112,15 @@ def _moved(totals: Totals, measure: Measure, value: Floats, sloped: Floats) -> F
     """(B, m) what whole moves of the averages do to each coordinate; by its slope where it is undefined.
 
     A bounded measure moves less than its slope says where many errors may hide: a standard error made of
-    slopes would be beyond its range.
+    slopes would be beyond its range. The furthest hundredth on either side counts like what lies next to it:
+    a few draws would make the standard error another story than the interval.
     """
-    scale = np.sqrt(totals.moves)
-    with np.errstate(all="ignore"):
-        there = np.asarray(measure.g(totals.R + scale * totals.parts[: totals.moves]))
-    really = (there - value) / scale
+    there = totals.drawn(measure)
+    few = int(_FURTHEST * len(there))
+    if few:
+        ordered = np.sort(there, axis=0)
+        there = np.where(np.isfinite(there), np.clip(there, ordered[few], ordered[-few - 1]), there)
+    really = (there - value) / np.sqrt(totals.moves)
     return np.asarray(np.where(np.isfinite(really), really, sloped))
 
 

@@ -16,17 +16,20 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.census import forced_range
 from sondage.estimators.counts import Counts
+from sondage.estimators.far_tail import Far
 from sondage.estimators.post_strata import PostStrata, families, post_strata
 from sondage.estimators.sample import Sample
 from sondage.measures.base import wrong_alike
 from sondage.sampling import Quotas, SamplingKind
 from sondage.strata.in_words import predicted_words
 from sondage.streams import Stream, kept_stream
-from sondage.types import Bools, Floats, is_number
+from sondage.types import Bools, Floats, Ints, is_number
 
 _SHOWN = 100
-_SPREAD = 200
-"""Draws from which the standard error is made."""
+_SPREAD = 400
+"""Draws from which the value and the standard error are made."""
+_TAILS = 3
+"""Patterns of predictions that are spoken of one by one where it is said what keeps an interval wide."""
 _LITTLE = 10.0
 """Labels that the belief counts for beside those of a cell where cells are to speak for themselves."""
 
@@ -98,14 +101,20 @@ class Posterior(Estimator):
 
         def replicates(source: Stream, count: int, tail: str) -> Floats:
             rates = belief.rates(state, source, count, tail)
-            mean, square = in_pieces(rates, unseen_in), in_pieces(np.square(rates), unseen_in)
-            numbers = source.uniform_and_normal(mean.size)
-            uniform, normal = (one.reshape(mean.shape) for one in numbers)
-            return np.asarray(all_right + sum_of_binomials(uniform, mean, square, normal) @ steps)
+            return np.asarray(all_right + _errors(rates, unseen_in, source) @ steps)
 
         # Mean squares around the estimate, and not the curvature at it: far from the boundary rates are so
         # small there that it would see nothing to doubt.
-        moves = replicates(kept_stream(0, "interval"), _SPREAD, "honest") - R
+        numbers = kept_stream(0, "interval")
+        rates, beyond = belief.rates(state, numbers, _SPREAD, "honest"), state.beyond
+        drawn = all_right + _errors(rates, unseen_in * ~beyond[:, None], numbers) @ steps
+        tails = []
+        for mine in _tails(state, rates):
+            further = _errors(rates[:, mine], unseen_in[mine], numbers) @ steps
+            tails.append((mine, np.median(further, axis=0) - further))
+            drawn = drawn + further
+        moves = drawn - R
+        far = tuple(_far(case, state, rates[:, mine], mine, drawn + less) for mine, less in tails)
         square = np.einsum("ks,ksd,kse->de", left[:, None] * state.weights(rate)[unit], loss, loss)
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
@@ -133,6 +142,7 @@ class Posterior(Estimator):
             assumptions=belief.assumptions,
             beside=all_right + (left * cells[unit]) @ jump,
             forced=forced,
+            far=far,
         )
 
     def _before(self, case: Case) -> State:
@@ -146,6 +156,41 @@ class Posterior(Estimator):
                 f"and the study's is {case.belief.alias!r}: use estimator='counts'"
             )
         return before
+
+
+def _errors(rates: Floats, items: Floats, source: Stream) -> Floats:
+    """(B, kinds) how many are wrong, given (B, U) rates and (U, kinds) how many items there are of a kind."""
+    mean, square = in_pieces(rates, items), in_pieces(np.square(rates), items)
+    uniform, normal = (one.reshape(mean.shape) for one in source.uniform_and_normal(mean.size))
+    return sum_of_binomials(uniform, mean, square, normal)
+
+
+def _tails(state: ErrorState, rates: Floats) -> list[Ints]:
+    """Units beyond the last error seen, of each pattern of predictions; those with most doubt first.
+
+    The last of them has all of the patterns that are further down.
+    """
+    out = np.flatnonzero(state.beyond)
+    family = state.places.family[out]
+    doubt = np.bincount(family, weights=_doubt(state, rates[:, out], out))
+    order = np.argsort(-doubt, kind="stable")
+    rank = np.minimum(np.argsort(order), _TAILS - 1)[family]
+    return [out[rank == k] for k in range(_TAILS) if (rank == k).any()]
+
+
+def _doubt(state: ErrorState, rates: Floats, units: Ints) -> Floats:
+    """(units,) standard deviation of the number of errors that are expected among their unlabelled items."""
+    return np.asarray((state.places.size - state.n)[units] * rates.std(axis=0))
+
+
+def _far(case: Case, state: ErrorState, rates: Floats, mine: Ints, without: Floats) -> Far:
+    """What lies beyond the last error seen; labels there go where the number of errors is least known."""
+    doubt = _doubt(state, rates, mine)
+    share = doubt / doubt.sum() if doubt.any() else np.full(len(mine), 1.0 / len(mine))
+    n, size = int(state.n[mine].sum()), int(state.places.size[mine].sum())
+    where = predicted_words(case.pool, case.measure.systems(case.pool), case.units.first[mine])
+    right = np.log1p(-np.minimum(rates, 1.0 - 1e-12)) @ share
+    return Far(without, right, n, size - n, where)
 
 
 def _nothing_seen(case: Case, strata: PostStrata, dark: Bools) -> str:

@@ -114,8 +114,7 @@ class Interval(Named, family="sondage.intervals"):
         refusal = self.refuses(totals, measure)
         if refusal:
             raise NotSupported(refusal)
-        with np.errstate(all="ignore"):
-            value = np.asarray(measure.g(totals.R), dtype=np.float64)
+        value = totals.value(measure)
         if totals.exact or np.isnan(value).all():
             return value, value
         low, high = self.limits(totals, measure, level, sides, stream)

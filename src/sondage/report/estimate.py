@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sondage.estimators.far_tail import FarTail
 from sondage.report.page import Page, Section
 from sondage.wording import counted, rounded
 
@@ -18,6 +19,10 @@ ASSUMES = "This assumes, and does not check:"
 _AT_AN_END = 0.03
 """Share of its interval from an end within which a value is said to lie there."""
 _AT_RANDOM = "random labels"
+_MOSTLY, _NEARLY_ALL = 0.5, 0.99
+"""Shares of a width from which on one thing keeps it wide, and makes up nearly all of it."""
+_MUCH = 0.1
+"""Share of its interval by which a value is moved before that is spoken of."""
 _NAMED = 4
 """Values at an end of their interval that are named."""
 _FEW = 10
@@ -97,6 +102,15 @@ def better(estimate: Estimate) -> str:
         return f"To improve it: label more; with the other {counted(left, 'item')} labelled it is exact"
     if estimate.n_eff < _FEW:
         return f"To improve it: label more items; {_rests_on_few(estimate)}"
+    tail = _widest_tail(estimate)
+    if tail is not None and tail.items <= n:
+        which = counted(tail.items, "item")
+        return f"To improve it: label the {which} that lie beyond the last error seen"
+    if tail is not None and tail.labels >= tail.items:
+        return "To improve it: nothing short of labels for most of the pool would"
+    if tail is not None:
+        more = counted(rounded(tail.labels), "more label")
+        return f"To improve it: about {more} far from the boundary would halve it"
     word = "distance to the bound" if estimate.alternative != "two-sided" else "interval"
     return f"To improve it: about {counted(rounded(3 * n), 'more label')} should halve the {word}"
 
@@ -107,8 +121,64 @@ def _rests_on_few(estimate: Estimate) -> str:
     return f"{which} on about {counted(max(estimate.n_eff, 1), 'label')}"
 
 
+def _widest_tail(estimate: Estimate) -> FarTail | None:
+    """The far tail that makes up most of a width, of several values the largest; None where none does.
+
+    The interval is then more than twice as wide as the errors that labels have shown make it.
+    """
+    if estimate.far_tail is None:
+        return None
+    shares = np.atleast_1d(estimate.far_tail.share)
+    k = int(np.argmax(shares))
+    if not shares[k] >= _MOSTLY:
+        return None
+    return FarTail(*(np.atleast_1d(one)[k].item() for one in estimate.far_tail))
+
+
+def _kept_wide(estimate: Estimate) -> list[str]:
+    """What keeps the interval wide, if most of it lies beyond the last error seen."""
+    tail = _widest_tail(estimate)
+    if tail is None:
+        return []
+    names, shares = estimate.names, np.atleast_1d(estimate.far_tail.share)  # type: ignore[union-attr]
+    whose = "the width" if len(names) == 1 else f"the width of {names[int(np.argmax(shares))]}"
+    which = f"{counted(tail.items, 'item')}{' ' if tail.where else ''}{tail.where} beyond the last error seen"
+    if np.isfinite(tail.labels) and tail.labels < tail.items:
+        would = f"about {counted(rounded(tail.labels), 'more label')} there that find none would halve it"
+    elif tail.items <= estimate.n_labels:
+        would = "labels for all of them would settle it"
+    else:
+        would = "hardly anything less than labels for all of them, or an assumption (tail='tight'), would do"
+    share = "nearly all" if tail.share > _NEARLY_ALL else f"{100 * tail.share:.0f} %"
+    found = f"{counted(tail.seen, 'label')} there found no error"
+    return [f"{share} of {whose} is doubt about {which} ({found}): {would}"]
+
+
 def remarks(estimate: Estimate) -> list[str]:
-    """What a reader may wonder about: values that lie at an end of their own interval, and why."""
+    """What a reader may wonder about: what keeps intervals wide, and values moved or at an end of theirs."""
+    return [*_kept_wide(estimate), *_moved(estimate), *_at_the_ends(estimate)]
+
+
+def _moved(estimate: Estimate) -> list[str]:
+    """Values that differ much from those by the most probable error rates."""
+    if estimate.plug_in is None:
+        return []
+    plug_in = np.atleast_1d(estimate.plug_in).astype(np.float64).tolist()
+    far = [
+        f"{name} {other:.4f}"
+        for (name, value, low, high, _), other in zip(estimate.coordinates(), plug_in, strict=False)
+        if abs(value - other) > _MUCH * (high - low)
+    ]
+    if not far:
+        return []
+    more = f" and {len(far) - _NAMED:,} more" if len(far) > _NAMED else ""
+    return [
+        f"by the most probable error rates alone: {', '.join(far[:_NAMED])}{more}; most of what the labels "
+        "leave possible lies nearer to the value given"
+    ]
+
+
+def _at_the_ends(estimate: Estimate) -> list[str]:
     found: dict[str, list[str]] = {"upper": [], "lower": []}
     for name, value, low, high, _ in estimate.coordinates() if estimate.alternative == "two-sided" else ():
         near = _AT_AN_END * (high - low)

@@ -37,6 +37,8 @@ def title(plan: Plan) -> str:
 
 
 def _headline(plan: Plan, level: str) -> str:
+    if plan.goal.looking and plan.needed_looking is not None:
+        return f"{some_names(plan.names)}, {plan.goal}: expect to stop at {_said(plan.needed_looking)}"
     if plan.needed is not None:
         line = f"{some_names(plan.names)}, {plan.goal}: {_said(plan.needed)}"
         if plan.needed_cost is not None and plan.costs_differ and np.isfinite(plan.needed_cost.expected):
@@ -65,7 +67,9 @@ def _sooner(plan: Plan) -> str:
     if plan.needed_looking is None:
         return f"{start}: study.run(labels, stop=sondage.Width(...))"
     stop = "Decided()" if plan.goal.width is None else f"Width({plan.goal.width:g})"
-    return f"{start}: stop={stop}; expect {_said(plan.needed_looking)}"
+    if plan.goal.looking and plan.needed is not None:
+        return f"To stop at a number fixed beforehand: {_said(plan.needed)}"
+    return f"To stop by looking: stop={stop}, {_said(plan.needed_looking)}"
 
 
 def _looking(plan: Plan) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sondage.study.labelling.asking import Item
     from sondage.study.planning.result import Plan
     from sondage.study.snapshot import Parts, Snapshot
+    from sondage.study.stopping.rules import StopRule
 
 
 class StudyView(ABC):
@@ -226,6 +227,7 @@ class StudyView(ABC):
         difference: float | None = None,
         power: float = 0.8,
         budgets: Sequence[int | Cost] | None = None,
+        stop: StopRule | None = None,
         confidence_level: float | None = None,
         draws: int = 32,
     ) -> Plan:
@@ -241,6 +243,7 @@ class StudyView(ABC):
             difference=difference,
             power=power,
             budgets=budgets,
+            stop=stop,
             confidence_level=confidence_level,
             draws=draws,
         )

@@ -132,7 +132,7 @@ def test_words() -> None:
     pool, _ = equals(4000, 800)
     said = " ".join(str(sd.plan(pool, "accuracy", objective=Compare("a", "b"), difference=0.03)).split())
     assert "to find a difference of 0.03 with power 0.8: about" in said
-    assert "stop=Decided(); expect about" in said
+    assert "stop=Decided(), about" in said
     assert "only the 800 items (20.0%) on which the systems can differ are asked" in said
 
 

@@ -63,6 +63,12 @@ class CurveState(ErrorState):
         return out
 
     @property
+    def beyond(self) -> Bools:
+        """(U,) units beyond the outermost error seen on their curve."""
+        curves = self.curve.curves
+        return np.asarray(self.ranks.ordered & (curves.at > self.outermost[curves.curve]))
+
+    @property
     def of_two(self) -> Bools:
         """(U,) whether a unit is of one of two predicted classes with an order and a curve of its own."""
         curves = self.curve.curves

@@ -9,6 +9,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Case, Estimator, Totals, estimate_totals
+from sondage.estimators.far_tail import FarTail, far_tail
 from sondage.estimators.linear import Linear, for_population, linearise, quadratic
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.estimators.tangent import GREATEST, LEAST
@@ -182,6 +183,9 @@ def _of_block(case: Case, question: Question, notes: tuple[str, ...]) -> Estimat
         low, high = interval(totals, measure, question.level, numbers, question.alternative)
         low, high = np.where(blind, np.nan, low), np.where(blind, np.nan, high)
 
+    with np.errstate(all="ignore"):
+        plug_in = np.asarray(measure.g(totals.R), dtype=np.float64)
+    tail = far_tail(totals, measure) if given and "replicates" in interval.needs else None
     posterior = totals.replicates is not None and interval.guarantee == "fixed-n"
     bounds = _refusal_bounds(case, question, of_pool, linear)
     return Estimate(
@@ -209,6 +213,8 @@ def _of_block(case: Case, question: Question, notes: tuple[str, ...]) -> Estimat
         why=remarks.why_undefined(case, question, totals, lacking, undefined),
         bounds=bounds,
         n_pool=question.pool_size,
+        plug_in=_plain(np.clip(plug_in, least, greatest)) if totals.moves else None,
+        far_tail=tail if tail is None or len(names) > 1 else FarTail(*(column[0] for column in tail)),
     )
 
 

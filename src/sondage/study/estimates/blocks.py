@@ -11,6 +11,7 @@ import numpy as np
 
 from sondage.errors import NotSupported
 from sondage.estimators import Case, Estimator
+from sondage.estimators.far_tail import FarTail
 from sondage.estimators.tangent import tangent_cases
 from sondage.intervals.base import GUARANTEES
 from sondage.limits import MOST_LOSSES
@@ -83,7 +84,14 @@ def _together(pieces: Sequence[Estimate], names: tuple[str, ...], order: Ints | 
     warnings: dict[str, str] = {}
     for said in (said for one in pieces for said in one.warnings):
         warnings.setdefault(re.sub(r"\d[\d.,]*", "#", said), said)
-    arrays = ("value", "std_error", "n_uniform", "defined")
+    arrays = ["value", "std_error", "n_uniform", "defined"]
+    if all(one.plug_in is not None for one in pieces):
+        arrays.append("plug_in")
+    tails = [one.far_tail for one in pieces if one.far_tail is not None]
+    far_tail = None
+    if len(tails) == len(pieces):
+        columns = ([getattr(one, name) for one in tails] for name in FarTail._fields)
+        far_tail = FarTail(*(in_order(column).tolist() for column in columns))
     return replace(
         pieces[0],
         names=names,
@@ -96,4 +104,5 @@ def _together(pieces: Sequence[Estimate], names: tuple[str, ...], order: Ints | 
         assumptions=tuple(dict.fromkeys(said for one in pieces for said in one.assumptions)),
         warnings=tuple(warnings.values()),
         why=next((one.why for one in pieces if one.why), None),
+        far_tail=far_tail,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sondage.estimators.far_tail import FarTail
 from sondage.intervals.base import Alternative, Guarantee
 from sondage.results import Result
 
@@ -28,7 +29,9 @@ class Estimate(Result):
     ``n_eff``: equally weighted draws that would carry the same weight; ``n_uniform``: labels that a
     uniform sample would need for the same standard error; ``bounds``: the value if every refused label
     were at its worst and at its best; ``alternative``: ``"greater"`` if only ``ci.low`` was asked for,
-    ``"less"`` if only ``ci.high`` was; ``n_pool``: items in the pool, inf where that is not known.
+    ``"less"`` if only ``ci.high`` was; ``n_pool``: items in the pool, inf where that is not known;
+    ``plug_in``: the value by the most probable error rates alone, where a belief has a say; ``far_tail``: how
+    much of the width is doubt beyond the last error seen.
     """
 
     names: tuple[str, ...]
@@ -55,6 +58,8 @@ class Estimate(Result):
     alternative: Alternative = "two-sided"
     pool_version: int = 1
     n_pool: float = np.inf
+    plug_in: Any = None
+    far_tail: FarTail | None = None
 
     def remarks(self) -> list[str]:
         """What a reader may wonder about: values that lie at an end of their own interval, and why."""

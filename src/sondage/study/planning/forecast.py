@@ -50,14 +50,21 @@ class Forecast:
     quantiles: tuple[float, float, float]
     interval: str = "normal"
     """Name of the interval that is so wide."""
-    wider: float = np.nan
-    """How many times as wide the one is that a stop rule looks at, where worlds have told."""
     most: int | None = None
     """Items that can matter at all, where they are fewer than all."""
 
     def by_design(self) -> Floats:
         """(B, 3, m) width, never wider with more labels."""
         return never_wider(three(self.width, self.quantiles, axis=1))
+
+    def first_below(self, target: float, times: Floats, whole: Floats, size: int) -> Floats:
+        """(D,) labels at which an interval (B,) ``times`` as wide is first as narrow as ``target``.
+
+        In every world by itself, whatever happens there later: a stop rule has ended it by then. ``whole`` is
+        (m,) the width of the range, which no interval exceeds.
+        """
+        seen = np.minimum(self.width * times[:, None, None], whole).max(axis=2)
+        return np.array([labels_for(self.labels, one, target, size) for one in seen.T])
 
 
 @dataclass(frozen=True)

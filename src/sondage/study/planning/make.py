@@ -14,6 +14,7 @@ from sondage.designs.disagreement import Disagreement
 from sondage.designs.influence.labels_saved import before_labels, believed_variance
 from sondage.designs.influence.slope import item_expectation
 from sondage.errors import InvalidInput, NotSupported
+from sondage.intervals.posterior import Calibrated
 from sondage.measures import Measure
 from sondage.objective import Objective
 from sondage.pool.pool import Pool
@@ -28,7 +29,9 @@ from sondage.study.planning.possible import PILOT, has_predicted_classes
 from sondage.study.planning.result import Goal, Plan
 from sondage.study.planning.worlds import simulated
 from sondage.study.snapshot import Snapshot
+from sondage.study.stopping.interval_rules import Width
 from sondage.study.stopping.looking import CALIBRATED, safe_intervals, sequence_errors
+from sondage.study.stopping.rules import StopRule
 from sondage.types import Floats, Ints, is_whole
 
 _USUAL = (25, 50, 100, 250, 500, 1000, 2000)
@@ -48,6 +51,7 @@ def plan(
     difference: float | None = None,
     power: float = 0.8,
     budgets: Sequence[int | Cost] | None = None,
+    stop: StopRule | None = None,
     design: str | Design = "auto",
     objective: Objective | None = None,
     target: str = "pool",
@@ -65,7 +69,10 @@ def plan(
     Parameters
     ----------
     width
-        Full width of the interval that is wanted.
+        Full width of the interval that is wanted, with a number of labels fixed beforehand.
+    stop
+        A rule, ``Width(0.1)``: at how many labels it will stop a study (``needed_looking``). It looks at an
+        interval that allows for looking.
     difference
         A difference that is to be found with ``power``: between two systems (with ``objective=Compare(...)``,
         of many systems between the two that are hardest to tell apart, or for ``measures.Difference``), or
@@ -91,7 +98,9 @@ def plan(
         rng=rng,
         confidence_level=confidence_level,
     )
-    return study.plan(width=width, difference=difference, power=power, budgets=budgets, draws=draws)
+    return study.plan(
+        width=width, difference=difference, power=power, budgets=budgets, stop=stop, draws=draws
+    )
 
 
 def make_plan(
@@ -101,17 +110,20 @@ def make_plan(
     difference: float | None,
     power: float,
     budgets: Sequence[int | Cost] | None,
+    stop: StopRule | None,
     confidence_level: float | None,
     draws: int,
 ) -> Plan:
     """What ``Study.plan`` gives: the plan of a study as it is now."""
     parts, N = study.parts, study.parts.size
+    if stop is not None:
+        width = _width_to_stop_at(study, stop, width, difference, budgets)
     pair = hardest_pair(study)
     measure = study.measure if pair is None else pair.measure
     level = level_of(study, confidence_level)
     words = stream(parts.seed, "simulate", study.seq).words(2)
     seed = int.from_bytes(words.tobytes(), "little")
-    goal = Goal(width, difference, power, level, 1.0 if pair is None else pair.tests)
+    goal = Goal(width, difference, power, level, 1.0 if pair is None else pair.tests, stop is not None)
     if not is_whole(draws) or draws < _FEWEST_DRAWS:
         raise InvalidInput(f"draws= must be a whole number of at least {_FEWEST_DRAWS}, not {draws!r}")
     sampling = Sampling(N, level, parts.target == "population", measure)
@@ -135,8 +147,8 @@ def make_plan(
     looks_at, times = _looking(study, forecast, level)
     wider = float(np.median(times))
     if goal.width is not None and np.isfinite(wider):
-        seen = np.minimum(width_by_design * times[:, None, None], sampling.whole)
-        needed_looking = _needed(goal.width, sampling, forecast, seen)[0]
+        stops = forecast.first_below(goal.width, times, sampling.whole, forecast.most or N)
+        needed_looking = _whole(three(stops, forecast.quantiles, axis=0))
     elif goal.difference is not None and pair is not None and looks_at and pair.measure.paired:
         fixed = _needed(goal.difference * goal.found_by, sampling, forecast, width_by_design)[0]
         seen_by = goal.seen_by(fixed.expected or N)
@@ -173,6 +185,31 @@ def make_plan(
         needed_looking=needed_looking,
         notes=tuple(_notes(study, played, forecast, needed, pair)),
     )
+
+
+def _width_to_stop_at(
+    study: Snapshot, stop: Any, width: float | None, difference: float | None, budgets: Any
+) -> float:
+    """The width at which a rule ends a study, or why that cannot be planned."""
+    if not (width is None and difference is None and budgets is None):
+        raise InvalidInput("stop= says what the plan is for: leave width=, difference= and budgets= out")
+    if not isinstance(stop, StopRule):
+        raise InvalidInput(f"stop= takes a stop rule such as Width(0.1), not {stop!r}")
+    if not isinstance(stop, Width):
+        raise NotSupported(
+            f"when a study stops {stop.explain()} cannot be planned: pass stop=Width(...), or width= or "
+            "difference= for a number of labels fixed beforehand"
+        )
+    pointless = stop.refuses(study.measure)
+    if pointless:
+        raise InvalidInput(pointless)
+    if not safe_intervals(study):
+        raise NotSupported(
+            f"no interval of design {study.parts.design.alias!r} allows for looking at "
+            f"{study.measure.names[0]}: pass width= for a number of labels fixed beforehand, or plan with "
+            "design='auto' or 'auto-audit'"
+        )
+    return stop.width
 
 
 def _check_plannable(study: Snapshot) -> None:
@@ -276,7 +313,7 @@ def _looking(study: Snapshot, forecast: Forecast, level: float) -> tuple[str, Fl
     """
     names = safe_intervals(study)
     if names == (CALIBRATED,):
-        return CALIBRATED, np.full(len(forecast.labels), forecast.wider)
+        return CALIBRATED, np.full(len(forecast.labels), Calibrated().stretch)
     if not names:
         return "", np.full(len(forecast.labels), np.nan)
     once = float(ndtri(0.5 + 0.5 * level))
@@ -297,11 +334,11 @@ def _needed(target: float, sampling: Sampling, forecast: Forecast, width: Floats
     ]
     spread = three(forecast.spread, forecast.quantiles, axis=0)
     uniformly = np.ceil(sampling.needed(spread, target).max(axis=1) - 1e-6).tolist()
+    return _whole(by_design), _whole(uniformly)
 
-    def labels(numbers: Sequence[float]) -> Labels:
-        return Labels(*(int(n) if np.isfinite(n) else None for n in numbers))
 
-    return labels(by_design), labels(uniformly)
+def _whole(numbers: Sequence[float] | Floats) -> Labels:
+    return Labels(*(int(n) if np.isfinite(n) else None for n in numbers))
 
 
 def _notes(

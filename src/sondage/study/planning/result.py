@@ -27,6 +27,8 @@ class Goal:
     level: float
     tests: float = 1.0
     """How many differences are tested together, and share the error."""
+    looking: bool = False
+    """Whether a stop rule is to look, and end the study once the interval that allows for it is so wide."""
 
     def __post_init__(self) -> None:
         if self.width is not None and self.difference is not None:
@@ -73,6 +75,8 @@ class Goal:
     def __str__(self) -> str:
         if self.difference is not None:
             return f"to find a difference of {self.difference:g} with power {self.power:g}"
+        if self.looking:
+            return f"until a look finds an interval {self.width:g} wide"
         return f"for an interval {self.width:g} wide"
 
 

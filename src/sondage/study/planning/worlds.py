@@ -18,7 +18,6 @@ from sondage.designs.influence.of_items import item_spread
 from sondage.estimators import Sample, estimate_totals
 from sondage.estimators.linear import for_population
 from sondage.estimators.sample import ANSWERED, OPEN, RoundInfo
-from sondage.intervals.base import Interval
 from sondage.intervals.posterior import Calibrated
 from sondage.measures.base import Measure
 from sondage.objective import EstimateAll
@@ -40,8 +39,6 @@ _FINER = 1.5
 """Factor between the numbers of labels at which a simulated design looks at its belief again."""
 _REPLICATES, _TAIL = 200, 10
 """Pools drawn for an interval, and how many of them should lie beyond it at least."""
-_TO_LOOK = 5
-"""Worlds in which the interval to look at is drawn: so far out it takes many pools."""
 
 
 def simulated(
@@ -57,12 +54,13 @@ def simulated(
     weights = possible.weights(draws, stream(seed, "belief"))
     numbers = labels.tolist()
     target = np.inf if goal is None or goal.target is None else goal.target
+    if goal is not None and goal.width is not None and safe_intervals(study) == (CALIBRATED,):
+        target = target / Calibrated().stretch  # the interval that a stop rule looks at is to get there, too
     most = min(parts.size, max(_MOST if goal is not None else 0, numbers[-1]))
     worlds = Worlds(study, possible.units, weights, most=most, level=sampling.level, seed=seed)
     each, steps = worlds.each(), len(weights) * len(numbers)
     width: list[Floats] = []
     cost: list[float] = []
-    wider, wanted = np.nan, goal is not None and goal.width is not None
     with Progress("planning", total=steps) as progress:
         k = 0
         while k < len(numbers):
@@ -77,26 +75,9 @@ def simulated(
             wide_yet = (three(width[-1], QUANTILES, axis=0)[-1] > target).any()
             if k == len(numbers) and wide_yet and numbers[-1] < most:
                 numbers.append(min(2 * numbers[-1], most))
-            reached = (np.median(width[-1], 0) <= target).all()
-            if wanted and np.isnan(wider) and (k == len(numbers) or reached):
-                wider = _wider_to_look_at(study, each, width[-1])
     spread = worlds.uniform_spread()
     made = np.array(numbers, dtype=np.int64), np.array(cost), np.array(width)
-    return Forecast(*made, spread, QUANTILES, worlds.interval, wider)
-
-
-def _wider_to_look_at(study: Snapshot, worlds: Sequence[World], width: Floats) -> float:
-    """How many times as wide as the ordinary interval the calibrated one is; nan where there is none.
-
-    ``width`` has (D, m) ordinary widths; looked at are the worlds in which they are as may be expected.
-    """
-    if safe_intervals(study) != (CALIBRATED,):
-        return np.nan
-    plain = width.max(axis=1)
-    usual = np.argsort(np.abs(plain - np.median(plain)), kind="stable")[:_TO_LOOK]
-    wide = np.array([worlds[one].widths(Calibrated()).max() for one in usual.tolist()])
-    middle = float(np.median(plain[usual]))
-    return float(np.median(wide)) / middle if middle > 0 else np.nan
+    return Forecast(*made, spread, QUANTILES, worlds.interval)
 
 
 class Worlds:
@@ -183,8 +164,8 @@ class World:
             self.rounds += 1
             self._learn()
 
-    def widths(self, interval: Interval | None = None) -> Floats:
-        """(m,) width of the interval that the study would give now, or of another."""
+    def widths(self) -> Floats:
+        """(m,) width of the interval that the study would give now."""
         worlds = self.worlds
         case = replace(worlds.case, sample=self.sample)
         measure = case.measure
@@ -194,13 +175,10 @@ class World:
             return whole
         if worlds.study.parts.target == "population":
             totals = for_population(totals, len(case.pool))
-        if interval is None:
-            # Noise of a single interval is averaged over worlds.
-            few = max(_REPLICATES, int(_TAIL / (1.0 - worlds.level)))
-            interval = default_interval(measure, totals).drawing(few)
-            worlds.interval = interval.alias
-        elif interval.refuses(totals, measure):
-            return np.full(measure.m, np.nan)
+        # Noise of a single interval is averaged over worlds.
+        few = max(_REPLICATES, int(_TAIL / (1.0 - worlds.level)))
+        interval = default_interval(measure, totals).drawing(few)
+        worlds.interval = interval.alias
         # Without labels of its own a world is the study as it is: one interval, not one for each.
         source = stream(worlds.seed, "interval", self.number if self.rounds else 0)
         low, high = interval(totals, measure, worlds.level, source)
