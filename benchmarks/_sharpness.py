@@ -67,4 +67,5 @@ def main(out: str, part: str, studies: int, count: int, seed: int, tail: str) ->
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], *(int(one) for one in sys.argv[3:6]), sys.argv[6])  # type: ignore[misc]
+    file, part, studies, count, seed, tail = sys.argv[1:]
+    main(file, part, int(studies), int(count), int(seed), tail)

@@ -1,10 +1,10 @@
 """Sharpness: width, coverage and squared error of the default's intervals, beside another version of it.
 
 ``real``: real pools with few positives (some of them re-cut), and with many. ``random``: pools from a seed,
-with 20 to 500 positives and of all kinds. ``lost``: pools in which 6 to 12 % of the positives lie anywhere, with
-the default's assumption about errors far out and with ``tail="tight"``. ``--before`` names the ``src`` folder of
-another version (``git worktree add ../before COMMIT``): both see the same pools and labels. ``--docs`` puts the
-tables into docs/tables.md.
+with 20 to 500 positives and of all kinds. ``lost``: pools in which 6 to 12 % of the positives lie anywhere,
+with the default's assumption about errors far out and with ``tail="tight"``. ``--before`` names the ``src``
+folder of another version (``git worktree add ../before COMMIT``): both see the same pools and labels.
+``--docs`` puts the tables into docs/tables.md.
 """
 
 from __future__ import annotations
