@@ -160,18 +160,20 @@ def replay(
         a, b = learnt.typical()
     labels, fitted, waiting = np.zeros(runs, dtype=np.int64), 10.0, list(looks)
     while waiting:
-        if prior.name == "learned" and labels[0] >= fitted:
+        done = int(labels.min())
+        if prior.name == "learned" and done >= fitted:
             learnt = learned(pool.expected, right, n)
             a, b = learnt.typical()
-            fitted = max(GROWS * labels[0], labels[0] + 1.0)
-        while waiting and labels[0] >= waiting[0]:
-            yield Look(int(labels[0]), Rates(a, b, right, n, belief_size), learnt)
+            fitted = max(GROWS * done, done + 1.0)
+        while waiting and done >= waiting[0]:
+            yield Look(done, Rates(a, b, right, n, belief_size), learnt)
             waiting.pop(0)
         left = size - n
         if not waiting or not left.any():
-            continue
+            return
         reward = task(Rates(a, b, right, n, belief_size))
         chosen = RULES[rule](reward, left, stream)[:, None] if m == 1 else leaders(reward, left, m, stream)
+        chosen = np.where(left.any(axis=1)[:, None], chosen, -1)  # studies that are done
         for group in chosen.T:
             some = here[group >= 0]
             g = group[some]
