@@ -173,7 +173,7 @@ def replay(
             return
         reward = task(Rates(a, b, right, n, belief_size))
         chosen = RULES[rule](reward, left, stream)[:, None] if m == 1 else leaders(reward, left, m, stream)
-        chosen = np.where(left.any(axis=1)[:, None], chosen, -1)  # studies that are done
+        chosen = np.where(left.sum(axis=1)[:, None] > 0, chosen, -1)  # studies that are done
         for group in chosen.T:
             some = here[group >= 0]
             g = group[some]

@@ -26,6 +26,8 @@ from benchmarks._group_replay import (
 )
 from benchmarks._results import Result, Row, Skipped, markdown
 from benchmarks.variance import embed, last_rows, stamp
+from sondage.beliefs.grouped import calibration
+from sondage.beliefs.grouped.families import by_family
 from sondage.beliefs.grouped.learned import learned
 from sondage.beliefs.grouped.ranks import chance_worst
 from sondage.beliefs.grouped.rates import Rates
@@ -70,6 +72,15 @@ def run(args: argparse.Namespace) -> Result:
         "random": (
             "the same, random pools",
             lambda: coverage_at_random(args.random, max(repeats // 4, 1), args.seed),
+        ),
+        "calibration": (
+            "coverage of 95 % intervals of group calibration errors, 10 bins, random labels",
+            lambda: [
+                row
+                for name in REAL
+                if "bin" not in name
+                for row in _or_nothing(coverage_of_calibration, name, max(repeats // 4, 1), args.seed)
+            ],
         ),
         "worst": ("stopping once the worst class is known", lambda: stops(stopping, repeats)),
         "width": ("stopping once every class is known", lambda: stops(stopping_by_width, repeats)),
@@ -167,6 +178,47 @@ def _inside(
         low, high, overall = interval(look, draws)
         inside = (low - 1e-12 <= pool.truth) & (pool.truth <= high + 1e-12)
         yield look.labels, inside, float((high - low).mean()), overall
+
+
+def coverage_of_calibration(name: str, runs: int, seed: int, bins: int = 10) -> list[Row]:
+    """Of groups crossed with bins of confidence, by labels drawn at random."""
+    pool = REAL[name].pool()
+    shape, cell = (pool.count, bins), pool.group * bins + equal_mass(pool.confidence, bins)
+    cells = pool.count * bins
+    size = np.bincount(cell, minlength=cells).astype(np.float64)
+    confidence = np.bincount(cell, pool.confidence, cells) / np.maximum(size, 1.0)
+    rate = np.bincount(cell, pool.right, cells) / np.maximum(size, 1.0)
+    table = confidence.reshape(shape), size.reshape(shape)
+    truth = calibration.error(rate.reshape(shape), *table)
+    family, random = np.repeat(np.arange(pool.count), bins), stream(seed, "simulate", 14)
+    rows: list[Row] = []
+    for labels in REAL[name].looks[1:]:
+        inside: list[np.ndarray] = []
+        raw: list[np.ndarray] = []
+        width: list[float] = []
+        for _ in range(runs):
+            some = np.argsort(random.uniform(len(cell)))[:labels]
+            n = np.bincount(cell[some], minlength=cells).astype(np.float64)
+            right = np.bincount(cell[some], pool.right[some], cells).astype(np.float64)
+            fit = by_family(np.clip(confidence, 0.05, 0.999), right, n, family)
+            drawn = fit.drawn(Rates(*fit.typical(), right, n, size), random, 400) / np.maximum(size, 1.0)
+            found = calibration.error(drawn.reshape(-1, *shape), *table)
+            plug_in = calibration.error(drawn.mean(axis=0).reshape(shape), *table)
+            for out, each in ((raw, found), (inside, calibration.lowered(found, plug_in))):
+                low, high = np.quantile(each, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+                out.append((low - 1e-12 <= truth) & (truth <= high + 1e-12))
+            width.append(float((high - low).mean()))
+        rows.append(
+            {
+                "pool": name,
+                "labels": labels,
+                "coverage": float(np.mean(inside)),
+                "least": float(np.mean(inside, axis=0).min()),
+                "width": float(np.mean(width)),
+                "not lowered": float(np.mean(raw)),
+            }
+        )
+    return rows
 
 
 SHAPES = ("two kinds", "uniform", "one outlier", "half right", "scores reversed", "u-shaped")

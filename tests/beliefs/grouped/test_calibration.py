@@ -112,3 +112,22 @@ def test_over_all_groups_bins_are_taken_together() -> None:
     assert size.tolist() == [[7.0, 9.0, 2.0]]
     np.testing.assert_allclose(found, [[(2 + 3) / 7, (4 + 2) / 9, 0.5]])
     np.testing.assert_allclose(confidence, [[(4 * 0.55 + 3 * 0.5) / 7, 0.8, 0.95]])
+
+
+def test_lowered_draws_have_the_plug_in_as_mean_and_keep_their_order_and_greatest() -> None:
+    rates = Rates(np.full((2, 3), 8.0), np.full((2, 3), 2.0), RIGHT, N, np.full((2, 3), 50.0))
+    confidence, items = np.full((2, 3), 0.8), np.full((2, 3), 50.0)
+    draws = calibration.error(rates.drawn(stream(1, "interval"), 4000) / 50.0, confidence, items)
+    plug_in = calibration.plug_in(rates, confidence, items)
+    found = calibration.lowered(draws, plug_in)
+    assert (found >= 0).all()
+    assert (found <= draws).all()
+    np.testing.assert_allclose(found.max(axis=0), draws.max(axis=0))
+    for k in range(2):
+        order = np.argsort(draws[:, k], kind="stable")
+        assert (np.diff(found[order, k]) >= -1e-12).all()
+    assert (found.mean(axis=0) < draws.mean(axis=0)).all()
+    free = calibration.lowered(draws + 1.0, plug_in + 1.0)  # where none stops at 0
+    np.testing.assert_allclose(free.mean(axis=0), plug_in + 1.0, atol=0.01)
+    exact = calibration.lowered(np.full((9, 1), 0.2), np.array([0.2]))
+    assert (exact == 0.2).all()  # labelled to the end
