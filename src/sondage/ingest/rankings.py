@@ -151,8 +151,8 @@ def _places(
         gaps = int((table.rank[at][order] != place).sum())
         if gaps:
             warnings.warn(
-                f"ranks of system {system!r} do not count 1, 2, 3, ... in every query ({gaps:,} documents): "
-                "documents count by their order, the gaps are closed",
+                f"ranks of system {system!r} skip numbers in some queries ({gaps:,} documents): "
+                "their order is kept and the gaps are closed",
                 stacklevel=4,
             )
     out = np.zeros(len(pair), dtype=np.int64)

@@ -40,10 +40,10 @@ def belief_page(report: BeliefReport) -> Page:
 
 
 def _saving(saving: SavingReport) -> str:
-    line = f"With {counted(saving.n, 'label')}, one is worth {saving.if_calibrated:.1f} random ones if the "
-    line += "belief is right"
+    line = f"With {counted(saving.n, 'label')}, the belief promises that one is worth "
+    line += f"{saving.if_calibrated:.1f} random ones"
     if saving.as_seen is not None:
-        line += f", {saving.as_seen:.1f} if corrected by the labels"
+        line += f"; by what the labels show it is worth {saving.as_seen:.1f}"
     realised = [f"{value:.1f} for {name}" for name, value in saving.realised.items() if np.isfinite(value)]
     return line + (f"; measured so far: {', '.join(realised[:_NAMED])}" if realised else "")
 

@@ -28,7 +28,8 @@ def comparison_page(result: Comparison) -> Page:
         level = f"{100 * est.confidence_level:g}% interval"
         ends = f"{float(est.ci.low):+.4f} to {float(est.ci.high):+.4f}"
         head = ("difference", "value", level, "p", "guarantee")
-        row = (" - ".join(result.systems), f"{float(est.value):+.4f}", ends, p_words(result.p_value))
+        p = p_words(result.p_value).removeprefix("= ")
+        row = (" - ".join(result.systems), f"{float(est.value):+.4f}", ends, p)
         sections.append(Section("", (), head, ((*row, est.guarantee),)))
     claims = [f"{claim}: p {p_words(p)}" for claim, p in list(result.p_values.items())[2:]]
     notes = (*claims, *(f"! {warning}" for warning in est.warnings))
@@ -65,9 +66,7 @@ def _settles(to_go: float) -> str:
 
 def _better(result: Comparison) -> str:
     if result.identical or result.winner or result.equivalent:
-        return "Nothing can improve it: " + (
-            "no label can change this" if result.identical else "this question is settled"
-        )
+        return f"No more labels are needed: {'none can change this' if result.identical else 'it is settled'}"
     to_go = result.labels_to_go
     if not result.difference.n_labels or not np.isfinite(to_go):
         return "To improve it: label more items"
@@ -79,11 +78,14 @@ def _better(result: Comparison) -> str:
 def comparisons_page(result: Comparisons) -> Page:
     """Many systems: who may be the best, the labels behind it, how to go on; then each with its ranks."""
     facts = result.facts
-    together = f"all pairs together at {100 * (1 - result.alpha):g}% ({result.guarantee}; {result.test})"
+    level = f"{100 * (1 - result.alpha):g}%"
+    together = f"ranks hold for all pairs together at {level} ({result.guarantee}; {result.test})"
+    if result.winner:
+        together += "; who is the best is a test of its own, which needs less"
     better = "To improve it: label more items; study.compare() says again who may be the best"
     if result.winner or not facts["can_differ"]:
-        better = "Nothing can improve it: " + (
-            "the best system is known" if result.winner else "no label can change this"
+        better = (
+            f"No more labels are needed: {'the best is known' if result.winner else 'none can change this'}"
         )
     lead = (f"{facts['measure']}: {result.why}", _rests_on(facts["n_labels"], facts, "systems"), better)
     sections = []

@@ -62,7 +62,8 @@ def headline(estimate: Estimate) -> str:
         name, value, low, high, _ = every[0]
         if isnan(value):
             return f"{name} undefined: {_why(estimate)}"
-        return f"{name} {value:.4f}, {level} {_ends(estimate, low, high)} ({estimate.guarantee})"
+        verb = " is" if " - " in name or " / " in name else ""  # a - b -0.0004 reads as a sum
+        return f"{name}{verb} {value:.4f}, {level} {_ends(estimate, low, high)} ({estimate.guarantee})"
     known = sorted((value, name) for name, value, *_ in every if not isnan(value))
     if not known:
         return f"{len(every):,} values, all undefined: {_why(estimate)}"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sondage.beliefs.base import StaticBelief
 from sondage.errors import InvalidInput, SondageError
 from sondage.report.error_curve import Expected, expected_errors
 from sondage.report.estimate import ASSUMES, better, headline, rests_on
@@ -119,23 +120,37 @@ def _wrong(study: StudyView, errors: tuple[Expected, ...]) -> Section:
             lines = ("The pool has no predicted classes, so nothing can be right or wrong.",)
         return Section(heading, lines)
     first = sorted(errors, key=lambda one: -one.left_wrong)[:_CLASSES]
-    said = [_sentence(one) for one in errors if one in first]
+    # A belief that labels do not change, or that is asked item by item, says what it said before any label.
+    learned = not isinstance(study.belief, StaticBelief) and not study.units.itemwise
+    say = _sentence if learned or not study.n_labels else _sentence_by_scores
+    said = [say(one) for one in errors if one in first]
     if len(errors) > len(first):
-        rest = sum(one.left_wrong for one in errors if one not in first)
+        rest = _whole(sum(one.left_wrong for one in errors if one not in first))
         more = f"{len(errors) - len(first):,} more predicted classes"
-        said.append(f"{more}, with about {_whole(rest):,} errors left unseen.")
+        what = "errors left unseen" if say is _sentence else "more errors expected before any label"
+        said.append(f"{more}, with about {rest:,} {what}.")
     if any(one.half_within or one.beyond for one in errors):
         said.append(_RANK)
     return Section(heading, (*said, *study.belief.remarks(study.problem().state, study.pool.labels)))
 
 
-def _sentence(one: Expected) -> str:
-    seen = f"{one.items:,} items, {one.labels:,} labelled"
-    if one.labels:
-        seen += f" and {one.wrong:,} of them wrong"
+def _seen(one: Expected) -> str:
+    seen = f"{one.name}: {counted(one.items, 'item')}, {one.labels:,} labelled"
+    return seen + (f" and {one.wrong:,} of them wrong" if one.labels else "")
+
+
+def _sentence_by_scores(one: Expected) -> str:
+    """What was seen, beside what was expected before any label: the two may well differ."""
     if not one.left:
-        return f"{one.name}: {seen}; none is left to label."
-    line = f"{one.name}: {seen}. {_errors(one.left_wrong)} left unseen among the other {one.left:,}"
+        return f"{_seen(one)}; none is left to label."
+    expected = f"about {counted(_whole(one.left_wrong), 'error')} among the other {one.left:,}"
+    return f"{_seen(one)}. Before any label, the study expected {expected}."
+
+
+def _sentence(one: Expected) -> str:
+    if not one.left:
+        return f"{_seen(one)}; none is left to label."
+    line = f"{_seen(one)}. {_errors(one.left_wrong)} left unseen among the other {one.left:,}"
     if one.half_within and _whole(one.left_wrong) > 1:
         line += f", half of them within rank {one.half_within:,}"
     if one.most is not None and _whole(one.most) > _whole(one.left_wrong):
@@ -181,7 +196,7 @@ def _next_step(study: StudyView, coming: NextLabels) -> str:
     said = f"To improve it: label {counted(coming.n, 'item')} next"
     if max(band.relative for band in coming.bands) < _UNEVEN:
         return said
-    of = "with score " if coming.named_by == "along the score" else ""
+    of = coming.named_by.replace("along the ", "with ") + " " if coming.named_by.startswith("along") else ""
     return said + f", {most.coming:.0f} of them {of}{most.name}"
 
 

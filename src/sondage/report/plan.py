@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def plan_page(plan: Plan) -> Page:
     """What the goal takes (or what the most labels give), where that comes from, and how to stop early."""
     level = f"{100 * plan.confidence_level:g}%"
-    widest = ", of the widest value" if len(plan.names) > 1 else ""
+    widest = " of the least certain value" if len(plan.names) > 1 else ""
     notes = [
-        f"design {plan.design!r}; the table shows how wide the {level} interval {plan.interval!r} will "
-        f"be{widest}, if you fix the number of labels beforehand",
+        f"design {plan.design!r}; the table shows how wide the {level} interval {plan.interval!r}{widest} "
+        "will be, if you fix the number of labels beforehand",
         "random width: what to expect of a random sample of that size; random labels: how many it would need "
         "to reach the expected width",
     ]
@@ -80,7 +80,7 @@ def _looking(plan: Plan) -> str:
         )
     wider = f", about {plan.wider:.1f} times as wide" if np.isfinite(plan.wider) else ""
     return (
-        f"a stop rule looks at the interval {plan.looks_at!r}, which holds however often you look{wider}: it "
+        f"a stop rule looks at the interval {plan.looks_at!r}, which is made for looking often{wider}: it "
         "stops later than this table says"
     )
 

@@ -44,7 +44,7 @@ def _lines(study: Snapshot) -> Iterator[tuple[str, str]]:
     belief = study.belief.alias or type(study.belief).__name__
     yield "design", f"{study.design.alias}{f' ({allocation})' if allocation else ''}, belief {belief}"
     if isinstance(budget, Cost):
-        yield "spent", f"{study.spent:g} of {budget.amount:g} (cost), {asked:,} asked"
+        yield "spent", f"{study.spent:,.6g} of {budget.amount:,.6g} (cost), {asked:,} asked"
     elif budget is None:
         yield "spent", f"{asked:,} asked, no budget"
     else:

@@ -71,4 +71,5 @@ def score_ranges(score: Array, codes: Array, count: int) -> tuple[str, ...]:
     for piece in pieces(len(score)):
         np.minimum.at(low, codes[piece], score[piece])
         np.maximum.at(high, codes[piece], score[piece])
-    return tuple(f"{short(a)} to {short(b)}" for a, b in zip(low.tolist(), high.tolist(), strict=True))
+    ends = ((short(a), short(b)) for a, b in zip(low.tolist(), high.tolist(), strict=True))
+    return tuple(a if a == b else f"{a} to {b}" for a, b in ends)

@@ -300,7 +300,7 @@ def test_shown_and_written() -> None:
         "it gave the labels that came a chance of",
         "Calibration error",
         "90% interval",
-        "With 100 labels, one is worth",
+        "With 100 labels, the belief promises that one is worth",
         "measured so far: ",
         " for f1, ",
     ):

@@ -12,7 +12,7 @@ from sondage.strata.stratification import percent
 
 ASSUMPTIONS = {
     "honest": "beyond the last error seen, the error rate does not rise again with distance from the "
-    f"boundary; only a small share of each class (about {100 * HONEST.astray:.0f} %) may lie anywhere",
+    f"boundary; a small share of each class (about {100 * HONEST.astray:.0f} %) may still lie anywhere",
     "tight": "beyond the last error seen, the odds of an error at least halve whenever the rank "
     "doubles, and fall faster in the outer half of a class",
 }

@@ -83,6 +83,7 @@ def _together(pieces: Sequence[Estimate], names: tuple[str, ...], order: Ints | 
     # Of warnings that differ by their numbers alone, the first.
     warnings: dict[str, str] = {}
     for said in (said for one in pieces for said in one.warnings):
+        said = re.sub(r"^this rests on", "one of the values rests on", said)
         warnings.setdefault(re.sub(r"\d[\d.,]*", "#", said), said)
     arrays = ["value", "std_error", "n_uniform", "defined"]
     if all(one.plug_in is not None for one in pieces):
