@@ -14,7 +14,6 @@ from sondage.estimators.sample import ANSWERED
 from sondage.journal import Answer, Redaction
 from sondage.report.allocation import count_by_stratum
 from sondage.report.document.figures import COLOURS, Axes
-from sondage.report.document.methods import methods, references
 from sondage.report.document.mistakes import mistakes
 from sondage.report.document.parts import Chapter, Document, Figure, Grid
 from sondage.report.document.sensitivity import sensitivity
@@ -64,7 +63,7 @@ def document_of(study: Study) -> Document:
         _reliability(now),
         mistakes(now),
         None if estimate is None else sensitivity(study, now, estimate),
-        Chapter("How it was done", (" ".join(methods(now, estimate)),), tuple(references(now))),
+        None if estimate is None else Chapter("How it was done", (estimate.describe(),), estimate.cite()),
         _repeat(study, now),
     ]
     there = tuple(one for one in chapters if one is not None)
@@ -72,7 +71,7 @@ def document_of(study: Study) -> Document:
 
 
 def _estimate(now: Snapshot) -> tuple[Estimate | None, str]:
-    if not now.n_labels:
+    if not now.n_labels and not now.imported:
         return None, "No answer yet: there is no label."
     try:
         return now.estimate(), ""

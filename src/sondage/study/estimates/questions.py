@@ -13,7 +13,7 @@ from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, res
 from sondage.pool.groupings import of_system
 from sondage.study.estimates.assess import Question, assess, checked_level
 from sondage.study.estimates.blocks import in_blocks, together
-from sondage.study.estimates.result import Estimate
+from sondage.study.estimates.result import Estimate, Method
 from sondage.study.snapshot import Snapshot
 from sondage.study.stopping.looking import after_looks
 
@@ -56,8 +56,22 @@ def estimate_of(
         seed=now.parts.seed,
     )
     estimate = assess(replace(now.case(bound), imported=now.imported), question)
+    estimate = replace(estimate, method=method_of(now))
     said = tuple(after_looks(now, estimate))
     return replace(estimate, warnings=(*estimate.warnings, *said)) if said else estimate
+
+
+def method_of(now: Snapshot) -> Method:
+    """How the labels of a study came about."""
+    return Method(
+        design=now.design.alias,
+        systems=tuple(now.pool.systems),
+        rounds=len(now.rounds),
+        asked=now.asked,
+        strata=all(one.kind.by_quota for one in now.rounds),
+        imported=sum(int(one.answered.sum()) for one in now.imported),
+        stochastic=now.parts.oracle == "stochastic",
+    )
 
 
 def region_of(now: Snapshot, wanted: Wanted, confidence_level: float | None) -> Region:

@@ -22,6 +22,22 @@ class ConfidenceInterval(NamedTuple):
     high: Any
 
 
+@dataclass(frozen=True)
+class Method:
+    """How the labels of an estimate came about, as far as a methods paragraph needs to know.
+
+    ``strata``: items were taken at random within strata, as many as the design set, and not by chances.
+    """
+
+    design: str
+    systems: tuple[str, ...]
+    rounds: int
+    asked: int
+    strata: bool
+    imported: int = 0
+    stochastic: bool = False
+
+
 @dataclass(frozen=True, repr=False)
 class Estimate(Result):
     """What is known of a measure. Numbers for one coordinate, arrays for several.
@@ -31,7 +47,8 @@ class Estimate(Result):
     were at its worst and at its best; ``alternative``: ``"greater"`` if only ``ci.low`` was asked for,
     ``"less"`` if only ``ci.high`` was; ``n_pool``: items in the pool, inf where that is not known;
     ``plug_in``: the value by the most probable error rates alone, where a belief has a say; ``far_tail``: how
-    much of the width is doubt beyond the last error seen.
+    much of the width is doubt beyond the last error seen;
+    ``method``: how the labels came about, None where no study asked for them.
     """
 
     names: tuple[str, ...]
@@ -60,6 +77,31 @@ class Estimate(Result):
     n_pool: float = np.inf
     plug_in: Any = None
     far_tail: FarTail | None = None
+    method: Method | None = None
+
+    def describe(self) -> str:
+        """How the value was found, as a paragraph for a paper or a report; ``cite()`` has the references.
+
+        >>> import sondage as sd
+        >>> pool, labels = sd.datasets.synthetic_pool(n=500, rng=0)
+        >>> found = sd.create_study(pool, "f1", design="uniform", rng=1).run(labels, budget=50)
+        >>> found.describe().startswith("We estimated f1 of model on a pool of 500 items with Sondage")
+        True
+        """
+        from sondage.report.methods import paragraph
+
+        return paragraph(self)
+
+    def cite(self) -> tuple[str, ...]:
+        """What to cite: the papers of the design and of the interval, and this software.
+
+        >>> import sondage as sd
+        >>> sd.estimate([1, 0, 1], [1, 0, 0], measure="accuracy").cite()[0][:20]
+        'E. B. Wilson (1927).'
+        """
+        from sondage.report.methods import references
+
+        return references(self)
 
     def remarks(self) -> list[str]:
         """What a reader may wonder about: values that lie at an end of their own interval, and why."""
