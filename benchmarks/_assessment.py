@@ -25,7 +25,7 @@ from benchmarks._group_replay import (
     mean_reciprocal_rank,
     replay,
 )
-from benchmarks._results import Result, Row, markdown
+from benchmarks._results import Result, Row, markdown, shown
 from benchmarks.variance import embed, last_rows, stamp
 from sondage.beliefs.grouped.calibration import error
 from sondage.streams import stream
@@ -118,9 +118,25 @@ def run(args: argparse.Namespace) -> Result:
         "not the paper's model. Table 4 as printed cannot be had by a right update: see docs/groups.md."
     ]
     if args.docs:
-        lines = [stamp("papers active-bayesian-assessment", args.repeats, args.seed), *markdown(tables)]
+        short = {title: condensed(rows) for title, rows in tables.items() if "Figure 1" not in title}
+        lines = [stamp("papers active-bayesian-assessment", args.repeats, args.seed), *markdown(short)]
         embed("assessment", lines)
     return Result(tables, notes)
+
+
+def condensed(rows: list[Row]) -> list[Row]:
+    """One row for all numbers of labels, for a page."""
+    out: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for row in rows:
+        key = tuple(value for value in row.values() if isinstance(value, str))
+        each = out.setdefault((*key, str(row.get("worst", ""))), {})
+        for name, value in row.items():
+            if name != "std. error":
+                each.setdefault(name, []).append(shown(np.nan if value is None else value))
+    return [
+        {name: values[0] if len(set(values)) == 1 else " / ".join(values) for name, values in each.items()}
+        for each in out.values()
+    ]
 
 
 def accuracy(name: str, runs: int, seed: int) -> list[Row]:
