@@ -74,7 +74,6 @@ def test_the_name_that_an_estimate_prints_is_understood() -> None:
         ("neg_mean_squared_error", "use 'mean_squared_error', without"),
         ("pr_auc", "'average_precision' is the area"),
         ("roc_auc_ovr", "'roc_auc' is of two classes"),
-        ("zero_one_loss", "1 - accuracy: ask for 'accuracy'"),
         ("macro_accuracy", "did you mean 'accuracy', .*'balanced_accuracy'"),
         ("weighted_kappa", "did you mean 'cohen_kappa' or 'kappa'"),
         ("f05", "no name resembles it"),

@@ -19,13 +19,14 @@ if _TYPE_CHECKING:
         plot,
         strata,
     )
-    from sondage.objective import Compare, EstimateAll
+    from sondage.objective import AssessGroups, Compare, CompareGroups, EstimateAll, IdentifyGroups
     from sondage.pool import Bins, Pool
     from sondage.simulation import simulate
     from sondage.study import (
         CANNOT_TELL,
         Above,
         Below,
+        Certain,
         Cost,
         CostSpent,
         Decided,
@@ -48,14 +49,18 @@ if _TYPE_CHECKING:
 __all__ = [
     "CANNOT_TELL",
     "Above",
+    "AssessGroups",
     "Below",
     "Bins",
+    "Certain",
     "Compare",
+    "CompareGroups",
     "Cost",
     "CostSpent",
     "Decided",
     "Estimate",
     "EstimateAll",
+    "IdentifyGroups",
     "Item",
     "LabelsSpent",
     "Plan",
@@ -85,7 +90,9 @@ __all__ = [
 ]
 
 _HOME = {
-    **dict.fromkeys(("Compare", "EstimateAll"), "objective"),
+    **dict.fromkeys(
+        ("AssessGroups", "Compare", "CompareGroups", "EstimateAll", "IdentifyGroups"), "objective"
+    ),
     **dict.fromkeys(("Bins", "Pool"), "pool"),
     "simulate": "simulation",
 }

@@ -333,7 +333,7 @@ def test_doubt_about_the_weights_shows_in_the_draws() -> None:
 
 
 DESIGNS = [sd.designs.Stratified, sd.designs.Importance, sd.designs.Poisson, sd.designs.Sequential]
-OWN_BELIEF = (sd.designs.ErrorCurveDesign,)
+OWN_BELIEF = (sd.designs.ErrorCurveDesign, sd.designs.Thompson)
 """Designs that are made for a belief of their own."""
 EVERY_DESIGN = [one for one in dict.fromkeys(sd.designs.Design.catalogue().values()) if one not in OWN_BELIEF]
 BELIEFS = [

@@ -10,6 +10,7 @@ from sondage.designs.importance import Importance, Optimal
 from sondage.designs.poisson import Poisson, PoissonOnline
 from sondage.designs.sequential import Audit, Lure, Sequential
 from sondage.designs.stratified import Stratified, StratifiedPPI
+from sondage.designs.thompson import Thompson
 from sondage.designs.uniform import Uniform
 from sondage.sampling import Table
 
@@ -31,6 +32,7 @@ __all__ = [
     "Stratified",
     "StratifiedPPI",
     "Table",
+    "Thompson",
     "Uniform",
     "allocations",
 ]

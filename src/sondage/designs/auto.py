@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sondage.beliefs.group_values import RightOrWrong, group_values
 from sondage.designs.base import Design
 from sondage.designs.disagreement import Disagreement
 from sondage.designs.error_curve.design import ErrorCurveDesign
@@ -16,10 +17,13 @@ from sondage.designs.influence.of_items import is_mean_over_pool
 from sondage.designs.poisson import Poisson
 from sondage.designs.sequential import Audit
 from sondage.designs.stratified import Stratified
+from sondage.designs.thompson import Thompson
 from sondage.designs.uniform import Uniform
 from sondage.measures.base import Measure, wrong_alike
 from sondage.measures.combine.coordinates import separately
+from sondage.measures.combine.per_group import PerGroup
 from sondage.measures.combine.systems import Contrast
+from sondage.objective import Compare, Objective, OfGroups
 from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.strata.fillable_cells import too_many
@@ -27,7 +31,9 @@ from sondage.strata.fillable_cells import too_many
 AUTO_VERSION = 10
 
 
-def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float, comparing: bool = False) -> Design:
+def resolve_auto(
+    oracle: str, pool: Pool, measure: Measure, labels: float, objective: Objective | None = None
+) -> Design:
     """The design that ``auto`` stands for, for a bound measure (``benchmarks/auto.py`` has the comparison).
 
     Classifiers whose measure looks at predictions alone: a curve of the error rate, if ``labels`` can fit one
@@ -35,8 +41,10 @@ def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float, compa
     from it: uniform, or by size where systems disagree. Other measures (of scores, of groups, of weighted
     items, of which class a wrong prediction should have been): strata by rank, labels by the scores. Labels
     of several numbers have no one order along which to stratify: there items are drawn one by one. Queries
-    are drawn from strata by what the belief predicts of them. A study that is ``comparing`` systems
-    (objective ``Compare``) asks where they disagree, by chances that tests and sequences can rest on.
+    are drawn from strata by what the belief predicts of them. A study that compares systems (objective
+    ``Compare``) asks where they disagree, by chances that tests and sequences can rest on. One about groups,
+    or about how often predictions are right in each, draws evenly inside groups and chooses among these
+    (``thompson``).
     """
     if oracle != "deterministic":
         return Importance()
@@ -45,9 +53,11 @@ def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float, compa
     if pool.labels.kind == "vector":
         return Poisson(fixed_size=True)
     systems = measure.systems(pool)
-    if comparing and isinstance(measure, Contrast):
+    if isinstance(objective, Compare) and isinstance(measure, Contrast):
         few = not too_many(pool.predicted(systems).count, labels) if pool.labels.finite else False
         return Disagreement() if measure.paired or not few else Audit()
+    if _of_groups(pool, measure, objective):
+        return Thompson()
     plain = pool.labels.finite and not any(pool.summary(name).tells_apart for name in systems)
     if plain and _means(pool, measure):
         return Uniform() if len(systems) == 1 else Stratified(allocation="proportional")
@@ -55,6 +65,19 @@ def resolve_auto(oracle: str, pool: Pool, measure: Measure, labels: float, compa
     if _by_predictions(pool, measure) and not too_many(patterns, labels):
         return ErrorCurveDesign()
     return Stratified()
+
+
+def _of_groups(pool: Pool, measure: Measure, objective: Objective | None) -> bool:
+    """Whether groups are to be told apart, or what counts is how often predictions are right in each."""
+    if not pool.labels.finite or len(measure.systems(pool)) != 1:
+        return False
+    if not pool.has("prediction", measure.systems(pool)[0]):
+        return False
+    if isinstance(objective, OfGroups):
+        return True
+    if not isinstance(measure, PerGroup) or measure.measure.wide:
+        return False
+    return isinstance(group_values(pool, measure.measure, measure.by), RightOrWrong)
 
 
 def _means(pool: Pool, measure: Measure) -> bool:

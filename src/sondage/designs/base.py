@@ -15,6 +15,7 @@ from sondage.beliefs.scores import ScoreBelief
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.objective import Objective
+from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits, Units
 from sondage.registry import Named
@@ -156,6 +157,10 @@ class Design(Named, family="sondage.designs"):
             return None
         belief = self.belief_for("deterministic", pool, measure).bind(pool, measure.systems(pool))
         return predicted_cells(pool, measure, belief, seed, labels)
+
+    def even_parts(self, pool: Pool, measure: Measure, units: Units) -> Division | Units:
+        """A division of the pool inside whose parts a design by quotas draws evenly: its units, or more."""
+        return units
 
     def refuses(self, problem: Problem) -> str | None:
         """Why the design cannot serve this problem, and what can; None if it can."""

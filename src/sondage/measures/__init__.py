@@ -16,7 +16,8 @@ from sondage.measures.catalogue.binary import (
     Specificity,
     TruePositiveRate,
 )
-from sondage.measures.catalogue.classes import Accuracy, BalancedAccuracy, CohenKappa, ExpectedCost
+from sondage.measures.catalogue.calibration import CalibrationError
+from sondage.measures.catalogue.classes import Accuracy, BalancedAccuracy, CohenKappa, ErrorRate, ExpectedCost
 from sondage.measures.catalogue.confusion import ConfusionMatrix
 from sondage.measures.catalogue.curves import Curve, PrecisionRecallCurve, RocCurve
 from sondage.measures.catalogue.custom import Custom
@@ -68,6 +69,7 @@ __all__ = [
     "BreakEven",
     "BrierScoreLoss",
     "ByClass",
+    "CalibrationError",
     "CohenKappa",
     "ConfusionMatrix",
     "CountRatio",
@@ -80,6 +82,7 @@ __all__ = [
     "EqualOpportunityRatio",
     "EqualizedOddsDifference",
     "EqualizedOddsRatio",
+    "ErrorRate",
     "ExpectedCost",
     "ExplainedSumOfSquaresRatio",
     "ExplainedVarianceScore",

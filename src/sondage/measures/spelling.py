@@ -19,8 +19,12 @@ _SYNONYMS: dict[str, str] = {
     "auroc": "roc_auc",
     "bacc": "balanced_accuracy",
     "balancedacc": "balanced_accuracy",
+    "calibration": "calibration_error",
     "crossentropy": "log_loss",
     "dice": "f1",
+    "ece": "calibration_error",
+    "error": "error_rate",
+    "expectedcalibrationerror": "calibration_error",
     "exactmatch": "subset_accuracy",
     "fmeasure": "f1",
     "fscore": "f1",
@@ -41,13 +45,11 @@ _SYNONYMS: dict[str, str] = {
 _ADVICE: dict[str, str] = {
     "aucpr": "'average_precision' is the area under precision and recall, by steps as in scikit-learn",
     "classificationreport": "ask for a list, ['precision', 'recall', 'f1'], or for Precision(average=None)",
-    "error": "it is 1 - accuracy: ask for 'accuracy'",
     "fowlkesmallowsscore": "scikit-learn's compares clusterings; that of predictions is 'fowlkes_mallows'",
     "npv": "it is the precision of the other class: Precision(pos_label=...) with the negative class",
     "precisionrecallfscoresupport": "ask for a list, ['precision', 'recall', 'f1']",
 }
 _ADVICE |= dict.fromkeys(("auprc", "prauc"), _ADVICE["aucpr"])
-_ADVICE |= dict.fromkeys(("errorrate", "zerooneloss"), _ADVICE["error"])
 _ADVICE["negativepredictivevalue"] = _ADVICE["npv"]
 
 _KAPPA = r"qwk|(linear|quadratic)(?:weighted)?(?:cohen)?kappa|(?:cohen)?kappa(linear|quadratic)"

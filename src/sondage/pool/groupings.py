@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.pool.arrays import Group, System
+from sondage.pool.arrays import Group
 from sondage.pool.division import compressed
 from sondage.types import Array, Floats, is_whole
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 PREDICTION, CONFIDENCE = "prediction", "confidence"
 _NAME = re.compile(r"(prediction|confidence(?:@(\d+))?(-width)?)(?:\[(.+)\])?")
 _BINS = 10
-_NEAR_HALF = 0.1
-"""Scores in [0, 1] that are cut this near to 1/2 are taken for probabilities, as beliefs do."""
 
 
 class Bins(str):
@@ -79,42 +77,26 @@ def derived_group(pool: Pool, name: str) -> Group:
     own, said = pool.system_name(system), pool.system(system)
     if not pool.labels.finite or said.prediction is None:
         raise InvalidInput(
-            f"by={name!r} needs predicted classes, which system {own!r} does not have: name a group column"
+            f"by={name!r} needs classes as predictions, and system {own!r} has none: name a group column"
         )
     predicted = np.asarray(said.prediction).astype(np.int64)
     if what == PREDICTION:
         values = pool.labels.values or ()
         return Group(compressed(predicted), tuple(str(values[k]) for k in np.unique(predicted).tolist()))
-    sure = confidence(said, predicted, own)
+    sure = pool.rows(slice(None)).confidence(own)
     bins = _BINS if count is None else int(count)
     if bins < 2:
         raise InvalidInput(f"by={name!r}: there must be at least 2 bins")
-    return _by_width(sure, bins) if width else _by_mass(sure, bins)
+    return _by_width(sure, bins) if width else _by_mass(sure, bins, pool.weight)
 
 
-def confidence(said: System, predicted: Array, name: str) -> Floats:
-    """(N,) the probability of the predicted class, in the order of the pool."""
-    if said.probability is not None and said.probability.ndim == 2:
-        return np.asarray(said.probability[np.arange(len(predicted)), predicted], dtype=np.float64)
-    second = said.probability
-    if second is None and said.score is not None and said.score.min() >= 0 and said.score.max() <= 1:
-        second = said.score if said.cut is None or abs(said.cut - 0.5) <= _NEAR_HALF else None
-    if second is None:
-        raise InvalidInput(
-            f"confidence needs probabilities, and system {name!r} has none: pass probability= when making "
-            "the pool, or calibrate= to make them of its scores"
-        )
-    second = np.asarray(second, dtype=np.float64)
-    return np.where(predicted == 1, second, 1.0 - second)
-
-
-def _by_mass(sure: Floats, count: int) -> Group:
-    """Bins cut at quantiles; items of equal confidence stay together."""
-    ordered = np.sort(sure)
-    place = -(-np.arange(1, count) * len(sure) // count)  # rounded up
-    cuts = np.unique(ordered[np.minimum(place, len(sure) - 1)])
-    codes = compressed(np.searchsorted(cuts, sure, side="right"))
+def _by_mass(sure: Floats, count: int, weight: Array | None) -> Group:
+    """Bins cut at quantiles; items of equal confidence stay together, and one of weight 3 is as three."""
     order = np.argsort(sure, kind="stable")
+    ordered = sure[order]
+    mass = np.cumsum(np.ones(len(sure)) if weight is None else weight[order])
+    cuts = np.unique(ordered[np.searchsorted(mass, mass[-1] * np.arange(1, count) / count, side="right")])
+    codes = compressed(np.searchsorted(cuts, sure, side="right"))
     last = np.searchsorted(codes[order], np.arange(int(codes.max()) + 1), side="right") - 1
     first = np.concatenate([[0], last[:-1] + 1])
     return Group(codes, _ranges(ordered[first], ordered[last]))

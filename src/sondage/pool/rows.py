@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from sondage.pool.parts import Documents
     from sondage.pool.pool import Pool
 
+_NEAR_HALF = 0.1
+"""Scores in [0, 1] that are cut this near to 1/2 are taken for probabilities, as beliefs do."""
+
 
 class Rows:
     """Columns of the pool at some rows (``index``). Columns are cut only when they are looked at."""
@@ -77,6 +80,22 @@ class Rows:
         if columns.ndim == 1:
             columns = np.stack([1.0 - columns, columns], axis=1)
         return columns
+
+    def confidence(self, system: str | None = None) -> Floats:
+        """(n,) probability of the predicted class; scores in [0, 1] cut near 1/2 are taken for that."""
+        name, n = self._pool.system_name(system), len(self)
+        predicted = self.prediction(name).astype(np.int64)
+        if self.has("probability", name):
+            return np.asarray(self.probability(name)[np.arange(n), predicted])
+        if self.labels.size == 2 and self.has("score", name):
+            (low, high), cut = self._pool.extent("score", name), self._pool.summary(name).cut
+            if low >= 0 and high <= 1 and (cut is None or abs(cut - 0.5) <= _NEAR_HALF):
+                score = self.score(name)
+                return np.where(predicted == 1, score, 1.0 - score)
+        raise InvalidInput(
+            f"confidence needs probabilities, and system {name!r} has none: pass probability= when making "
+            "the pool, or calibrate= to make them of its scores"
+        )
 
     def std(self, system: str | None = None) -> Floats:
         """(n,) the standard deviation that a system states for each prediction."""

@@ -17,7 +17,7 @@ from sondage.designs.base import Design
 from sondage.errors import InvalidInput, NothingLeft
 from sondage.frames import frame_of_rows
 from sondage.ingest.pandas_index import labels_by_id
-from sondage.measures import Measure, pool_value, resolve
+from sondage.measures import Measure, pool_value
 from sondage.measures.combine.systems import Contrast
 from sondage.measures.labelled import listed
 from sondage.objective import Compare, EstimateAll, Objective
@@ -49,7 +49,7 @@ class Setting(NamedTuple):
 def simulate(
     pool: Pool,
     labels: Mapping[Id, Any] | Sequence[Any],
-    measure: str | Measure | Sequence[str | Measure] = "f1",
+    measure: str | Measure | Sequence[str | Measure] | None = None,
     *,
     design: str | Design = "auto",
     objective: Objective | None = None,
@@ -88,8 +88,9 @@ def simulate(
     wanted = tuple(sorted({int(budget) for budget in budgets}))
     if objective is not None and not isinstance(objective, Objective):
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
-    chosen, y = resolve(measure), encoded_labels(pool, labels)
-    bound = (objective or EstimateAll()).target(chosen, pool).bind(pool)
+    aim = objective or EstimateAll()
+    chosen, y = aim.wanted(measure), encoded_labels(pool, labels)
+    bound = aim.target(chosen, pool).bind(pool)
     truth = pool_value(bound, pool, y)
     setting = Setting(
         pool,

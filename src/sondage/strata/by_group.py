@@ -14,10 +14,10 @@ from sondage.types import Array
 
 @dataclass(frozen=True)
 class ByGroup(Strata):
-    """A stratum for every level of a grouping column."""
+    """A stratum for every level of a grouping column, or of several that are crossed."""
 
     alias: ClassVar[str] = "group"
-    name: str = ""
+    name: str | tuple[str, ...] = ""
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         return pool.group(self.name).codes

@@ -15,6 +15,7 @@ from sondage.study.labelling.asking import Item
 from sondage.study.labelling.telling import CANNOT_TELL
 from sondage.study.planning.make import plan
 from sondage.study.planning.result import Plan
+from sondage.study.stopping.certain import Certain
 from sondage.study.stopping.interval_rules import Above, Below, Decided, Width
 from sondage.study.stopping.rules import Decision, StopRule
 from sondage.study.stopping.spending_rules import CostSpent, LabelsSpent, Until
@@ -25,6 +26,7 @@ __all__ = [
     "CANNOT_TELL",
     "Above",
     "Below",
+    "Certain",
     "ConfidenceInterval",
     "Cost",
     "CostSpent",

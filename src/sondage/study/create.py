@@ -29,7 +29,7 @@ from sondage.errors import (
 )
 from sondage.journal import Journal, open_journal, without_password
 from sondage.measures import Measure, resolve
-from sondage.objective import Compare, EstimateAll, Objective
+from sondage.objective import EstimateAll, Objective
 from sondage.pool.pool import Pool
 from sondage.registry import from_config, what_it_is
 from sondage.streams import seed_from
@@ -45,7 +45,7 @@ _TARGETS = ("pool", "population")
 
 def create_study(
     pool: Pool,
-    measure: str | Measure | Sequence[str | Measure] = "f1",
+    measure: str | Measure | Sequence[str | Measure] | None = None,
     *,
     design: str | Design = "auto",
     objective: Objective | None = None,
@@ -64,9 +64,13 @@ def create_study(
     pool
         The items and what the systems say of them.
     measure
-        A name such as ``"f1"``, a measure object, or a list of either.
+        A name such as ``"f1"`` (the default), a measure object, or a list of either; an objective about
+        groups brings its own.
     design
         ``"auto"``, another name (see ``sondage.designs``), or a design object with options.
+    objective
+        What the labels are for, if not to estimate the measure: ``Compare`` (systems), ``AssessGroups``,
+        ``IdentifyGroups`` or ``CompareGroups``.
     budget
         Labels, or ``Cost(amount)``: a hard cap, never exceeded.
     oracle
@@ -92,7 +96,8 @@ def create_study(
     settings = _checked_settings(oracle, target, budget, confidence_level)
     if objective is not None and not isinstance(objective, Objective):
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
-    wanted = (objective or EstimateAll()).target(resolve(measure), pool)
+    aim = objective or EstimateAll()
+    wanted = aim.target(aim.wanted(measure), pool)
     bound = wanted.bind(pool)
     check_losses(bound.aim, bound.aim.losses.folded.d)
     kept, given = pool, settings["budget"]
@@ -103,7 +108,7 @@ def create_study(
         pool=pool,
         measure=bound,
         design=chosen,
-        objective=objective or EstimateAll(),
+        objective=aim,
         seed=seed_from(rng),
         **settings,
     )
@@ -309,7 +314,7 @@ def resolve_design(
     if isinstance(design, Design):
         return design
     if design == "auto":
-        return resolve_auto(oracle, pool, measure, labels, isinstance(objective, Compare))
+        return resolve_auto(oracle, pool, measure, labels, objective)
     if isinstance(design, str):
         try:
             return Design.from_alias(design)

@@ -182,18 +182,22 @@ class StudyView(ABC):
         self,
         by: str | Sequence[str] | None = None,
         *,
+        measure: str | Measure | None = None,
         system: str | None = None,
         confidence_level: float | None = None,
     ) -> Groups:
-        """The accuracy of every group, and which may be the worst: no group with few labels is undefined.
+        """A measure in every group, and which may be the worst: no group with few labels is undefined.
 
-        ``by`` is a grouping column, several that are crossed, or ``"prediction"`` for the predicted classes
-        (default: the grouping that the study was made for). Groups with few labels lean on the others and on
-        the scores, whose error is learned from the labels; one labelled to the end is known exactly.
+        ``by`` is a grouping column, ``"prediction"`` for the predicted classes, ``"confidence"`` or
+        ``sd.Bins(...)``, or a list that is crossed (default: the grouping that the study was made for).
+        ``measure`` is one of predicted classes, such as ``"accuracy"`` (the default, unless the study is for
+        another one), ``"error_rate"``, ``"true_positive_rate"`` or ``ExpectedCost(...)``, or
+        ``"calibration_error"``. Groups with few labels lean on the others and on the scores, whose error is
+        learned from the labels; one labelled to the end is known exactly.
         """
         from sondage.study.grouping.groups import groups_of
 
-        return groups_of(self.snapshot(), by, system, confidence_level)
+        return groups_of(self.snapshot(), by, measure, system, confidence_level)
 
     def belief_report(
         self,

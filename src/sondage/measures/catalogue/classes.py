@@ -43,6 +43,25 @@ class Accuracy(PlainMean):
 
 
 @dataclass(frozen=True)
+class ErrorRate(PlainMean):
+    """Share of items whose predicted class is not the true one, 1 - accuracy; in [0, 1].
+
+    >>> from sondage.measures import exact
+    >>> float(exact("error_rate", ["a", "b", "c", "a"], ["a", "b", "a", "a"]))
+    0.25
+    """
+
+    alias: ClassVar[str] = "error_rate"
+    aliases: ClassVar[tuple[str, ...]] = ("zero_one_loss",)
+    less_is_better: ClassVar[bool] = True
+    system: str | None = None
+
+    def parts(self, rows: Rows, y: Floats) -> Floats:
+        wrong = rows.prediction(self.system)[:, None] != y
+        return np.asarray(wrong[..., None], dtype=np.float64)
+
+
+@dataclass(frozen=True)
 class ExpectedCost(PlainMean):
     """Mean of ``cost[true][predicted]``, with classes in the order of the pool's labels.
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sondage.measures.influence import ALL, Influence, Power, written_out
-from sondage.measures.losses.base import Input, Losses
+from sondage.measures.losses.base import Input, Losses, with_weights
 from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -37,7 +37,7 @@ class ByLevel(Losses):
 
     def signature(self, pool: Pool) -> Array | None:
         """The measure's, crossed with the level; None if it has none."""
-        return None if self.inner.signature(pool) is None else super().signature(pool)
+        return None if self.inner.signature(pool) is None else with_weights(self.pattern(pool), pool)
 
     def pattern(self, pool: Pool) -> Array:
         return compressed(crossed([self.inner.pattern(pool), pool.rows(ALL).group(self.by)]))

@@ -1,21 +1,26 @@
-"""The accuracy of every group by the labels so far, groups with few labels leaning on the others."""
+"""What is known of every group by the labels so far, groups with few labels leaning on the others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from sondage.beliefs.grouped.learned import learned
+from sondage.beliefs.group_values import GroupValues, InBins, RightOrWrong, group_values
+from sondage.beliefs.grouped.learned import Learned, learned
+from sondage.beliefs.grouped.priors import from_scores, uninformative
 from sondage.beliefs.grouped.rates import Rates
-from sondage.beliefs.scores import ScoreBelief
+from sondage.beliefs.learned_rates import LearnedRates
 from sondage.errors import InvalidInput, NotSupported
+from sondage.measures.base import Measure
 from sondage.measures.combine.over_groups import OverGroups
-from sondage.measures.combine.per_group import PerGroup, by_words, crossing
-from sondage.pool.division import Division
+from sondage.measures.combine.per_group import By, PerGroup, by_words, crossing
+from sondage.measures.combine.stack import for_system, resolve
+from sondage.objective import OfGroups
+from sondage.objective.groups import grouped
 from sondage.pool.groupings import PREDICTION, of_system
-from sondage.pool.pool import Pool
-from sondage.streams import kept_stream
+from sondage.streams import Stream, kept_stream
 from sondage.study.estimates.questions import level_of
 from sondage.study.grouping.result import Groups
 from sondage.study.snapshot import Snapshot
@@ -25,53 +30,81 @@ _DRAWS = 2_000
 _AT_ONCE = 5_000_000
 """Numbers drawn in all; of very many cells there are fewer draws."""
 _LEAST = 200
+_NODES = 24
+"""Priors over which chances of pairs are averaged."""
 
 
-def groups_of(
-    now: Snapshot, by: str | Sequence[str] | None, system: str | None, level: float | None
-) -> Groups:
+def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: float | None) -> Groups:
     """What ``Study.groups`` gives."""
     pool, confidence_level = now.pool, level_of(now, level)
-    name = pool.system_name(system)
-    if not pool.labels.finite or not pool.has("prediction", name) or pool.has("weight"):
-        raise NotSupported(
-            "groups() is about predicted classes of items that all weigh the same: use "
-            "study.estimate(measure, by=...) for others"
-        )
+    wanted: By = crossing(of_system(_own(now) if by is None else by, system))
+    one = _measure(now, measure, wanted, system).bind(pool)
     if now.parts.target != "pool":
         raise NotSupported("groups() is about this pool: use study.estimate(..., by=...) for a population")
-    if not all(one.kind.by_quota for one in now.rounds) or now.units.itemwise:
+    if not all(round_.kind.by_quota for round_ in now.rounds) or now.units.itemwise:
         raise NotSupported(
             f"groups() needs items drawn evenly inside cells, which design {now.design.alias!r} does not do: "
-            "use design='uniform', 'stratified' or 'auto', or study.estimate(measure, by=...)"
+            "use design='thompson', 'uniform', 'stratified' or 'auto', or study.estimate(measure, by=...)"
         )
-    wanted = crossing(of_system(_own(now) if by is None else by, system))
-    names, division = pool.levels(wanted), pool.division(("group", pool.group_name(wanted)))
-    cells = division.by(now.units)
-    of_cell = division.shared_in(cells)
-    assert of_cell is not None
+    names = pool.levels(wanted)
+    even = now.design.even_parts(now.parts.pool, now.measure, now.units)
+    values = group_values(pool, one, wanted, even)
+    if values is None:
+        raise NotSupported(
+            f"groups() has no posterior of {one.names[0]!r}, only of measures of predicted classes and of "
+            "calibration_error, on items that all weigh the same: use study.estimate(measure, by=...) here"
+        )
     seen = now.seen
-    cell = cells.of(seen.row)
-    predicted = pool.rows(seen.row).prediction(name)
-    n = np.bincount(cell, minlength=cells.count).astype(np.float64)
-    right = np.bincount(cell[predicted == seen.y], minlength=cells.count).astype(np.float64)
-    count = int(np.clip(_AT_ONCE // cells.count, _LEAST, _DRAWS))
+    right, n = values.count(seen.row, seen.y)
     stream = kept_stream(now.parts.seed, "interval")
-    prior = learned(_expected(pool, cells, name), right, n)
-    drawn = prior.drawn(Rates(*prior.typical(), right, n, cells.size.astype(np.float64)), stream, count)
-    total = np.stack([np.bincount(of_cell, one, division.count) for one in drawn])
+    count = int(np.clip(_AT_ONCE // values.heaviness(), _LEAST, _DRAWS))
+    rates, nodes, drawn = _drawn(now, values, right, n, stream, count)
+    each, total = values.drawn(rates, drawn, seen.row, seen.y, stream)
+    plain = isinstance(values, RightOrWrong) and values.cells.count == values.groups.count
     return Groups(
         by_words(wanted),
         names,
-        np.asarray(total / division.size),
-        np.asarray(drawn.sum(axis=1) / len(pool)),
-        np.bincount(of_cell, n, division.count).astype(np.int64),
-        division.size,
+        each,
+        total,
+        values.by_group(n).astype(np.int64),
+        values.groups.size,
         confidence_level,
+        one.names[0],
+        one.less_is_better,
+        objective=now.parts.objective if isinstance(now.parts.objective, OfGroups) and by is None else None,
+        nodes=nodes if plain else (),
+        turned=isinstance(values, RightOrWrong) and values.high < values.low,
+        scale=abs(values.high - values.low) if isinstance(values, RightOrWrong) else 1.0,
+        variants=values.variants(rates, drawn) if isinstance(values, InBins) else None,
     )
 
 
-def _own(now: Snapshot) -> str | tuple[str, ...]:
+def _drawn(
+    now: Snapshot, values: GroupValues, right: Floats, n: Floats, stream: Stream, count: int
+) -> tuple[Rates, tuple[Rates, ...], Floats]:
+    """What is known of the cells, also under some priors of equal weight, and (count, C) draws of it."""
+    belief = now.belief if isinstance(now.belief, LearnedRates) else LearnedRates()
+    if belief.prior_kind == "learned":
+        fit = learned(values.expected, right, n)
+        rates = Rates(*fit.typical(), right, n, values.size)
+        return rates, _nodes(fit, rates), fit.drawn(rates, stream, count)
+    scores = belief.prior_kind == "scores"
+    a, b = from_scores(values.expected, belief.strength) if scores else uninformative(len(n), belief.strength)
+    rates = Rates(a, b, right, n, values.size)
+    return rates, (rates,), rates.drawn(stream, count)
+
+
+def _nodes(fit: Learned, rates: Rates) -> tuple[Rates, ...]:
+    """What is known under priors of equal weight, from those that are worth little to those worth much."""
+    a, b = replace(fit, expected=fit.expected[:1]).at(np.arange(len(fit.weight)))
+    order = np.lexsort((a[:, 0], (a + b)[:, 0]))
+    total = np.cumsum(fit.weight[order])
+    place = np.searchsorted(total, total[-1] * (np.arange(_NODES) + 0.5) / _NODES)
+    each = zip(*fit.at(order[place]), strict=True)
+    return tuple(Rates(a, b, rates.right, rates.n, rates.size) for a, b in each)
+
+
+def _own(now: Snapshot) -> Any:
     """The grouping that the study was made for, or the only one there is."""
     if isinstance(now.measure, (PerGroup, OverGroups)):
         return now.measure.by
@@ -84,11 +117,12 @@ def _own(now: Snapshot) -> str | tuple[str, ...]:
     )
 
 
-def _expected(pool: Pool, cells: Division, system: str) -> Floats:
-    """(C,) share of right predictions in each cell, as the scores expect."""
-    belief, total = ScoreBelief().bind(pool, (system,)), np.zeros(cells.count)
-    for _, rows in pool.chunks():
-        code = rows.prediction(system).astype(np.int64)
-        chance = belief.items(rows).weights[np.arange(len(code)), code]
-        total += np.bincount(cells.of(rows.index), chance, cells.count)
-    return np.asarray(total / cells.size)
+def _measure(now: Snapshot, measure: Any, by: By, system: str | None) -> Measure:
+    """The measure asked for; else the study's own where it is one of groups, else accuracy."""
+    if measure is None:
+        own = isinstance(now.measure, (PerGroup, OverGroups))
+        measure = now.measure.measure if own else "accuracy"  # type: ignore[attr-defined]
+    one = resolve(measure)
+    if isinstance(one, PerGroup):
+        raise InvalidInput("groups(measure=) takes the measure itself, such as 'accuracy': groups are by=")
+    return grouped(one if system is None else for_system(one, system), by).measure

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from sondage.beliefs.grouped import comparing, ranks
+from sondage.beliefs.grouped.rates import Rates
 from sondage.errors import InvalidInput
 from sondage.frames import frame_of
 from sondage.html import html_table
+from sondage.objective import CompareGroups, IdentifyGroups, OfGroups
+from sondage.objective.groups import MOST_PAIRED
 from sondage.results import Result
 from sondage.types import Floats, Ints
 
@@ -17,7 +22,11 @@ _SHOWN = 12
 """Rows of a long table that a summary has."""
 _FEW = 5
 """Labels below which a group is said to have few."""
-_MOST_PAIRED = 300
+_SMALL = 30
+"""Items below which a group is said to be small."""
+_BY_SUMS = 40
+"""Groups up to which chances of pairs are worked out in full; of more, they are counted in the draws."""
+Method = Literal["between_groups", "to_overall"]
 
 
 class Ends(NamedTuple):
@@ -28,11 +37,20 @@ class Ends(NamedTuple):
     high: float
 
 
+class Rope(NamedTuple):
+    """Chances that a value is lower by more than the rope, practically the same, or higher by more."""
+
+    lower: float
+    same: float
+    higher: float
+
+
 @dataclass(frozen=True, repr=False)
 class Groups(Result):
-    """The accuracy of every group; ``draws`` is (B, G) of it from the posterior, ``total`` (B,) of the pool.
+    """A measure in every group; ``draws`` is (B, G) of it from the posterior, ``total`` (B,) of the pool.
 
-    ``rank`` 1 is the least accurate group.
+    Shaped like fairlearn's ``MetricFrame``: ``overall``, ``by_group``, ``difference()``, ``ratio()``,
+    ``group_min()``, ``group_max()``. ``rank`` 1 is the worst group: the least accurate, the dearest.
     """
 
     by: str
@@ -42,45 +60,110 @@ class Groups(Result):
     n_labels: Ints
     n_pool: Ints
     confidence_level: float
+    measure: str = "accuracy"
+    less_is_better: bool = False
+    objective: OfGroups | None = None
+    nodes: tuple[Rates, ...] = field(default=(), repr=False)
+    """What is known of the groups' rates under priors of equal weight, where the value follows from these."""
+    turned: bool = False
+    scale: float = 1.0
+    variants: dict[str, Floats] | None = field(default=None, repr=False)
 
     def _ends(self, draws: Floats) -> Ends:
-        tail = (1.0 - self.confidence_level) / 2.0
-        low, high = np.quantile(draws, [tail, 1.0 - tail])
-        return Ends(float(_mean(draws)), float(low), float(high))
+        """Mean and quantiles; nan where half of the draws have no value."""
+        some, tail = draws[np.isfinite(draws)], (1.0 - self.confidence_level) / 2.0
+        if len(some) < 0.5 * len(draws):
+            return Ends(np.nan, np.nan, np.nan)
+        low, high = np.quantile(some, [tail, 1.0 - tail])
+        return Ends(float(_mean(some)), float(low), float(high))
 
     @property
     def overall(self) -> Ends:
-        """The accuracy on the whole pool: groups by their size, however labels were shared out."""
+        """The measure on the whole pool: groups by their size, however labels were shared out."""
         return self._ends(self.total)
 
-    @property
+    @cached_property
+    def _badness(self) -> Floats:
+        """(B, G) draws by which groups are ranked, worst first."""
+        signed = -self.draws if self.less_is_better else self.draws
+        return np.where(np.isfinite(signed), signed, np.inf)
+
+    @cached_property
     def probability_worst(self) -> Floats:
-        """(G,) chance to be the least accurate group; groups that tie share it."""
-        least = self.draws == self.draws.min(axis=1, keepdims=True)
-        return np.asarray((least / least.sum(axis=1, keepdims=True)).mean(axis=0))
+        """(G,) chance to be the worst group; groups that tie share it."""
+        return ranks.chance_worst(self._badness)
 
     @property
     def worst(self) -> tuple[str, ...]:
         """Names of the groups that may still be the worst, likeliest first; one name once it is known."""
-        chance = self.probability_worst
+        return self._candidates(self.probability_worst)
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """Names of the groups that may still be the best, likeliest first."""
+        signed = np.where(np.isfinite(self._badness), -self._badness, np.inf)
+        return self._candidates(ranks.chance_worst(signed))
+
+    def _candidates(self, chance: Floats) -> tuple[str, ...]:
         order = np.argsort(-chance, kind="stable")
         enough = int(np.searchsorted(np.cumsum(chance[order]), self.confidence_level - 1e-12)) + 1
         return tuple(self.names[i] for i in order[:enough].tolist())
 
+    # ---- the answer to what the study is for -----------------------------------------------------
+
+    @cached_property
+    def found(self) -> tuple[tuple[str, ...], float]:
+        """The answer to the study's objective, and the posterior probability that it is right.
+
+        To identify groups, the likeliest set of them. To compare, the least certain pair: the name of the
+        group that is lower by more than the rope, or none where they are practically the same. Without
+        such an objective, the worst group.
+        """
+        wanted = self.objective
+        if isinstance(wanted, CompareGroups):
+            return self._compared(wanted)
+        top = wanted.top if isinstance(wanted, IdentifyGroups) else 1
+        signed = self._badness
+        if isinstance(wanted, IdentifyGroups) and wanted.best:
+            signed = np.where(np.isfinite(signed), -signed, np.inf)
+        chosen = ranks.likeliest_set(signed, min(top, len(self.names)))
+        return tuple(np.array(self.names)[chosen].tolist()), ranks.chance_of_set(signed, chosen)
+
+    def _compared(self, wanted: CompareGroups) -> tuple[tuple[str, ...], float]:
+        pair = wanted.groups or self._least_sure(wanted.rope)
+        sides = self.rope(*pair, wanted.rope)
+        return ((pair[0],), (), (pair[1],))[int(np.argmax(sides))], max(sides)
+
+    def _least_sure(self, rope: float) -> tuple[str, str]:
+        """The pair of groups for which it is least sure on which side of the rope they are, by the draws."""
+        least, found = np.inf, (0, 1)
+        for i in range(len(self.names) - 1):
+            apart = self.draws[:, i : i + 1] - self.draws[:, i + 1 :]
+            low, high = (apart < -rope).mean(axis=0), (apart > rope).mean(axis=0)
+            sure = np.maximum(np.maximum(low, high), 1.0 - low - high)
+            if sure.min() < least:
+                least, found = float(sure.min()), (i, i + 1 + int(sure.argmin()))
+        return self.names[found[0]], self.names[found[1]]
+
+    # ---- as fairlearn has it ---------------------------------------------------------------------
+
     def _columns(self) -> dict[str, list[Any]]:
-        tail = (1.0 - self.confidence_level) / 2.0
-        low, high = np.quantile(self.draws, [tail, 1.0 - tail], axis=0)
-        rank = 1 + np.argsort(np.argsort(self.draws, axis=1, kind="stable"), axis=1, kind="stable")
-        first, last = np.quantile(rank, [tail, 1.0 - tail], axis=0, method="nearest")
+        return self.columns
+
+    @cached_property
+    def columns(self) -> dict[str, list[Any]]:
+        """The columns of ``by_group`` as lists, by name."""
+        each = [self._ends(one) for one in self.draws.T]
+        first, last = ranks.rank_range(self._badness, self.confidence_level)
         return {
             "group": list(self.names),
-            "value": _mean(self.draws).tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
+            "value": [one.value for one in each],
+            "low": [one.low for one in each],
+            "high": [one.high for one in each],
             "n_labels": self.n_labels.tolist(),
             "n_pool": self.n_pool.tolist(),
-            "rank_low": first.astype(np.int64).tolist(),
-            "rank_high": last.astype(np.int64).tolist(),
+            "rank_low": first.tolist(),
+            "rank_high": last.tolist(),
             "probability_worst": self.probability_worst.tolist(),
         }
 
@@ -89,47 +172,110 @@ class Groups(Result):
         """A frame with a row for every group."""
         return self.to_frame()
 
+    def difference(
+        self, a: str | None = None, b: str | None = None, *, method: Method = "between_groups"
+    ) -> Ends:
+        """The greatest less the least value, the greatest distance from the whole pool, or ``a - b``."""
+        if a is not None or b is not None:
+            return self._ends(self._of(a) - self._of(b))
+        if self._method(method) == "to_overall":
+            return self._ends(np.nanmax(np.abs(self.draws - self.total[:, None]), axis=1))
+        return self._ends(np.nanmax(self.draws, axis=1) - np.nanmin(self.draws, axis=1))
+
+    def ratio(self, a: str | None = None, b: str | None = None, *, method: Method = "between_groups") -> Ends:
+        """The least over the greatest value, the least ratio with the whole pool, or ``a`` over ``b``."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if a is not None or b is not None:
+                return self._ends(self._of(a) / self._of(b))
+            if self._method(method) == "to_overall":
+                share = self.draws / self.total[:, None]
+                return self._ends(np.nanmin(np.minimum(share, 1.0 / share), axis=1))
+            return self._ends(np.nanmin(self.draws, axis=1) / np.nanmax(self.draws, axis=1))
+
+    def group_min(self) -> Ends:
+        """The least value of any group, whichever that is."""
+        return self._ends(np.nanmin(self.draws, axis=1))
+
+    def group_max(self) -> Ends:
+        """The greatest value of any group, whichever that is."""
+        return self._ends(np.nanmax(self.draws, axis=1))
+
+    def rope(self, a: str, b: str, width: float = 0.05) -> Rope:
+        """Chances that ``a`` is lower than ``b`` by more than ``width``, practically the same, or higher."""
+        if not self.nodes:
+            apart = self._of(a) - self._of(b)
+            below, above = float((apart < -width).mean()), float((apart > width).mean())
+            return Rope(below, 1.0 - below - above, above)
+        places = [self._place(name) for name in (a, b)]
+        each = []
+        for rates in self.nodes:
+            one, other = (comparing.spread(rates, place) for place in places)
+            each.append(comparing.rope(one, other, width / self.scale))
+        found = np.mean(each, axis=0).tolist()
+        return Rope(*(found[::-1] if self.turned else found))
+
     @property
     def pairs(self) -> Any:
-        """A frame of all pairs: difference, its interval, and the chance that the first is less accurate."""
-        if len(self.names) > _MOST_PAIRED:
+        """A frame of all pairs: difference, its interval, and the chance that the first is lower."""
+        if len(self.names) > MOST_PAIRED:
             raise InvalidInput(
                 f"{len(self.names):,} groups have too many pairs for a table: use difference(a, b) for one"
             )
+        below = None
+        if self.nodes and len(self.names) <= _BY_SUMS:
+            below = np.mean([comparing.pairs_below(rates) for rates in self.nodes], axis=0)
         rows = []
         for i, a in enumerate(self.names):
             for j in range(i + 1, len(self.names)):
                 apart = self.draws[:, i] - self.draws[:, j]
-                below = float((apart < 0).mean() + 0.5 * (apart == 0).mean())
-                rows.append((a, self.names[j], *self._ends(apart), below))
+                chance = float((apart < 0).mean() + 0.5 * (apart == 0).mean())
+                if below is not None:
+                    chance = float(below[j, i] if self.turned else below[i, j])
+                rows.append((a, self.names[j], *self._ends(apart), chance))
         columns = ("a", "b", "difference", "low", "high", "probability_a_below")
         return frame_of({name: [row[k] for row in rows] for k, name in enumerate(columns)})
 
-    def difference(self, a: str, b: str) -> Ends:
-        """Accuracy of group ``a`` less that of ``b``."""
-        return self._ends(self.draws[:, self._place(a)] - self.draws[:, self._place(b)])
+    def _method(self, method: str) -> str:
+        if method not in ("between_groups", "to_overall"):
+            raise InvalidInput(f"method= must be 'between_groups' or 'to_overall', not {method!r}")
+        return method
+
+    def _of(self, name: str | None) -> Floats:
+        if name is None:
+            raise InvalidInput("name two groups, or none")
+        return np.asarray(self.draws[:, self._place(name)])
 
     def _place(self, name: str) -> int:
         if name not in self.names:
             raise InvalidInput(f"{self.by} has no group {name!r}: it has {', '.join(self.names[:_SHOWN])}")
         return self.names.index(name)
 
+    # ---- in words --------------------------------------------------------------------------------
+
     def _head(self) -> str:
+        what = f"{self.measure} by {self.by}"
         if len(self.names) == 1:
-            return f"accuracy by {self.by}: there is one group"
-        sure = self.probability_worst.max()
+            return f"{what}: there is one group"
+        answer, sure = self.found
+        if isinstance(self.objective, CompareGroups):
+            pair = self.objective.groups
+            who = f"{pair[0]} and {pair[1]}" if pair else "the two hardest to tell apart"
+            said = f"{answer[0]} is lower" if answer else "practically the same"
+            return f"{what}: of {who}, {said} ({sure:.0%} sure, rope {self.objective.rope:g})"
+        if isinstance(self.objective, IdentifyGroups) and (self.objective.best or self.objective.top > 1):
+            which = "best" if self.objective.best else "worst"
+            named = ", ".join(answer[:4]) + (", ..." if len(answer) > 4 else "")
+            verb = "is" if len(answer) == 1 else "are"
+            return f"{what}: {named} {verb} the {which} of {len(self.names)} ({sure:.0%} sure)"
         if len(self.worst) == 1:
-            return (
-                f"accuracy by {self.by}: {self.worst[0]} is the worst of {len(self.names)} ({sure:.0%} sure)"
-            )
+            sure = float(self.probability_worst.max())
+            return f"{what}: {self.worst[0]} is the worst of {len(self.names)} ({sure:.0%} sure)"
         some = ", ".join(self.worst[:4]) + (", ..." if len(self.worst) > 4 else "")
-        return (
-            f"accuracy by {self.by}: {len(self.worst)} of {len(self.names)} groups may be the worst ({some})"
-        )
+        return f"{what}: {len(self.worst)} of {len(self.names)} groups may be the worst ({some})"
 
     def _rows(self) -> list[tuple[str, ...]]:
         columns = self._columns()
-        order = np.argsort(columns["value"], kind="stable")[:_SHOWN].tolist()
+        order = np.argsort(np.array(columns["value"]) * (-1 if self.less_is_better else 1), kind="stable")
         return [
             (
                 columns["group"][i],
@@ -138,19 +284,35 @@ class Groups(Result):
                 f"{columns['n_labels'][i]:,} of {columns['n_pool'][i]:,}",
                 f"{columns['probability_worst'][i]:.0%}",
             )
-            for i in order
+            for i in order[:_SHOWN].tolist()
         ]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know before reading the table: small groups, groups with few labels, undefined ones."""
+        few, small = int((self.n_labels < _FEW).sum()), int((self.n_pool < _SMALL).sum())
+        lost = int((~np.isfinite(self.draws)).mean(axis=0).astype(bool).sum())
+        out = []
+        if few:
+            out.append(_some(few, f"fewer than {_FEW} labels", "it leans", "they lean") + " on the others")
+        if small:
+            out.append(
+                _some(small, f"fewer than {_SMALL} items", "its value moves", "their values move")
+                + " by a few labels"
+            )
+        if lost:
+            out.append(f"{self.measure} is not defined in some possible worlds for {lost} of the groups")
+        return tuple(out)
+
     def summary(self) -> str:
-        """Which group is worst and how surely, what it rests on, and a table of the least accurate."""
-        few, overall = int((self.n_labels < _FEW).sum()), self.overall
+        """Which group is worst and how surely, what it rests on, and a table of the worst."""
+        overall = self.overall
         lines = [
             self._head(),
             f"  {int(self.n_labels.sum()):,} labels used; overall {overall.value:.3f}, "
             f"{100 * self.confidence_level:g}% interval {overall.low:.3f} to {overall.high:.3f} (posterior)",
+            *(f"  {note}" for note in self.notes),
         ]
-        if few:
-            lines.append(f"  {few} groups have fewer than {_FEW} labels: they lean on the others")
         rows = [("", "value", "interval", "labels", "worst"), *self._rows()]
         wide = [max(len(row[k]) for row in rows) for k in range(5)]
         lines += ["  " + "  ".join(f"{one:<{w}}" for one, w in zip(row, wide, strict=True)) for row in rows]
@@ -159,21 +321,34 @@ class Groups(Result):
         return "\n".join(line.rstrip() for line in lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Plain values, for JSON; None where a value is not defined."""
         columns = self._columns()
         each = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        level = self.confidence_level
+        answer, sure = self.found if len(self.names) > 1 else (self.names, 1.0)
         return {
+            "measure": self.measure,
             "by": self.by,
-            "overall": self.overall._asdict(),
-            "by_group": each,
+            "overall": _plain(self.overall._asdict()),
+            "by_group": [_plain(one) for one in each],
             "worst": list(self.worst),
-            "confidence_level": level,
+            "answer": list(answer),
+            "probability": sure,
+            "n_labels": int(self.n_labels.sum()),
+            "notes": list(self.notes),
+            "confidence_level": self.confidence_level,
             "guarantee": "posterior",
         }
 
     def _repr_html_(self) -> str:
         return html_table(self._head(), self._rows(), ["group", "value", "interval", "labels", "worst"])
+
+
+def _some(count: int, have: str, one: str, many: str) -> str:
+    return f"1 group has {have}: {one}" if count == 1 else f"{count} groups have {have}: {many}"
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if isinstance(one, float) and np.isnan(one) else one for key, one in values.items()}
 
 
 def _mean(draws: Floats) -> Floats:

@@ -45,7 +45,7 @@ _MUCH, _ALL = 0.5, 0.98
 
 def plan(
     pool: Pool,
-    measure: str | Measure | Sequence[str | Measure] = "f1",
+    measure: str | Measure | Sequence[str | Measure] | None = None,
     *,
     width: float | None = None,
     difference: float | None = None,

@@ -15,6 +15,7 @@ from sondage.intervals.posterior import BETWEEN_LOOKS
 from sondage.journal import Look
 from sondage.objective import Compare
 from sondage.study.estimates.result import Estimate
+from sondage.study.stopping.certain import look_at_groups
 from sondage.study.stopping.rules import SAFE, Decision, Outlook, StopRule, check_safety
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ def look(study: StudyView, rule: StopRule, allow_unsafe: bool, interval: Interva
     if pointless:
         raise InvalidInput(pointless)
     objective = study.parts.objective
+    if rule.asks_groups:
+        found = look_at_groups(study)
+        check_safety(rule, found, allow_unsafe)
+        return found
     if interval is None and rule.peeks and not allow_unsafe and not safe_intervals(study):
         from sondage.study.comparing.looking import no_sequence
 

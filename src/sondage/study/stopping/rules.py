@@ -85,6 +85,8 @@ class StopRule(ABC):
 
     peeks: bool = True
     alternative: Alternative = "two-sided"
+    asks_groups: bool = False
+    """Whether it asks how sure the answer about groups is, which is a posterior probability at every look."""
 
     def explain(self) -> str:
         """In plain words, when it stops."""
@@ -137,6 +139,11 @@ class Either(StopRule):
         ends = {rule.alternative for rule in (self.first, self.second) if rule.peeks}
         return ends.pop() if len(ends) == 1 else "two-sided"
 
+    @property
+    def asks_groups(self) -> bool:  # type: ignore[override]
+        """Whether either rule asks about groups."""
+        return self.first.asks_groups or self.second.asks_groups
+
     def explain(self) -> str:
         return f"{self.first.explain()}, or {self.second.explain()}, whichever comes first"
 
@@ -179,9 +186,16 @@ def weaker(a: Guarantee, b: Guarantee) -> Guarantee:
     return min(a, b, key=GUARANTEES.index)
 
 
+def looks_at_intervals(rule: StopRule) -> bool:
+    """Whether it, or a rule that it is put together of, looks at intervals or values."""
+    if isinstance(rule, Either):
+        return looks_at_intervals(rule.first) or looks_at_intervals(rule.second)
+    return rule.peeks and not rule.asks_groups
+
+
 def check_safety(rule: StopRule, estimate: Estimate, allow_unsafe: bool) -> None:
     """Refuse a rule that looks at intervals which do not hold when looked at often."""
-    if rule.peeks and estimate.guarantee not in SAFE and not allow_unsafe:
+    if looks_at_intervals(rule) and estimate.guarantee not in SAFE and not allow_unsafe:
         raise NotSupported(
             f"this rule looks at intervals with a {estimate.guarantee!r} guarantee, which no longer hold if "
             "labelling stops because of what they show: use design='auto-audit' (or 'auto', for measures of "

@@ -1,4 +1,4 @@
-"""What the labels are for. Gives the design its target, never a sampling rule."""
+"""Which system is better: the labels go where they tell systems apart."""
 
 from __future__ import annotations
 
@@ -13,63 +13,13 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import Measure
 from sondage.measures.combine.systems import Difference, Leads
+from sondage.objective.base import Objective
 from sondage.pool.pool import Pool
-from sondage.registry import Named
 from sondage.types import Floats, is_number
 
 _TOLD = 4.5
 """Standard errors by which two systems are told apart well enough to look elsewhere."""
 _LEAST = 1e-12
-
-
-class Objective(Named, family="sondage.objective"):
-    """How much each coordinate of the measure matters now.
-
-    Contract: ``weight`` returns non-negative numbers, one per coordinate, not all zero.
-    """
-
-    scaled: bool = False
-    """Whether a coordinate is first put on the scale of its own uncertainty, so that none dominates the
-    others merely by being hard to measure or in a small unit."""
-
-    def target(self, measure: Measure, pool: Pool) -> Measure:
-        """What a study of ``measure`` with this objective estimates."""
-        return measure
-
-    def weight(self, G: Floats, replicates: Floats | None = None) -> Floats:
-        """(m,) weights, given the current value and, if there are any, (B, m) posterior draws of it."""
-        raise AssertionError("an objective must say what matters")
-
-
-@dataclass(frozen=True)
-class EstimateAll(Objective):
-    """Estimate every coordinate; all matter alike, or by ``weights``.
-
-    Unless ``scaled=False``, each is measured against its variance under a uniform sample.
-
-    >>> EstimateAll(weights=(3, 1)).weight(np.array([0.5, 0.5])).tolist()
-    [3.0, 1.0]
-    """
-
-    alias: ClassVar[str] = "estimate"
-    weights: tuple[float, ...] | None = None
-    scaled: bool = True
-
-    def __post_init__(self) -> None:
-        if self.weights is None:
-            return
-        weights = tuple(float(weight) for weight in self.weights)
-        if not all(np.isfinite(weight) and weight >= 0 for weight in weights) or not sum(weights):
-            raise InvalidInput(f"weights= must be numbers of 0 and above, not all 0: {self.weights!r}")
-        object.__setattr__(self, "weights", weights)
-
-    def weight(self, G: Floats, replicates: Floats | None = None) -> Floats:
-        """How much each coordinate counts: all alike, unless weights were given."""
-        if self.weights is None:
-            return np.ones(len(G))
-        if len(self.weights) != len(G):
-            raise InvalidInput(f"weights= has {len(self.weights)} entries, but the measure has {len(G)}")
-        return np.array(self.weights)
 
 
 @dataclass(frozen=True)

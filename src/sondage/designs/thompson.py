@@ -1,0 +1,153 @@
+"""Which group to ask next: by draws from what is known, by what a label is expected to tell, or evenly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from sondage.beliefs import Belief
+from sondage.beliefs.group_values import cells_of
+from sondage.beliefs.learned_rates import LearnedRates, Prior
+from sondage.designs.base import Design, Oracle, Problem
+from sondage.designs.group_choice import Chooser, grouping_of, values_of
+from sondage.measures.base import Measure
+from sondage.measures.combine.per_group import by_words
+from sondage.objective import CompareGroups, IdentifyGroups
+from sondage.pool.division import Division
+from sondage.pool.pool import Pool
+from sondage.pool.units import Units
+from sondage.sampling import Quotas, SamplingKind, Table
+from sondage.strata.by_group import ByGroup
+from sondage.streams import Stream
+from sondage.types import Floats, Ints
+
+Rule = Literal[
+    "auto",
+    "thompson",
+    "top-two",
+    "multiple-play",
+    "bayes-ucb",
+    "epsilon-greedy",
+    "greedy-variance",
+    "uniform-items",
+    "uniform-groups",
+]
+
+
+@dataclass(frozen=True)
+class Thompson(Design):
+    """Labels for groups, at random inside each: whichever helps most what the study is for.
+
+    The groups are those of the objective (``AssessGroups``, ``IdentifyGroups``, ``CompareGroups``), of the
+    measure (``PerGroup``, ``WorstGroup``), or else the predicted classes. ``rule`` says how the next one is
+    chosen: ``"thompson"`` by one draw from the posterior, ``"top-two"`` by the leaders of two,
+    ``"multiple-play"`` takes as many leaders as groups are wanted, ``"bayes-ucb"`` and ``"epsilon-greedy"``
+    go by the expected value, ``"greedy-variance"`` takes what a label is expected to tell most of, and
+    ``"uniform-items"`` and ``"uniform-groups"`` are the baselines. ``"auto"`` is Thompson sampling to
+    identify groups (multiple-play for several), and greedy variance for everything else. ``prior`` and
+    ``strength`` are those of the belief ``learned-rates``.
+
+    After a batch is asked its answers are not there yet: rules that draw draw again for every item, others
+    count an item as if its answer had come as expected. Groups without items left are passed over.
+
+    >>> import sondage as sd
+    >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.2, rng=1)
+    >>> wanted = sd.IdentifyGroups("confidence", worst=1)
+    >>> study = sd.create_study(pool, objective=wanted, design=sd.designs.Thompson(rule="top-two"), rng=1)
+    >>> study.run(labels, budget=100).n_labels
+    100
+    """
+
+    alias: ClassVar[str] = "thompson"
+    kind: ClassVar[SamplingKind] = Quotas()
+    rule: Rule = "auto"
+    prior: Prior = "learned"
+    strength: float = 2.0
+    batch: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(rule=get_args(Rule))
+        LearnedRates(self.prior, self.strength)  # refuses what is no prior
+
+    def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
+        return LearnedRates(self.prior, self.strength)
+
+    def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
+        """Groups, cut further by what the measure and the belief tell apart."""
+        aim, by = grouping_of(pool, measure)
+        strata = ByGroup(cells_of(pool, aim, by))
+        return strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
+
+    def refuses(self, problem: Problem) -> str | None:
+        pool, measure = problem.pool, problem.measure
+        refusal = super().refuses(problem)
+        wanted = isinstance(problem.objective, (IdentifyGroups, CompareGroups))
+        if refusal is None and wanted and values_of(problem) is None:
+            refusal = (
+                f"{measure.names[0]} has no posterior in groups, which is there for measures of predicted "
+                "classes and calibration_error, on items that all weigh the same: use one of these, or "
+                f"AssessGroups with design='stratified' ({len(pool):,} items)"
+            )
+        return refusal
+
+    def even_parts(self, pool: Pool, measure: Measure, units: Units) -> Division:
+        """Its groups: units inside of them are drawn by their size."""
+        _, by = grouping_of(pool, measure)
+        return pool.division(("group", pool.group_name(by)))
+
+    def tells_of(self, problem: Problem) -> tuple[str | None, ...]:
+        aim, by = grouping_of(problem.pool, problem.measure)
+        return (f"{aim.names[0]} by {by_words(by)}",) * problem.units.count
+
+    def rule_words(self, problem: Problem, n: int) -> str:
+        chosen = self.rule_for(problem)
+        said = {
+            "thompson": "the group that looks worst in a draw from what is known comes next",
+            "greedy-variance": "the group whose next label is expected to tell most comes next",
+        }
+        return said.get(chosen, f"the next group is chosen by the rule {chosen!r}")
+
+    def rule_for(self, problem: Problem) -> str:
+        """The rule that ``auto`` stands for."""
+        if self.rule != "auto":
+            return self.rule
+        if not isinstance(problem.objective, IdentifyGroups):
+            return "greedy-variance"
+        return "thompson" if problem.objective.top == 1 else "multiple-play"
+
+    def table(self, problem: Problem, n: int) -> Table:
+        arm = problem.once("groups of units", lambda: _arms(problem))
+        room = (problem.units.size - problem.asked).astype(np.float64)
+        left, quota = np.bincount(arm, room).astype(np.float64), np.zeros(len(arm), dtype=np.int64)
+        stream, chooser = problem.stream, Chooser(problem, arm, self.rule_for(problem))
+        left = np.where(chooser.wanted, left, 0.0)
+        while n > 0 and left.any():
+            for group in chooser.next(left, stream)[:n].tolist():
+                unit = _evenly(np.where(arm == group, room, 0.0), stream)
+                quota[unit] += 1
+                room[unit] -= 1
+                left[group] -= 1
+                n -= 1
+        return Table(self.kind, quota=quota)
+
+    def reason(self, problem: Problem, unit: int) -> str:
+        """Which group the item is of."""
+        _, by = grouping_of(problem.pool, problem.measure)
+        row = problem.pool.rows(problem.units.first[unit : unit + 1])
+        level = problem.pool.levels(by)[int(row.group(by)[0])]
+        return f"{by_words(by)} {level}"
+
+
+def _arms(problem: Problem) -> Ints:
+    """(U,) the group of every unit."""
+    _, by = grouping_of(problem.pool, problem.measure)
+    return problem.pool.rows(problem.units.first).group(by).astype(np.int64)
+
+
+def _evenly(room: Floats, stream: Stream) -> int:
+    """The unit of an item drawn evenly from all that are left."""
+    total = np.cumsum(room)
+    return int(np.searchsorted(total, np.floor(stream.uniform(1)[0] * total[-1]), side="right"))

@@ -1,0 +1,178 @@
+"""The design that chooses among groups: who is asked, evenly inside, the same after a reload."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from tests.study.grouping.pools import grouped_pool
+
+import sondage as sd
+from sondage.designs.thompson import Rule
+from sondage.errors import InvalidInput
+from sondage.measures import PerGroup
+
+OBJECTIVES = (
+    sd.AssessGroups("group"),
+    sd.IdentifyGroups("group"),
+    sd.IdentifyGroups("group", best=2),
+    sd.CompareGroups("group", groups=("g3", "g2")),
+    sd.CompareGroups("group"),
+    sd.AssessGroups(["group", "confidence@2"]),
+    sd.AssessGroups("group", "true_positive_rate"),
+    sd.IdentifyGroups("group", "calibration_error"),
+    sd.CompareGroups("group", measure="false_positive_rate"),
+    sd.IdentifyGroups("prediction", sd.measures.ExpectedCost([[0, 1], [9, 0]])),
+)
+
+
+def asked_by_group(study: sd.Study) -> np.ndarray:
+    codes = study.pool.group("group").codes
+    return np.bincount(codes[np.array(study.labels()["id"])], minlength=4)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda one: f"{one.alias}-{one.measure.alias}")
+def test_a_reload_in_the_middle_draws_alike(objective: Any, tmp_path: Path) -> None:
+    pool, labels, _ = grouped_pool(300)
+    address = f"sqlite:///{tmp_path / 'one.db'}"
+    straight = sd.create_study(pool, objective=objective, rng=4)
+    broken = sd.create_study(pool, objective=objective, rng=4, storage=address)
+    for n in (7, 1, 12, 5):
+        asked = [[item.id for item in one.ask(n)] for one in (straight, broken)]
+        assert asked[0] == asked[1]
+        assert len(asked[0]) == n
+        for one in (straight, broken):
+            one.tell({id: labels[id] for id in asked[0][: n - 1]})  # one stays open
+        broken = sd.load_study(address, pool=pool)
+    assert broken.groups().to_dict() == straight.groups().to_dict()
+
+
+@pytest.mark.parametrize(("rule", "objective"), [*product(get_args(Rule), OBJECTIVES[:5])])
+def test_every_rule_asks_every_item_once_and_groups_that_are_used_up_are_passed_over(
+    rule: Any, objective: Any
+) -> None:
+    pool, labels, right = grouped_pool(40, seed=2)
+    study = sd.create_study(pool, objective=objective, design=sd.designs.Thompson(rule=rule), rng=1)
+    codes = pool.group("group").codes
+    pair = getattr(objective, "groups", None) or pool.levels("group")
+    there = np.flatnonzero(np.isin(np.array(pool.levels("group"))[codes], pair)).tolist()
+    study.run(labels, budget=13, batch=11)
+    assert study.n_labels == 13
+    study.run(labels, budget=40, batch=3)  # ends when nothing is left
+    assert sorted(study.labels()["id"]) == there
+    for k, draws in enumerate(study.groups().draws.T):
+        if pool.levels("group")[k] not in pair:
+            continue
+        np.testing.assert_allclose(draws, right[codes == k].mean(), atol=1e-12)
+
+
+def test_items_are_drawn_evenly_inside_a_group() -> None:
+    pool, labels, _ = grouped_pool(60, seed=3, accuracy=(0.9, 0.5))
+    codes, times = pool.group("group").codes, np.zeros(60)
+    for seed in range(150):
+        study = sd.create_study(pool, objective=sd.AssessGroups("group"), rng=seed)
+        study.run(labels, budget=20, batch=10)
+        times[np.array(study.labels()["id"])] += 1
+    for k in range(2):
+        mine = times[codes == k]
+        share = mine.mean() / 150
+        # a sum of squares over its variance: about 1 with relative error sqrt(2 / items)
+        spread = np.square(mine - mine.mean()).sum() / (150 * share * (1 - share) * len(mine))
+        assert 0.3 < spread < 1.9
+
+
+def test_thompson_sampling_goes_to_the_worst_group_and_best_to_the_best() -> None:
+    pool, labels, _ = grouped_pool(4_000, seed=5)
+    for objective, place in ((sd.IdentifyGroups("group"), 3), (sd.IdentifyGroups("group", best=1), 0)):
+        study = sd.create_study(pool, objective=objective, rng=1)
+        study.run(labels, budget=300)
+        counts = asked_by_group(study)
+        assert counts.argmax() == place
+        assert counts[place] > 120
+    turned = sd.create_study(pool, objective=sd.IdentifyGroups("group", "error_rate"), rng=1)
+    turned.run(labels, budget=300)
+    assert asked_by_group(turned).argmax() == 3
+
+
+def test_multiple_play_asks_one_item_of_each_of_several_groups() -> None:
+    pool, labels, _ = grouped_pool(400, seed=5)
+    study = sd.create_study(pool, objective=sd.IdentifyGroups("group", top=2), rng=1)
+    study.run(labels, budget=40)
+    codes = pool.group("group").codes
+    for _ in range(10):
+        items = study.ask(2)
+        assert len({codes[item.id] for item in items}) == 2
+        study.tell({item.id: labels[item.id] for item in items})
+
+
+def test_groups_outside_of_a_pair_are_never_asked() -> None:
+    pool, labels, _ = grouped_pool(400, seed=5)
+    for measure in ("accuracy", "true_positive_rate"):
+        wanted = sd.CompareGroups("group", groups=("g3", "g1"), measure=measure)
+        study = sd.create_study(pool, objective=wanted, rng=1)
+        study.run(labels, budget=50)
+        assert asked_by_group(study)[[0, 2]].tolist() == [0, 0]
+
+
+def test_greedy_variance_spreads_a_batch_as_the_closed_form_would() -> None:
+    """Labels of groups of equal size go by the root of their variance, also all at once."""
+    pool, labels, _ = grouped_pool(20_000, seed=6, accuracy=(0.97, 0.5))
+    study = sd.create_study(pool, objective=sd.AssessGroups("group"), rng=1)
+    study.run(labels, budget=200)
+    spread = [np.sqrt(value * (1.0 - value)) for value in study.groups().columns["value"]]
+    study.run(labels, budget=600, batch=600)
+    counts = asked_by_group(study)[:2]
+    assert counts[0] / counts.sum() == pytest.approx(spread[0] / sum(spread), abs=0.03)
+    assert counts[0] < 0.8 * counts[1]
+
+
+def test_equal_weights_give_small_groups_more() -> None:
+    rng = np.random.default_rng(1)
+    group = np.where(rng.random(5_000) < 0.02, "small", "large")
+    pool = sd.Pool.from_arrays(prediction=rng.integers(0, 2, 5_000), groups={"group": group})
+    labels = dict(enumerate(rng.integers(0, 2, 5_000).tolist()))
+    counts = {}
+    for weights in ("size", "equal"):
+        study = sd.create_study(pool, objective=sd.AssessGroups("group", weights=weights), rng=1)  # type: ignore[arg-type]
+        study.run(labels, budget=100)
+        counts[weights] = int(study.groups().n_labels[1])
+    assert counts["size"] < 25 < counts["equal"]
+
+
+@pytest.mark.parametrize("measure", ["f1", "accuracy", sd.measures.Gap("accuracy", "group")])
+def test_without_an_objective_groups_are_those_of_the_measure_or_predicted_classes(measure: Any) -> None:
+    pool, labels, _ = grouped_pool(200)
+    study = sd.create_study(pool, measure, design="thompson", rng=1)
+    found = study.run(labels, budget=80)
+    assert np.isfinite(found.value)
+    assert found.guarantee == "posterior"
+
+
+def test_other_priors_and_options() -> None:
+    pool, labels, _ = grouped_pool(200)
+    made = [sd.designs.Thompson(prior=prior) for prior in ("learned", "scores", "even")]  # type: ignore[arg-type]
+    values = []
+    for design in made:
+        study = sd.create_study(pool, objective=sd.AssessGroups("group"), design=design, rng=1)
+        study.run(labels, budget=20)
+        values.append(study.groups().columns["value"])
+    assert len({tuple(one) for one in values}) == 3
+    for wrong in ({"rule": "best"}, {"prior": "none"}, {"strength": 0}):
+        with pytest.raises(InvalidInput, match=next(iter(wrong))):
+            sd.designs.Thompson(**wrong)  # type: ignore[arg-type]
+
+
+def test_per_group_accuracy_by_auto_leaves_no_group_undefined() -> None:
+    """Two groupings at once and more groups than labels: wide, and never undefined."""
+    rng = np.random.default_rng(7)
+    n = 3_000
+    groups = {"a": rng.integers(0, 30, n), "b": rng.integers(0, 5, n)}
+    pool = sd.Pool.from_arrays(probability=rng.random(n), threshold=0.5, groups=groups)
+    labels = dict(enumerate(rng.integers(0, 2, n).tolist()))
+    study = sd.create_study(pool, PerGroup("accuracy", ("a", "b")), budget=100, rng=1)
+    found = study.run(labels)
+    assert found.defined.all()
+    assert (np.asarray(found.ci.high) - np.asarray(found.ci.low)).min() > 0.2
