@@ -120,9 +120,9 @@ class LearnedRates(ErrorBelief):
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.2, rng=1)
-    >>> study = sd.create_study(pool, objective=sd.AssessGroups("confidence"), budget=100, rng=1)
-    >>> bool(study.run(labels).defined.all())  # ten groups
-    True
+    >>> study = sd.create_study(pool, objective=sd.AssessGroups("prediction"), budget=100, rng=1)
+    >>> study.run(labels).guarantee
+    'posterior'
     """
 
     alias: ClassVar[str] = "learned-rates"

@@ -54,7 +54,7 @@ class Thompson(Design):
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.2, rng=1)
-    >>> wanted = sd.IdentifyGroups("confidence", worst=1)
+    >>> wanted = sd.IdentifyGroups("prediction", worst=1)
     >>> study = sd.create_study(pool, objective=wanted, design=sd.designs.Thompson(rule="top-two"), rng=1)
     >>> study.run(labels, budget=100).n_labels
     100
