@@ -15,9 +15,13 @@ from collections.abc import Sequence
 import numpy as np
 
 import sondage as sd
-from benchmarks._pools import Labelled, available, folder, load
+from benchmarks._many_studies import ManyStudies
+from benchmarks._pools import COMMON, Labelled, available, folder, load
+from benchmarks._random_pools import random_pools
 from benchmarks._results import Result, Row, markdown
 from benchmarks.variance import embed, in_parallel, stamp
+from sondage.intervals import Calibrated, PosteriorInterval
+from sondage.intervals.posterior import BETWEEN_LOOKS
 from sondage.measures import pool_value, resolve
 from sondage.simulation.engine import encoded_labels
 from sondage.streams import stream
@@ -135,32 +139,51 @@ def _audit(args: argparse.Namespace) -> dict[str, list[Row]]:
 
 
 class Looks:
-    """Whether the interval that stop rules look at ever misses in a study: looked at every 50 labels."""
+    """Whether intervals of F1 ever miss in a study: looked at every 50 labels from 100 to 2,000."""
 
     def __init__(self, labelled: Labelled, seed: int) -> None:
-        self.work = Repeat(labelled, "f1", seed, range(100, 2001, 50))
+        self.many, self.seed = ManyStudies(*labelled, "f1", seed), seed
+        items = int(self.many.size.sum())
+        self.budgets = [one for one in range(100, 2001, BETWEEN_LOOKS) if 2 * one < items]
 
     def __call__(self, number: int) -> Floats:
-        """(2,) whether the calibrated, and whether the ordinary interval ever missed F1."""
-        work = self.work
-        study = work.study(number)
-        missed = np.zeros(2)
-        for budget in work.budgets:
-            work.label(study, budget)
-            for k, interval in enumerate(("calibrated", "posterior")):
-                low, high = study.estimate(interval=interval).ci
-                missed[k] = max(missed[k], not low <= work.truth <= high)
-        return missed
+        """(4,) whether the calibrated and the ordinary interval ever missed, and their mean widths."""
+        truth, intervals = self.many.truth[0], (Calibrated(), PosteriorInterval())
+        missed, width = np.zeros(2), np.zeros(2)
+        for _, counts, _ in self.many.run(1, self.budgets, 1000 * self.seed + number):
+            for k, interval in enumerate(intervals):
+                _, low, high = self.many.intervals(counts, 0, interval=interval)[:, 0]
+                missed[k] = max(missed[k], not low <= truth <= high)
+                width[k] += (high - low) / len(self.budgets)
+        return np.concatenate([missed, width])
 
 
 def _looks(args: argparse.Namespace) -> dict[str, list[Row]]:
-    rows = []
-    for name in ("abt_buy", "tweets100k", "bank_marketing", "restaurants"):
-        if name in available():
-            found = np.array(in_parallel(Looks(load(name), args.seed), args.repeats, args.workers))
-            rate = found.mean(axis=0)
-            rows.append({"pool": name, "studies": args.repeats, "calibrated": rate[0], "posterior": rate[1]})
+    rows: list[Row] = []
+    named = [(name, load(name)) for name in ("abt_buy", "restaurants", *COMMON) if _there(name)]
+    made = [
+        (name.split(" ")[1], (pool, labels)) for name, pool, labels in random_pools(6, args.seed, most=50_000)
+    ]
+    for name, labelled in [*named, *made]:
+        found = np.array(in_parallel(Looks(labelled, args.seed), args.repeats, args.workers)).mean(axis=0)
+        row: Row = {"pool": name, "studies": args.repeats, "calibrated": found[0], "posterior": found[1]}
+        rows.append(row | {"times as wide": found[2] / found[3]})
+        print(f"  {name}: done", flush=True)
+    ever = [
+        float(np.mean([row[what] for row in rows])) for what in ("calibrated", "posterior", "times as wide")
+    ]
+    rows.append(
+        {
+            "pool": "all",
+            "studies": args.repeats * len(rows),
+            **dict(zip(list(rows[0])[2:], ever, strict=True)),
+        }
+    )
     return {"looks: studies whose interval of F1 ever missed, looked at every 50 labels to 2,000": rows}
+
+
+def _there(name: str) -> bool:
+    return name == "restaurants" or any(folder().glob("*.parquet"))
 
 
 def _speed(args: argparse.Namespace) -> dict[str, list[Row]]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sondage as sd
+from sondage.beliefs.error_curve import exact_draws
 from sondage.estimators import Posterior, Totals
 from sondage.estimators.far_tail import Far, far_tail
 from sondage.types import Floats
@@ -107,3 +108,20 @@ def test_an_ordinary_pool_is_wide_by_chance() -> None:
     assert found.far_tail.share < 0.4
     assert "should halve the interval" in found.summary()
     assert sd.create_study(pool, "f1", design="uniform", rng=0).run(truth, budget=50).far_tail is None
+
+
+def test_a_plan_counts_the_tail() -> None:
+    (said,) = (one for one in rare_study(100).plan(budgets=[200, 400], draws=5).notes if "doubt about" in one)
+    assert "beyond the last error seen; the labels that go there are counted" in said
+    assert "with 400 labels about " in said
+
+
+def test_draws_that_hardly_fit_are_made_wider_and_the_estimate_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = rare_study(200).estimate()
+    assert not any("drawn wider" in said for said in plain.warnings)
+    monkeypatch.setattr(exact_draws, "_ENOUGH", 14.0)  # nearly all of those proposed
+    rough = rare_study(200).estimate()
+    assert any("few of the error curves drawn fit the labels" in said for said in rough.warnings)
+    assert rough.ci.high - rough.ci.low > plain.ci.high - plain.ci.low

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -85,6 +85,12 @@ class ErrorState(State):
     def counts_for(self) -> float | Floats:
         """Labels that the place counts for beside those of a unit; infinite: it has them counted in."""
         return np.inf
+
+    @property
+    def rough(self) -> bool:
+        """Whether what was last drawn is wider than the belief, because few draws fit the labels."""
+        kept: tuple[Any, bool] = self.__dict__.get("_kept", {}).get("rough", (None, False))
+        return kept[1]
 
     @property
     def beyond(self) -> Bools:

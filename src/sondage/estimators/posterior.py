@@ -28,6 +28,10 @@ from sondage.types import Bools, Floats, Ints, is_number
 _SHOWN = 100
 _SPREAD = 400
 """Draws from which the value and the standard error are made."""
+_ROUGH = (
+    "few of the error curves drawn fit the labels, so they were drawn wider: the interval is wider than the "
+    "labels alone would make it"
+)
 _TAILS = 3
 """Patterns of predictions that are spoken of one by one where it is said what keeps an interval wide."""
 _LITTLE = 10.0
@@ -107,6 +111,7 @@ class Posterior(Estimator):
         # small there that it would see nothing to doubt.
         numbers = kept_stream(0, "interval")
         rates, beyond = belief.rates(state, numbers, _SPREAD, "honest"), state.beyond
+        rough = (_ROUGH,) if state.rough else ()
         drawn = all_right + _errors(rates, unseen_in * ~beyond[:, None], numbers) @ steps
         tails = []
         for mine in _tails(state, rates):
@@ -137,7 +142,7 @@ class Posterior(Estimator):
             labelled=len(seen) / N,
             exact=settled or not bool((left[~strata.determined] > 0).any()),
             why=_nothing_seen(case, strata, dark) if dark.any() else None,
-            notes=() if dark.any() else _notes(case, known, strata, loss),
+            notes=() if dark.any() else (*rough, *_notes(case, known, strata, loss)),
             replicates=replicates,
             assumptions=belief.assumptions,
             beside=all_right + (left * cells[unit]) @ jump,

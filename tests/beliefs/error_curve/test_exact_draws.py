@@ -48,7 +48,7 @@ def drawn(
         anywhere,
         stream(seed, "belief"),
         count,
-    )
+    )[0]
 
 
 def on_a_grid(n: Any, wrong: Any, heat: float, held: bool, share: Floats, others: Floats) -> Floats:

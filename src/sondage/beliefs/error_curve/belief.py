@@ -157,7 +157,8 @@ class ErrorCurve(ErrorBelief):
         heat = np.square(self._stretch(state) * state.misfit)
         items = float(state.ranks.size.sum())
         anywhere = tail.anywhere(state.n, state.others, fit.curves.curve, items)
-        drawn = drawn_rates(fit, seen, state.outermost, heat, tail.fall, anywhere, stream, count)
+        drawn, rough = drawn_rates(fit, seen, state.outermost, heat, tail.fall, anywhere, stream, count)
+        state.once("rough", (tail, count), lambda: rough)
         return state.uninformative.instead(drawn, stream.uniform(3 * count).reshape(count, 3))
 
     def remarks(self, state: State, labels: LabelSpace) -> Iterator[str]:

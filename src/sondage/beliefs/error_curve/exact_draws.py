@@ -68,15 +68,17 @@ def drawn_rates(
     anywhere: Anywhere | None,
     stream: Stream,
     count: int,
-) -> Floats:
-    """(count, U) rates drawn from the posterior of the curves, each curve for itself.
+) -> tuple[Floats, bool]:
+    """(count, U) rates drawn from the posterior of the curves, each curve for itself; and whether roughly.
+
+    Roughly: so few of the proposed curves fit the labels that they are drawn wider than the posterior is.
 
     ``seen`` is (U,) labels and hits, ``outermost`` (C,) the position of the last hit, from which on log-odds
     fall by at least ``fall`` from knot to knot. The log-likelihood of each curve is divided by ``heat`` (C,):
     above 1 where labels lie further from their curve than chance explains.
     """
     curves = fit.curves
-    out = np.empty((count, len(curves.at)))
+    out, rough = np.empty((count, len(curves.at))), False
     mean, precision = curves.gaussian
     n, wrong = seen
     for c, p in enumerate(curves.parameters):
@@ -94,18 +96,19 @@ def drawn_rates(
             int(np.ceil(outermost[c])),
         )
         astray = None if anywhere is None else float(anywhere.mean[c])
-        theta, share = _posterior(one, curves.knots, float(heat[c]), fall, astray, stream, count)
+        theta, share, enough = _posterior(one, curves.knots, float(heat[c]), fall, astray, stream, count)
+        rough = rough or not enough
         rate = to_chances(in_pieces(theta, curves.basis[np.ix_(mine, p)].T))
         if share is not None and anywhere is not None:
             rate = 1.0 - (1.0 - rate) * (1.0 - np.minimum(share[:, None] * anywhere.others[mine], 1.0))
         out[:, mine] = rate
-    return out
+    return out, rough
 
 
 def _posterior(
     one: _Curve, knots: int, heat: float, fall: float, astray: float | None, stream: Stream, count: int
-) -> tuple[Floats, Floats | None]:
-    """(count, P) parameters of a curve, and (count,) the share of items that lie anywhere."""
+) -> tuple[Floats, Floats | None, bool]:
+    """(count, P) parameters of a curve, (count,) the share that lies anywhere, and whether enough fit."""
     for each in (_PROPOSED, _MORE):
         proposed = int(each * max(count, _LEAST))
         theta, share, log_weight = _proposals(one, knots, heat, fall, astray, stream, proposed)
@@ -115,7 +118,7 @@ def _posterior(
     marks = (np.arange(count) + stream.uniform(1)) / count
     chosen = np.minimum(np.searchsorted(np.cumsum(weight), marks, "right"), proposed - 1)
     chosen = chosen[np.argsort(stream.uniform(count), kind="stable")]
-    return theta[chosen], None if share is None else share[chosen]
+    return theta[chosen], None if share is None else share[chosen], enough
 
 
 def _proposals(

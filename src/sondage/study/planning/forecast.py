@@ -52,6 +52,8 @@ class Forecast:
     """Name of the interval that is so wide."""
     most: int | None = None
     """Items that can matter at all, where they are fewer than all."""
+    far: tuple[float, ...] = ()
+    """(B,) share of the width that is doubt beyond the last error seen, where worlds have told."""
 
     def by_design(self) -> Floats:
         """(B, 3, m) width, never wider with more labels."""

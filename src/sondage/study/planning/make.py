@@ -39,6 +39,8 @@ _USUAL = (25, 50, 100, 250, 500, 1000, 2000)
 _MORE = 25
 """Labels beyond those that there are from which a plan looks further."""
 _FEWEST_DRAWS = 5
+_FAR = 0.3
+"""Share of the width beyond the last error seen from which on that is said."""
 _MUCH, _ALL = 0.5, 0.98
 """Shares of the pool from which a sample saves little, and nothing."""
 
@@ -366,6 +368,14 @@ def _notes(
     if known < min(PILOT, N):
         when = f"with {known} labels" if known else "before any label"
         said.append(f"{when} this is a guess: label about {min(100, N)} items and ask study.plan() again")
+    if forecast.far:
+        wanted = forecast.labels[-1] if needed is None or needed.expected is None else needed.expected
+        k = min(int(np.searchsorted(forecast.labels, wanted)), len(forecast.far) - 1)
+        if forecast.far[k] >= _FAR:
+            said.append(
+                f"with {forecast.labels[k]:,} labels about {100 * forecast.far[k]:.0f} % of the width is "
+                "doubt about items beyond the last error seen; the labels that go there are counted"
+            )
     if needed is None:
         return said
     if needed.pessimistic is None:

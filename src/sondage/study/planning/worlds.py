@@ -16,6 +16,7 @@ from sondage.beliefs.base import Belief, Seen, State
 from sondage.designs.base import Problem
 from sondage.designs.influence.of_items import item_spread
 from sondage.estimators import Sample, estimate_totals
+from sondage.estimators.far_tail import far_tail
 from sondage.estimators.linear import for_population
 from sondage.estimators.sample import ANSWERED, OPEN, RoundInfo
 from sondage.intervals.posterior import Calibrated
@@ -60,6 +61,7 @@ def simulated(
     worlds = Worlds(study, possible.units, weights, most=most, level=sampling.level, seed=seed)
     each, steps = worlds.each(), len(weights) * len(numbers)
     width: list[Floats] = []
+    far: list[float] = []
     cost: list[float] = []
     with Progress("planning", total=steps) as progress:
         k = 0
@@ -70,6 +72,7 @@ def simulated(
                 found.append(world.widths())
                 progress.at(min(k * len(each) + d + 1, steps))
             width.append(np.array(found))
+            far.append(float(np.median([world.far for world in each])))
             cost.append(float(np.median([world.cost for world in each])))
             k += 1
             wide_yet = (three(width[-1], QUANTILES, axis=0)[-1] > target).any()
@@ -77,7 +80,7 @@ def simulated(
                 numbers.append(min(2 * numbers[-1], most))
     spread = worlds.uniform_spread()
     made = np.array(numbers, dtype=np.int64), np.array(cost), np.array(width)
-    return Forecast(*made, spread, QUANTILES, worlds.interval)
+    return Forecast(*made, spread, QUANTILES, worlds.interval, far=tuple(far))
 
 
 class Worlds:
@@ -132,6 +135,8 @@ class World:
         self.draws = stream(worlds.seed, "draw", number)
         self.taken = np.zeros(worlds.problem.units.count, dtype=np.int64)
         self.belief: State = worlds.problem.state
+        self.far = 0.0
+        """Share of the width asked for last that is doubt beyond the last error seen."""
         before = worlds.study.sample
         y, waiting = before.y.copy(), before.status == OPEN
         y[waiting] = self._labels(before.row[waiting])  # asked already: they will be answered
@@ -182,6 +187,8 @@ class World:
         # Without labels of its own a world is the study as it is: one interval, not one for each.
         source = stream(worlds.seed, "interval", self.number if self.rounds else 0)
         low, high = interval(totals, measure, worlds.level, source)
+        tail = far_tail(totals, measure)
+        self.far = 0.0 if tail is None else max(tail.share)
         width = np.asarray(high - low, dtype=np.float64)
         return np.where(np.isnan(width), whole, width)
 
