@@ -1,7 +1,7 @@
 """Studies of many pools, their values and intervals, by whichever version of the package is imported.
 
-``python -m benchmarks._sharpness OUT PART STUDIES POOLS SEED TAIL`` writes them; the benchmark ``sharpness``
-runs it with the package as it is and with another one, on the same pools and labels.
+``python -m benchmarks._sharpness OUT PART STUDIES SOME POOLS SEED TAIL`` writes them; the benchmark
+``sharpness`` runs it with the package as it is and with another one, on the same pools and labels.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def pools(part: str, count: int, seed: int) -> Iterator[tuple[str, str, Any, Any
             yield part, f"l{k}: n={n} prevalence={prevalence:.3f} lost={share:.2f}", pool, labels
 
 
-def main(out: str, part: str, studies: int, count: int, seed: int, tail: str) -> None:
-    """Write (budgets, studies, 3, 4) values and limits of every pool, and its true values."""
+def main(out: str, part: str, studies: int, some: int, count: int, seed: int, tail: str) -> None:
+    """Write (budgets, some, 3, 4) values and limits of the first studies of every pool, and its true values."""
     found: dict[str, Any] = {}
     interval = PosteriorInterval(tail=tail)  # type: ignore[arg-type]
     for k, (group, name, pool, labels) in enumerate(pools(part, count, seed)):
@@ -60,12 +60,13 @@ def main(out: str, part: str, studies: int, count: int, seed: int, tail: str) ->
         budgets = [one for one in BUDGETS if one < len(pool) // 2]
         each = []
         for _, counts, _ in many.run(studies, budgets, seed):
-            each.append([many.intervals(counts, s, interval=interval) for s in range(studies)])
+            each.append([many.intervals(counts, s, interval=interval) for s in range(some)])
         found |= {f"{k}|{group}|{name}": np.array(each), f"{k}|truth": many.truth}
         print(f"  {part}, {name.split(':')[0]}: done", file=sys.stderr, flush=True)
     np.savez(out, **found)
 
 
 if __name__ == "__main__":
-    file, part, studies, count, seed, tail = sys.argv[1:]
-    main(file, part, int(studies), int(count), int(seed), tail)
+    file, part, *numbers, tail = sys.argv[1:]
+    studies, some, count, seed = (int(one) for one in numbers)
+    main(file, part, studies, some, count, seed, tail)

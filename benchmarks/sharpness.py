@@ -68,13 +68,13 @@ def run(args: argparse.Namespace) -> Result:
 
 
 def _studied(
-    part: str, args: argparse.Namespace, studies: int, source: str | None = None, tail: str = "honest"
+    part: str, args: argparse.Namespace, some: int, source: str | None = None, tail: str = "honest"
 ) -> Found:
     """By a process of its own, which imports one version of the package."""
     path = source or str(Path(sondage.__file__).parents[1])
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder) / "found.npz")
-        numbers = [str(one) for one in (studies, args.pools, args.seed)]
+        numbers = [str(one) for one in (args.studies, some, args.pools, args.seed)]
         command = [sys.executable, "-m", "benchmarks._sharpness", out, part, *numbers, tail]
         paths = os.pathsep.join([str(Path(path).resolve()), str(ROOT)])
         subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": paths})
