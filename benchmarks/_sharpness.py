@@ -52,7 +52,7 @@ def pools(part: str, count: int, seed: int) -> Iterator[tuple[str, str, Any, Any
 
 
 def main(out: str, part: str, studies: int, some: int, count: int, seed: int, tail: str) -> None:
-    """Write (budgets, some, 3, 4) values and limits of the first studies of every pool, and its true values."""
+    """Write (budgets, some, 3, 4) values and limits of the first studies of every pool, and true values."""
     found: dict[str, Any] = {}
     interval = PosteriorInterval(tail=tail)  # type: ignore[arg-type]
     for k, (group, name, pool, labels) in enumerate(pools(part, count, seed)):
