@@ -45,6 +45,8 @@ ALLOCATIONS: dict[str, tuple[str, Callable[[Grouped], Task]]] = {
     "the worst (Thompson)": ("thompson", lambda pool: lowest),
 }
 SURE = (0.8, 0.9, 0.95)
+_INTERVALS = 600
+"""That coverage rests on at each look, at least."""
 ROPE = 0.05
 
 
@@ -151,6 +153,7 @@ def interval(look: Look, draws: Stream, count: int = DRAWS) -> tuple[Floats, Flo
 def coverage(name: str, runs: int, seed: int) -> list[Row]:
     """Of the default under three allocations, and of the paper's priors under the last."""
     pool, looks = REAL[name].pool(), REAL[name].looks
+    runs = max(runs, _INTERVALS // pool.count)
     rows = []
     for allocation in ALLOCATIONS:
         for look, inside, width, overall in _inside(pool, DEFAULT, allocation, runs, looks, seed):
