@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from sondage.beliefs.base import Nodes, StaticBelief
@@ -78,6 +77,8 @@ class RelevanceBelief(StaticBelief):
 
     def _fitted(self, x: Floats, grade: Array) -> RelevanceBelief:
         """The most likely curve of these grades, held near the usual one."""
+        from scipy.optimize import minimize  # slow to load, and needed for rankings alone
+
         start = np.append(self.cuts[0], [*np.log(-np.diff(self.cuts)), self.slope])
 
         def loss(parameters: Floats) -> float:

@@ -324,12 +324,12 @@ def _parquet_engine(location: str) -> tuple[Callable[[str], Any], Any, int]:
     if not files:
         raise InvalidInput(f"there is no file {location!r}")
     try:
-        import pyarrow.dataset
+        import pyarrow
     except ImportError:
         pass
     else:
         try:
-            source = pyarrow.dataset.dataset(files if len(files) > 1 else files[0], format="parquet")
+            source = _dataset(files)
             length = source.count_rows()
         except (pyarrow.ArrowInvalid, OSError) as error:
             raise _unreadable(location, error) from None
@@ -353,6 +353,33 @@ def _parquet_engine(location: str) -> tuple[Callable[[str], Any], Any, int]:
         return nw.from_native(frame.select(name).collect())[name]
 
     return load_polars, schema, length
+
+
+def _dataset(files: list[str]) -> Any:
+    """Parquet files as one table: pyarrow's own for several or a folder, a short cut for one file."""
+    if len(files) == 1 and Path(files[0]).is_file():
+        return _OneFile(files[0])
+    import pyarrow.dataset  # loads pandas, where it is installed
+
+    return pyarrow.dataset.dataset(files if len(files) > 1 else files[0], format="parquet")
+
+
+class _OneFile:
+    """One parquet file, with what is used of a dataset."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow.parquet
+
+        self.files, self._open = [path], pyarrow.parquet.ParquetFile
+        with self._open(path) as file:
+            self.schema, self._length = file.schema_arrow, file.metadata.num_rows
+
+    def count_rows(self) -> int:
+        return int(self._length)
+
+    def to_table(self, columns: list[str]) -> Any:
+        with self._open(self.files[0]) as file:
+            return file.read(columns=columns)
 
 
 def _unreadable(location: str, error: Exception) -> InvalidInput:
