@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,17 @@ from sondage.streams import Stream
 from sondage.types import Floats, Ints
 
 _NEARLY = 1e-12
+
+
+class Drawn(NamedTuple):
+    """(B, G) values of the groups, (B,) of the pool, and shares that they are made of, where these differ.
+
+    ``shares`` are (B, P, K) of the true classes of what is predicted alike, or (B, G, bins) of what is right.
+    """
+
+    groups: Floats
+    pool: Floats
+    shares: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +107,8 @@ class GroupValues(ABC):
         return self.cells.count
 
     @abstractmethod
-    def drawn(
-        self, rates: Rates, right: Floats, rows: Ints, y: Floats, stream: Stream
-    ) -> tuple[Floats, Floats]:
-        """(B, G) values of the groups and (B,) of the pool, given (B, C) right predictions, drawn."""
+    def drawn(self, rates: Rates, right: Floats, rows: Ints, y: Floats, stream: Stream) -> Drawn:
+        """Values of the groups and of the pool, given (B, C) right predictions that were drawn."""
 
     @abstractmethod
     def one(self, rates: Rates, stream: Stream, labels: tuple[Ints, Floats]) -> Floats:
@@ -120,11 +129,9 @@ class RightOrWrong(GroupValues):
     def _value(self, rate: Floats) -> Floats:
         return np.asarray(self.low + (self.high - self.low) * rate)
 
-    def drawn(
-        self, rates: Rates, right: Floats, rows: Ints, y: Floats, stream: Stream
-    ) -> tuple[Floats, Floats]:
+    def drawn(self, rates: Rates, right: Floats, rows: Ints, y: Floats, stream: Stream) -> Drawn:
         each = self.by_group(right) / self.groups.size
-        return self._value(each), self._value(right.sum(axis=-1) / self.size.sum())
+        return Drawn(self._value(each), self._value(right.sum(axis=-1) / self.size.sum()))
 
     def _rate(self, rate: Floats) -> Floats:
         if self.cells.count == self.groups.count:
@@ -174,10 +181,16 @@ class ByClass(GroupValues):
             whole = self.measure.g(sums.sum(axis=-2) / self.size.sum())[..., 0]
         return np.asarray(groups), np.asarray(whole)
 
-    def drawn(
-        self, rates: Rates, right: Floats, rows: Ints, y: Floats, stream: Stream
-    ) -> tuple[Floats, Floats]:
-        return self._value(self._confusion(rates, rows, y).drawn(stream, len(right), right))
+    def drawn(self, rates: Rates, right: Floats, rows: Ints, y: Floats, stream: Stream) -> Drawn:
+        items = self._confusion(rates, rows, y).drawn(stream, len(right), right)
+        said = [self.predicted == one for one in self.classes.tolist()]
+        table = np.stack([items[:, mine].sum(axis=1) / self.size[mine].sum() for mine in said], axis=1)
+        return Drawn(*self._value(items), table)
+
+    @cached_property
+    def classes(self) -> Ints:
+        """(P,) the classes that are predicted."""
+        return np.unique(self.predicted)
 
     def one(self, rates: Rates, stream: Stream, labels: tuple[Ints, Floats]) -> Floats:
         return self._value(self._confusion(rates, *labels).one(stream) * self.size[:, None])[0]
@@ -227,12 +240,11 @@ class InBins(GroupValues):
     def _rate(self, right: Floats) -> Floats:
         return np.asarray(self.table(right) / np.maximum(self.items, 1.0))
 
-    def drawn(
-        self, rates: Rates, right: Floats, rows: Ints, y: Floats, stream: Stream
-    ) -> tuple[Floats, Floats]:
+    def drawn(self, rates: Rates, right: Floats, rows: Ints, y: Floats, stream: Stream) -> Drawn:
         rate = self._rate(right)
         whole = calibration.overall(rate, self.confidence, self.items)
-        return calibration.error(rate, self.confidence, self.items), calibration.error(*whole)[..., 0]
+        error = calibration.error(rate, self.confidence, self.items)
+        return Drawn(error, calibration.error(*whole)[..., 0], rate)
 
     def one(self, rates: Rates, stream: Stream, labels: tuple[Ints, Floats]) -> Floats:
         return calibration.error(self._rate(rates.one(stream) * self.size), self.confidence, self.items)

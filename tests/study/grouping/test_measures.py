@@ -179,3 +179,28 @@ def test_measures_of_the_groups_and_of_the_study_are_told_apart() -> None:
     assert study.groups(measure="accuracy").measure == "accuracy"
     with pytest.raises(InvalidInput, match="takes the measure itself"):
         study.groups(measure=PerGroup("recall", "group"))
+
+
+def test_bins_and_confusion_with_all_labels() -> None:
+    pool, labels, right = grouped_pool(150, seed=9, classes=3)
+    study = sd.create_study(pool, objective=sd.AssessGroups("group", CalibrationError(4)), rng=1)
+    study.run(labels, budget=150)
+    found = study.groups()
+    assert found.bins is not None
+    assert found.variants is not None
+    cells = pool.group(["group", "confidence@4"])
+    sure = pool.rows(slice(None)).confidence()
+    for k in range(len(cells.levels)):
+        mine = cells.codes == k
+        assert found.bins["n_pool"][k] == found.bins["n_labels"][k] == mine.sum()
+        assert found.bins["confidence"][k] == pytest.approx(sure[mine].mean())
+        for name in ("value", "low", "high"):
+            assert found.bins[name][k] == pytest.approx(right[mine].mean(), abs=1e-12)
+    for name in ("plug_in", "posterior_mean"):
+        np.testing.assert_allclose(found.variants[name], found.columns["value"], atol=1e-12)
+    counts = study.groups(measure=ExpectedCost([[0, 1, 2], [1, 0, 2], [1, 2, 0]])).confusion
+    assert counts is not None
+    truth, said = np.array(list(labels.values())), pool.system().prediction
+    for row in zip(*counts.values(), strict=True):
+        want = (truth[said == row[0]] == row[1]).mean()
+        assert row[2:] == pytest.approx((want,) * 3, abs=1e-12)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sondage.beliefs.group_values import GroupValues, InBins, RightOrWrong, group_values
+from sondage.beliefs.group_values import ByClass, Drawn, GroupValues, InBins, RightOrWrong, group_values
 from sondage.beliefs.grouped.learned import Learned, learned
 from sondage.beliefs.grouped.priors import from_scores, uninformative
 from sondage.beliefs.grouped.rates import Rates
@@ -59,13 +59,13 @@ def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: f
     stream = kept_stream(now.parts.seed, "interval")
     count = int(np.clip(_AT_ONCE // values.heaviness(), _LEAST, _DRAWS))
     rates, nodes, drawn = _drawn(now, values, right, n, stream, count)
-    each, total = values.drawn(rates, drawn, seen.row, seen.y, stream)
+    found = values.drawn(rates, drawn, seen.row, seen.y, stream)
     plain = isinstance(values, RightOrWrong) and values.cells.count == values.groups.count
     return Groups(
         by_words(wanted),
         names,
-        each,
-        total,
+        found.groups,
+        found.pool,
         values.by_group(n).astype(np.int64),
         values.groups.size,
         confidence_level,
@@ -76,6 +76,8 @@ def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: f
         turned=isinstance(values, RightOrWrong) and values.high < values.low,
         scale=abs(values.high - values.low) if isinstance(values, RightOrWrong) else 1.0,
         variants=values.variants(rates, drawn) if isinstance(values, InBins) else None,
+        bins=_bins(values, names, found, n, confidence_level) if isinstance(values, InBins) else None,
+        confusion=_confusion(values, found, confidence_level) if isinstance(values, ByClass) else None,
     )
 
 
@@ -92,6 +94,40 @@ def _drawn(
     a, b = from_scores(values.expected, belief.strength) if scores else uninformative(len(n), belief.strength)
     rates = Rates(a, b, right, n, values.size)
     return rates, (rates,), rates.drawn(stream, count)
+
+
+def _bins(
+    values: InBins, names: tuple[str, ...], found: Drawn, n: Floats, level: float
+) -> dict[str, list[Any]]:
+    """A row for every bin of every group that has items: mean confidence beside how often it is right."""
+    assert found.shares is not None
+    there = np.nonzero(values.items > 0)
+    rates = found.shares[:, there[0], there[1]]
+    low, high = np.quantile(rates, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return {
+        "group": [names[k] for k in there[0].tolist()],
+        "confidence": values.confidence[there].tolist(),
+        "value": rates.mean(axis=0).tolist(),
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "n_labels": values.table(n)[there].astype(np.int64).tolist(),
+        "n_pool": values.items[there].astype(np.int64).tolist(),
+    }
+
+
+def _confusion(values: ByClass, found: Drawn, level: float) -> dict[str, list[Any]]:
+    """A row for every predicted and true class: shares of the items that are predicted alike."""
+    assert found.shares is not None
+    labels = values.pool.labels.values or ()
+    low, high = np.quantile(found.shares, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    said, true = len(values.classes), len(labels)
+    return {
+        "predicted": [labels[k] for k in np.repeat(values.classes, true).tolist()],
+        "true": list(labels) * said,
+        "value": found.shares.mean(axis=0).ravel().tolist(),
+        "low": low.ravel().tolist(),
+        "high": high.ravel().tolist(),
+    }
 
 
 def _nodes(fit: Learned, rates: Rates) -> tuple[Rates, ...]:

@@ -68,6 +68,11 @@ class Groups(Result):
     turned: bool = False
     scale: float = 1.0
     variants: dict[str, Floats] | None = field(default=None, repr=False)
+    """(G,) other estimates of a calibration error, by name."""
+    bins: dict[str, list[Any]] | None = field(default=None, repr=False)
+    """Of a calibration error, all bins: columns ``group, confidence, value, low, high, n_labels, n_pool``."""
+    confusion: dict[str, list[Any]] | None = field(default=None, repr=False)
+    """Of measures of classes: columns ``predicted, true, value, low, high``, shares of a predicted class."""
 
     def _ends(self, draws: Floats) -> Ends:
         """Mean and quantiles; nan where half of the draws have no value."""
