@@ -14,6 +14,7 @@ import numpy as np
 from sondage.beliefs.base import Belief
 from sondage.designs.influence.slope import item_expectation
 from sondage.measures.base import Measure
+from sondage.measures.combine.coordinates import coordinate_ratios
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
 from sondage.strata.fillable_cells import EACH
@@ -39,7 +40,9 @@ class Predicted(NamedTuple):
 
 def predicted(pool: Pool, measure: Measure, belief: Belief) -> Predicted:
     """The influence that the belief expects of every item, in one pass."""
-    psi = measure.influence(item_expectation(pool, measure, belief))
+    # Means over items that all weigh the same move alike wherever they are, up to a constant.
+    anywhere = np.ones(measure.d) if not pool.has("weight") and _of_means(measure) else None
+    psi = measure.influence(item_expectation(pool, measure, belief) if anywhere is None else anywhere)
     means, squares, settled = [], [], []
     for _, rows in pool.chunks():
         mean, square = psi.moments(rows, *belief.items(rows))
@@ -52,6 +55,14 @@ def predicted(pool: Pool, measure: Measure, belief: Belief) -> Predicted:
     variance = np.maximum(square - np.square(mean), 0.0) / np.square(scale)
     mean = (mean - mean.mean(axis=0)) / scale
     return Predicted(mean.round(_DIGITS), variance.sum(axis=1).round(_DIGITS), np.concatenate(settled))
+
+
+def _of_means(measure: Measure) -> bool:
+    """Whether every coordinate is a mean over all items, or a contrast of such."""
+    if getattr(measure, "paired", False):
+        return True
+    ratios = coordinate_ratios(measure)
+    return ratios is not None and all(np.array_equal(den, np.eye(measure.d)[0]) for _, den in ratios)
 
 
 def predicted_cells(pool: Pool, measure: Measure, belief: Belief, seed: int, labels: float) -> CellUnits:

@@ -174,6 +174,13 @@ def gains(grades: Floats, gain: str) -> Floats:
     return np.asarray(np.exp2(least) - 1.0 if gain == "exp" else least)
 
 
+def _largest(values: Floats, k: int | None) -> Floats:
+    """The k largest along the last axis, or all of them, in falling order."""
+    if k is not None and 4 * k < values.shape[-1]:  # the others need not be in order
+        values = np.partition(values, values.shape[-1] - k, axis=-1)[..., -k:]
+    return np.asarray(-np.sort(-values, axis=-1)[..., :k])
+
+
 def _summed(values: Floats, factor: Floats) -> Floats:
     """The same to the last bit for a query alone and among others, which a matrix product is not."""
     return np.asarray((values * factor).sum(axis=-1))
@@ -232,7 +239,7 @@ class NDCG(RankingMeasure):
         return among_first(documents, self.ideal)
 
     def value_of(self, grades: Floats, every: Floats) -> Floats:
-        best = -np.sort(-gains(every, self.gain), axis=-1)[..., : self.k]
+        best = _largest(gains(every, self.gain), self.k)
         ideal = _summed(best, _logs(best.shape[-1]))
         found = _summed(gains(grades, self.gain), _logs(grades.shape[-1]))
         return np.asarray(np.where(ideal > 0, found / np.where(ideal > 0, ideal, 1.0), 0.0))

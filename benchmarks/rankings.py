@@ -1,0 +1,391 @@
+"""Rankings judged query by query: what ``auto`` pays against uniform queries, power, coverage.
+
+On the topics of TREC Robust 2003 (lists of 17 runs, cut after 20 judged documents) and on made-up queries of
+the shape of the thesis' data. What a value costs is exact: the variance of a stratified sample follows from
+the true values. Power is of replays with the package's own cells and numbers of queries and a t-test;
+coverage is of studies. ``--parts`` runs some of the tables and takes the others from the last result;
+``--docs`` puts them into docs/search.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri, stdtr
+
+import sondage as sd
+from benchmarks._pools import folder
+from benchmarks._results import FOLDER, Result, Row, Skipped, markdown
+from benchmarks._sawade_ranking import synthetic
+from benchmarks.compare import plus_minus
+from benchmarks.variance import TABLES, embed, in_parallel, stamp
+from sondage.measures.catalogue.rankings import DCG, ERR, NDCG, PrecisionAt, RankingMeasure
+from sondage.objective import EstimateAll
+from sondage.types import Floats, Ints
+
+PAGE = TABLES.with_name("search.md")
+DEPTH = 20
+TOPICS = (20, 40, 60)
+MADE_UP = (100, 200)
+QUERIES = 2_000
+ALPHA, POWER = 0.05, 0.8
+LADDER = (0.5, 0.7, 0.9, 1.1, 1.4)
+"""Numbers of queries at which replays are looked at, over a guess of those needed."""
+MOST = 0.85
+"""Share of the queries beyond which a pair takes too many to say anything about."""
+MEASURES: tuple[RankingMeasure, ...] = (ERR(20), NDCG(10, ideal=10), DCG(10), PrecisionAt(10))
+COMPARED: tuple[RankingMeasure, ...] = (NDCG(10, ideal=10), ERR(20))
+
+
+class Task(NamedTuple):
+    """Lists without judgements, the same with all of them, and the grades by document."""
+
+    title: str
+    pool: sd.Pool
+    judged: sd.Pool
+    truth: dict[Any, int]
+    pairs: list[tuple[str, str]]
+
+    def values(self, measure: RankingMeasure, objective: sd.Compare | None) -> Floats:
+        """(N,) the true value, or difference, of every query."""
+        bound = (objective or EstimateAll()).target(measure, self.judged).bind(self.judged)
+        assert self.judged.parts is not None
+        table = self.judged.parts.table(self.judged.parts.grade, slice(None), np.nan)
+        y = self.judged.labels.encode(table.tolist())
+        return np.asarray(bound.loss(self.judged.rows(slice(None)), y[:, None])[:, 0, 1])
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--repeats", type=int, default=1000, help="replays for every power")
+    add("--studies", type=int, default=200, help="studies for every coverage")
+    add("--seed", type=int, default=0)
+    add("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="P", help=", ".join(PARTS))
+    add("--workers", type=int, default=1)
+    add("--docs", action="store_true", help="put the tables into docs/search.md")
+
+
+def run(args: argparse.Namespace) -> Result:
+    last = FOLDER / "rankings.json"
+    before = json.loads(last.read_text(encoding="utf-8"))["tables"] if last.exists() else {}
+    result = Result(hidden=(PAIRS,))
+    for name, part in PARTS.items():
+        if name in args.parts:
+            try:
+                result.tables |= part(args)
+            except Skipped as why:
+                result.notes.append(f"{name}: {why}")
+            print(f"  {name}: done", flush=True)
+    result.tables = {**before, **result.tables}
+    result.notes.append(
+        "ratio: what auto pays over what uniform queries pay, in documents or their costs, for the same "
+        "variance or the same power. made up: 2,000 queries of about 40 documents (MSLR-WEB30k is not to be "
+        "had), costs by the log of a length; 'retrained' is the same ranker with a little more noise, 'old "
+        "index' lacks a tenth of the documents, 'other' is another ranker. ±: one standard error."
+    )
+    if args.docs:
+        shown = {title: rows for title, rows in result.tables.items() if title != PAIRS}
+        embed("rankings", [stamp("rankings", args.repeats, args.seed), *markdown(shown)], PAGE)
+    return result
+
+
+# ---- pools -------------------------------------------------------------------------------------------
+
+
+def robust() -> Task:
+    path = folder() / "trec_robust03.parquet"
+    if not path.exists():
+        raise Skipped("trec_robust03.parquet is not here")
+    wide = pd.read_parquet(path)
+    wide = wide[wide["rel"] >= 0]
+    frames = []
+    for name in [one.removeprefix("rank__") for one in wide.columns if one.startswith("rank__")]:
+        mine = wide.loc[wide[f"rank__{name}"] > 0, ["topic", "doc", "rel", f"rank__{name}", f"score__{name}"]]
+        mine = mine.set_axis(["query", "document", "relevance", "rank", "score"], axis=1)
+        place = mine.groupby("query")["rank"].rank(method="first").astype(int)
+        frames.append(mine.assign(rank=place, system=name)[place <= DEPTH])
+    frame = pd.concat(frames).astype({"document": str})
+    pairs = list(combinations(sorted(frame["system"].unique()), 2))
+    return _task("robust03", frame, (0, 1, 2), pairs, rank="rank")
+
+
+def made_up(seed: int, queries: int = QUERIES) -> Task:
+    task = synthetic(seed, queries)
+    own = task.frame[task.frame["system"] == "ranker"]
+    noise = 0.1 * np.random.default_rng([seed, 1]).normal(size=len(own))
+    frame = pd.concat([task.frame, own.assign(system="retrained", score=own["score"] + noise)])
+    pairs = [("ranker", other) for other in ("old index", "retrained", "other")]
+    return _task("made up", frame, task.grades, pairs, cost="cost")
+
+
+def _task(
+    title: str, frame: pd.DataFrame, grades: tuple[int, ...], pairs: list[tuple[str, str]], **roles: str
+) -> Task:
+    named = {"query": "query", "document": "document", "system": "system", "score": "score", **roles}
+    pool = sd.Pool.from_rankings(frame, grades=grades, **named)
+    judged = sd.Pool.from_rankings(frame, grades=grades, relevance="relevance", **named)
+    keys = zip(frame["query"].tolist(), frame["document"].tolist(), strict=True)
+    return Task(
+        title, pool, judged, dict(zip(keys, frame["relevance"].astype(int).tolist(), strict=True)), pairs
+    )
+
+
+# ---- what a value costs ------------------------------------------------------------------------------
+
+
+class Shares(NamedTuple):
+    """What ``auto`` makes of a number of queries: its cells, and how many queries of each it asks for."""
+
+    members: list[Ints]
+    quota: Ints
+    cost: float
+    usual: float
+    """Mean cost of a query."""
+
+
+def mean_cost(task: Task, measure: RankingMeasure, objective: sd.Compare | None) -> float:
+    """What the documents cost that the measure needs of a query."""
+    bound = (objective or EstimateAll()).target(measure, task.pool).bind(task.pool)
+    asked = task.pool.asking_for(bound.losses.needs(task.pool), gaps=False, counted=False)
+    return float(asked.costs(slice(None)).mean())
+
+
+def shares(task: Task, measure: RankingMeasure, objective: sd.Compare | None, n: int) -> Shares:
+    def study(budget: float) -> sd.Study:
+        cap = sd.Cost(budget)
+        return sd.create_study(task.pool, measure, objective=objective, budget=cap, rng=1)
+
+    usual = mean_cost(task, measure, objective)
+    made = study(n * usual)
+    quota = made.design.table(made.problem(), n).quota
+    assert quota is not None
+    members = [made.units.members(unit) for unit in range(made.units.count)]
+    return Shares(members, quota, float(quota @ made.units.cost), usual)
+
+
+def ratio(value: Floats, found: Shares) -> float:
+    """Cost over that of uniform queries with the same variance (Cochran 1977, 5.6), all of it exact."""
+    N, variance = len(value), 0.0
+    for rows, n in zip(found.members, found.quota.tolist(), strict=True):
+        if n and len(rows) > 1:
+            variance += (len(rows) / N) ** 2 * (1 - n / len(rows)) * value[rows].var(ddof=1) / n
+        else:
+            assert len(rows) <= n or np.ptp(value[rows]) == 0
+    spread = float(value.var(ddof=1))
+    return found.cost / (spread / (variance + spread / N) * found.usual)
+
+
+def precision(args: argparse.Namespace) -> dict[str, list[Row]]:
+    rows: list[Row] = []
+    for task, numbers, names in (
+        (robust(), TOPICS, None),
+        (made_up(args.seed), MADE_UP, ("ranker", "other")),
+    ):
+        for measure in MEASURES:
+            for what in ("one ranker", "two rankers"):
+                row: Row = {"pool": task.title, "measure": measure.names[0], "of": what}
+                for place, n in enumerate(numbers, 1):
+                    found = []
+                    for own, objective in _cases(task, measure, what, names, args.seed):
+                        value = task.values(own, objective)
+                        found.append(ratio(value, shares(task, own, objective, n)))
+                    row["studies"] = len(found)
+                    row[f"queries {place}"] = n
+                    row[f"ratio {place}"] = float(np.exp(np.log(found).mean()))
+                    row[f"largest {place}"] = max(found)
+                rows.append(row)
+    width = max(map(len, rows))
+    keys = next(list(row) for row in rows if len(row) == width)
+    return {COSTS: [{key: row.get(key) for key in keys} for row in rows]}
+
+
+def _cases(
+    task: Task, measure: RankingMeasure, what: str, names: tuple[str, ...] | None, seed: int
+) -> Iterator[tuple[RankingMeasure, sd.Compare | None]]:
+    if what == "one ranker":
+        for name in names or task.pool.systems:
+            yield replace(measure, system=name), None
+        return
+    some = np.random.default_rng(seed).permutation(len(task.pairs))[:17]
+    for k in some.tolist():
+        yield measure, sd.Compare(*task.pairs[k])
+
+
+# ---- power -------------------------------------------------------------------------------------------
+
+
+def p_values(value: Floats, found: Shares, repeats: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """(repeats,) estimates and two-sided p-values of stratified samples without replacement."""
+    N = len(value)
+    estimate, variance, free = np.zeros(repeats), np.zeros(repeats), 0
+    for rows, n in zip(found.members, found.quota.tolist(), strict=True):
+        if not n:
+            continue
+        drawn = value[rows][np.argsort(rng.random((repeats, len(rows))), axis=1)[:, :n]]
+        estimate += len(rows) / N * drawn.mean(axis=1)
+        if n > 1:
+            variance += (len(rows) / N) ** 2 * (1 - n / len(rows)) * drawn.var(axis=1, ddof=1) / n
+            free += n - 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(estimate == 0, 0.0, np.abs(estimate) / np.sqrt(variance))
+    return estimate, 2.0 * stdtr(max(free, 1), -t)
+
+
+def cost_to_power(
+    value: Floats, ladder: list[Shares], repeats: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Cost at which the better one is found in ``POWER`` of the studies, and the power at the most queries.
+
+    The normal quantile of the power is a straight line in the root of the cost.
+    """
+    cost, reached = [], []
+    for found in ladder:
+        estimate, p = p_values(value, found, repeats, rng)
+        cost.append(found.cost)
+        reached.append(float(((p <= ALPHA) & (np.sign(estimate) == np.sign(value.mean()))).mean()))
+    y = ndtri(np.clip(reached, 0.5 / repeats, 1 - 0.5 / repeats))
+    slope, start = np.polyfit(np.sqrt(cost), y, 1)
+    return float(np.square(max((ndtri(POWER) - start) / slope, 0.0))), reached[-1]
+
+
+def uniform(N: int, n: int, usual: float) -> Shares:
+    return Shares([np.arange(N)], np.array([n]), n * usual, usual)
+
+
+def power(args: argparse.Namespace) -> dict[str, list[Row]]:
+    rng, pairs, totals = np.random.default_rng(args.seed), [], []
+    tasks = [robust(), *(made_up(args.seed + k) for k in range(2))]
+    for task in tasks:
+        for measure in COMPARED:
+            mine = []
+            for pair in task.pairs:
+                row = _pair(task, measure, pair, args.repeats, rng)
+                if row is not None:
+                    mine.append(row)
+            pairs += mine
+            print(f"  {task.title} {measure.names[0]}: {len(mine)} of {len(task.pairs)} pairs", flush=True)
+    for title in dict.fromkeys(one["pool"] for one in pairs):
+        for measure in COMPARED:
+            name = measure.names[0]
+            mine = [one for one in pairs if (one["pool"], one["measure"]) == (title, name)]
+            groups = (
+                [mine]
+                if title == "robust03"
+                else [[one for one in mine if one["b"] == b] for b in dict.fromkeys(one["b"] for one in mine)]
+            )
+            totals += [_together(some) for some in groups if some]
+    return {TOGETHER: totals, PAIRS: pairs}
+
+
+def _pair(
+    task: Task, measure: RankingMeasure, pair: tuple[str, str], repeats: int, rng: np.random.Generator
+) -> Row | None:
+    """Documents, or their cost, to a power of .8 by uniform queries and by ``auto``; None if out of reach."""
+    objective = sd.Compare(*pair)
+    value = task.values(measure, objective)
+    N, spread = len(value), float(value.var(ddof=1))
+    # (z + z)^2 S^2 (1/n - 1/N) = d^2, a first guess
+    reach = np.square(float(ndtri(1 - ALPHA / 2) + ndtri(POWER)))
+    guess = reach * spread / (value.mean() ** 2 + reach * spread / N)
+    if guess > MOST * N:
+        return None
+
+    def numbers(middle: float) -> list[int]:
+        return sorted({int(np.clip(round(middle * step), 8, N - 2)) for step in LADDER})
+
+    first = shares(task, measure, objective, max(round(guess), 8))
+    ours = [shares(task, measure, objective, n) for n in numbers(guess * ratio(value, first))]
+    alike = [uniform(N, n, first.usual) for n in numbers(guess)]
+    auto, even = (cost_to_power(value, one, repeats, rng)[0] for one in (ours, alike))
+    return {
+        "pool": task.title,
+        "measure": measure.names[0],
+        "a": pair[0],
+        "b": pair[1],
+        "difference": float(value.mean()),
+        "auto": auto,
+        "uniform": even,
+        "ratio": auto / even,
+    }
+
+
+def _together(rows: list[Row]) -> Row:
+    found = np.array([row["ratio"] for row in rows])
+    first = rows[0]
+    among = "all pairs" if first["pool"] == "robust03" else f"{first['a']}, {first['b']}"
+    return {
+        "pool": first["pool"],
+        "measure": first["measure"],
+        "rankers": among,
+        "pairs": len(rows),
+        "auto, median": float(np.median([row["auto"] for row in rows])),
+        "uniform, median": float(np.median([row["uniform"] for row in rows])),
+        "ratio": float(np.exp(np.log(found).mean())),
+        "largest": float(found.max()),
+    }
+
+
+# ---- coverage ----------------------------------------------------------------------------------------
+
+
+def coverage(args: argparse.Namespace) -> dict[str, list[Row]]:
+    rows: list[Row] = []
+    for task, numbers in ((robust(), TOPICS), (made_up(args.seed), MADE_UP)):
+        for measure, comparing in ((ERR(20), False), (NDCG(10, ideal=10), False), (ERR(20), True)):
+            for n in numbers:
+                rows.append(_covered(task, measure, comparing, n, args))
+            print(f"  {task.title} {measure.names[0]}: done", flush=True)
+    return {COVERAGE: rows}
+
+
+def _covered(task: Task, measure: RankingMeasure, comparing: bool, n: int, args: argparse.Namespace) -> Row:
+    """Studies of all systems, or pairs, in turn."""
+    cases = [(measure, sd.Compare(*pair)) for pair in task.pairs]
+    if not comparing:
+        cases = [(replace(measure, system=name), None) for name in task.pool.systems]
+    order = np.random.default_rng(args.seed).permutation(len(cases)).tolist()
+
+    def one(number: int) -> Floats:
+        own, objective = cases[order[number % len(order)]]
+        true, usual = float(task.values(own, objective).mean()), mean_cost(task, own, objective)
+        study = sd.create_study(
+            task.pool, own, objective=objective, budget=sd.Cost(n * usual), rng=args.seed + number
+        )
+        items = study.ask(n)
+        study.tell({item.id: task.truth[item.id] for item in items})
+        found = study.estimate()
+        return np.array(
+            [
+                found.value - true,
+                found.ci.low <= true <= found.ci.high,
+                study.n_labels,
+                float(found.std_error),
+            ]
+        )
+
+    found = np.array(in_parallel(one, args.studies, args.workers))
+    error, inside, asked, se = found.T
+    return {
+        "pool": task.title,
+        "measure": measure.names[0],
+        "of": "two rankers" if comparing else "one ranker",
+        "queries": float(asked.mean()),
+        "studies": len(found),
+        "bias": f"{error.mean():+.4f} ± {error.std() / np.sqrt(len(error)):.4f}",
+        "standard error over true": float(np.sqrt(np.square(se).mean() / np.square(error).mean())),
+        "coverage": plus_minus(float(inside.mean()), len(found)),
+    }
+
+
+COSTS = "what the same precision costs, against uniform queries (exact)"
+TOGETHER = "what a power of .8 costs, against uniform queries"
+PAIRS = "pair by pair"
+COVERAGE = "bias and coverage of auto (95 % intervals)"
+PARTS: dict[str, Any] = {"precision": precision, "power": power, "coverage": coverage}
