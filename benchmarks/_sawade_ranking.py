@@ -18,7 +18,7 @@ import sondage as sd
 from benchmarks._pools import folder
 from benchmarks._results import Result, Row
 from sondage.beliefs.relevance import RelevanceBelief
-from sondage.designs import Importance
+from sondage.designs import Active, ActiveLambda, ActiveUniC, ActiveUniD, Importance
 from sondage.measures.base import Measure
 from sondage.measures.catalogue.rankings import DCG, ERR
 from sondage.types import Floats
@@ -90,15 +90,13 @@ def robust() -> Task | None:
 
 def variants(belief: RelevanceBelief) -> dict[str, Importance | None]:
     """The thesis' methods; None is the passive one."""
-    even = RelevanceBelief(even=True)
-    named: dict[str, dict[str, Any]] = {
-        "active": {"belief": belief},
-        "active_uniD": {"belief": even},
-        "active_uniC": {"belief": belief, "cost": "ignore"},
-        "active_lambda": {"belief": belief, "cost": "only"},
-    }
-    made = {name: Importance(form="rms", mix=0.01, **options) for name, options in named.items()}
-    return {"passive": None, **made}
+    made: tuple[Importance, ...] = (
+        Active(belief=belief),
+        ActiveUniD(),
+        ActiveUniC(belief=belief),
+        ActiveLambda(),
+    )
+    return {"passive": None, **{one.alias: one for one in made}}
 
 
 def values(pool: sd.Pool, judged: sd.Pool, measure: Measure, objective: Any) -> tuple[Floats, Any]:

@@ -8,6 +8,7 @@ from sondage.designs.disagreement import Disagreement
 from sondage.designs.error_curve.design import ErrorCurveDesign
 from sondage.designs.importance import Importance, Optimal
 from sondage.designs.poisson import Poisson, PoissonOnline
+from sondage.designs.sawade import Active, ActiveLambda, ActiveUniC, ActiveUniD, Passive
 from sondage.designs.sequential import Audit, Lure, Sequential
 from sondage.designs.stratified import Stratified, StratifiedPPI
 from sondage.designs.thompson import Thompson
@@ -16,7 +17,11 @@ from sondage.sampling import Table
 
 __all__ = [
     "AIS",
+    "Active",
     "ActiveInference",
+    "ActiveLambda",
+    "ActiveUniC",
+    "ActiveUniD",
     "Audit",
     "Design",
     "Disagreement",
@@ -25,6 +30,7 @@ __all__ = [
     "Lure",
     "Oasis",
     "Optimal",
+    "Passive",
     "Poisson",
     "PoissonOnline",
     "Problem",

@@ -11,25 +11,27 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.ingest.columns import Columns
-from sondage.ingest.roles import ONLY_SYSTEM, Roles
-from sondage.pool.arrays import Arrays, System
+from sondage.ingest.roles import ONLY_SYSTEM, Roles, read_group
+from sondage.pool.arrays import Arrays, Group, System
 from sondage.pool.parts import Documents, Grades
 from sondage.pool.plain_values import is_gap, plain
 from sondage.pool.pool import Pool
 from sondage.types import Array, Bools, Floats, Ints
 
 
-def pool_from_rankings(frame: Any, grades: Any, payload: Sequence[str], **given: str | None) -> Pool:
+def pool_from_rankings(
+    frame: Any, grades: Any, payload: Sequence[str], groups: Sequence[str], **given: str | None
+) -> Pool:
     """What ``Pool.from_rankings`` makes of its arguments."""
     for name in ("query", "document"):
         if given[name] is None:
             raise InvalidInput(f"Pool.from_rankings: {name}= is needed, the column of {name} ids")
-    payload = (payload,) if isinstance(payload, str) else tuple(payload)
+    payload, groups = ((one,) if isinstance(one, str) else tuple(one) for one in (payload, groups))
     wanted = [name for name in given.values() if name is not None]
     for name in wanted:
         if not isinstance(name, str):
             raise InvalidInput(f"Pool.from_rankings: a role takes the name of a column, not {name!r}")
-    columns = _columns(frame, [*dict.fromkeys([*wanted, *payload])])
+    columns = _columns(frame, [*dict.fromkeys([*wanted, *payload, *groups])])
     if columns.length == 0:
         raise InvalidInput("the table of rankings is empty: there is nothing to evaluate")
     query, document = (_ids(columns, given[name]) for name in ("query", "document"))
@@ -46,6 +48,7 @@ def pool_from_rankings(frame: Any, grades: Any, payload: Sequence[str], **given:
         grades,
         columns.keep(payload),
         config,
+        {name: read_group(columns, name) for name in groups},
     )
 
 
@@ -70,7 +73,13 @@ class _Table:
         """Whether a row is a place in a list, and not a judgement alone."""
 
 
-def _pool(table: _Table, grades: Any, shown: Mapping[str, Any], config: Mapping[str, Any]) -> Pool:
+def _pool(
+    table: _Table,
+    grades: Any,
+    shown: Mapping[str, Any],
+    config: Mapping[str, Any],
+    groups: Mapping[str, Group] | None = None,
+) -> Pool:
     queries, row = np.unique(table.query, return_inverse=True)
     names, name = np.unique(table.document, return_inverse=True)
     pair, first, part = np.unique(
@@ -115,10 +124,17 @@ def _pool(table: _Table, grades: Any, shown: Mapping[str, Any], config: Mapping[
             f"{tuple(space.scale)}: give all grades there are; where there is no judgement, leave a gap (nan)"
         )
     documents = Documents(start, names[pair % len(names)], rank, score, grade, cost, shown, first)
+    mine = {name: _of_queries(table, one, row, len(queries), name) for name, one in (groups or {}).items()}
     arrays = Arrays(
-        queries, {one: System() for one in systems}, weight=weight, cost=documents.item_cost(counted=False)
+        queries,
+        {one: System() for one in systems},
+        groups=mine,
+        weight=weight,
+        cost=documents.item_cost(counted=False),
     )
-    roles = Roles(systems={one: {} for one in systems}, id=config.get("query"), labels=None)
+    roles = Roles(
+        systems={one: {} for one in systems}, groups=tuple(mine), id=config.get("query"), labels=None
+    )
     return Pool(arrays, space, roles, parts=documents)
 
 
@@ -181,6 +197,17 @@ def _one_each(values: Floats | None, group: Ints, count: int, role: str, words: 
         at = int(np.flatnonzero(off)[0])
         raise InvalidInput(f"{role}= has different values in rows of {words(at)}: give one value")
     return out
+
+
+def _of_queries(table: _Table, group: Group, row: Ints, count: int, name: str) -> Group:
+    """A grouping of the queries from one of the rows; an error where rows of a query differ."""
+    codes = np.zeros(count, dtype=group.codes.dtype)
+    codes[row] = group.codes
+    off = np.flatnonzero(codes[row] != group.codes)
+    if len(off):
+        query = plain(table.query[off[0]])
+        raise InvalidInput(f"groups={name!r} has different values in rows of query {query!r}: give one value")
+    return Group(codes, group.levels)
 
 
 def _spread(values: Floats, group: Ints, count: int) -> Floats:

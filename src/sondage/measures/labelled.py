@@ -44,6 +44,10 @@ def exact(
     """
     wanted = resolve(measure)
     if isinstance(y_true, Pool):
+        if y_pred is not None or set(roles) - {"system"}:
+            raise InvalidInput(
+                f"exact(measure, pool) takes system= alone beside a pool, not {', '.join(roles) or 'y_pred'}"
+            )
         return _of_judged(for_system(wanted, roles.get("system")), y_true)
     check_lengths(y_true, y_pred)
     roles = {**label_roles(wanted, y_true, y_pred), **roles}

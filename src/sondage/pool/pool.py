@@ -192,6 +192,7 @@ class Pool:
         weight: str | None = None,
         cost: str | None = None,
         payload: Sequence[str] = (),
+        groups: Sequence[str] = (),
     ) -> Pool:
         """A pool of queries with ranked documents, from a long frame or parquet file: to measure search.
 
@@ -199,7 +200,8 @@ class Pool:
         for it are one, judged once for all. ``rank`` orders a list (by 1, 2, 3, ...; gaps are closed), or
         else ``score``, highest first. ``relevance`` has grades that are known already, with gaps elsewhere;
         ``grades`` are all grades there are, in rising order. ``cost`` is that of judging a document,
-        ``weight`` that of a query in the mean, ``payload`` names columns to show of a document.
+        ``weight`` that of a query in the mean, ``payload`` names columns to show of a document, ``groups``
+        columns by which queries differ (market, length, ...): one value for each query.
 
         >>> import pandas as pd
         >>> lists = pd.DataFrame({"q": ["a", "a", "b"], "d": [1, 2, 1], "place": [1, 2, 1]})
@@ -210,7 +212,7 @@ class Pool:
 
         named = {"query": query, "document": document, "system": system, "rank": rank, "score": score}
         named |= {"relevance": relevance, "weight": weight, "cost": cost}
-        return pool_from_rankings(frame, grades, payload, **named)
+        return pool_from_rankings(frame, grades, payload, groups, **named)
 
     @classmethod
     def from_trec(cls, runs: Any, *, grades: Sequence[float], qrels: Any = None) -> Pool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -140,10 +141,14 @@ def test_moments_equal_enumeration(measure: RankingMeasure, seed: int) -> None:
         share = chance[row, np.arange(count), labels].prod(axis=1)
         padded = np.pad(labels.astype(float), ((0, 0), (0, width - count)), constant_values=np.nan)
         values = np.array([one.values(pool.rows(np.array([row])), padded[None])[0] for one in sides])
-        expected = values @ share
-        assert_allclose(mean[row], expected, rtol=1e-12, atol=1e-13)
+        expected = np.array([math.fsum(one * share) for one in values])
+        assert_allclose(mean[row], expected, rtol=1e-12, atol=0)
         away = values - expected[:, None]
-        assert_allclose(covariance[row], (away * share) @ away.T, rtol=1e-10, atol=1e-12)
+        products = [[math.fsum(one * other * share) for other in away] for one in away]
+        assert_allclose(covariance[row], products, rtol=1e-12, atol=1e-15)
+        squares = [[math.fsum(one * other * share) for other in values] for one in values]
+        together = covariance[row] + np.outer(mean[row], mean[row])
+        assert_allclose(together, squares, rtol=1e-12, atol=0)
 
 
 def test_sampled_moments_are_near_enumerated_ones() -> None:
@@ -176,3 +181,8 @@ def test_equal_lists_are_known_to_be_equally_good() -> None:
     pool = sd.Pool.from_rankings(frame, query="q", document="d", system="s", rank="r")
     bound = Difference("DCG@2", "a", "b").bind(pool)
     assert bound.settled(pool.rows(ALL)).tolist() == [True, False]
+
+
+def test_a_pool_takes_no_other_options() -> None:
+    with pytest.raises(InvalidInput, match="takes system= alone beside a pool, not by"):
+        exact("P@2", one_query(1, 0), by="kind")

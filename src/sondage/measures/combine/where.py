@@ -13,6 +13,7 @@ from sondage.measures.combine import events
 from sondage.measures.combine.stack import resolve
 from sondage.measures.influence import ALL, Influence, Power, written_out
 from sondage.measures.losses.base import Input, Losses, column
+from sondage.measures.losses.masked import Masked
 from sondage.measures.maps.base import Map
 from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import Pool
@@ -123,7 +124,7 @@ class Beyond(Map):
         return None if inside is None else inside / share
 
 
-class Inside(Losses):
+class Inside(Masked):
     """The item's weight, then its losses in the event and zeros outside."""
 
     plain: ClassVar[bool] = False
@@ -174,6 +175,9 @@ class Inside(Losses):
 
     def _along(self, slope: Any) -> Influence:
         return Within(self.inner.along(slope), self)
+
+    def member(self, rows: Rows) -> Bools:
+        return self.on_rows(rows)
 
     def on_rows(self, rows: Rows) -> Bools:
         """(n,) whether each row may be in the event."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from sondage.measures.influence import ALL, Influence, Power, written_out
 from sondage.measures.losses.base import Input, Losses, with_weights
+from sondage.measures.losses.masked import Masked
 from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -38,6 +39,13 @@ class ByLevel(Losses):
     def signature(self, pool: Pool) -> Array | None:
         """The measure's, crossed with the level; None if it has none."""
         return None if self.inner.signature(pool) is None else with_weights(self.pattern(pool), pool)
+
+    def needs(self, pool: Pool) -> Bools:
+        return self.inner.needs(pool)
+
+    @property
+    def gaps(self) -> bool:
+        return self.inner.gaps
 
     def pattern(self, pool: Pool) -> Array:
         return compressed(crossed([self.inner.pattern(pool), pool.rows(ALL).group(self.by)]))
@@ -102,7 +110,8 @@ class ByLevel(Losses):
         return np.asarray(self.inner.settled(rows) | (self.level(rows) == self.count))
 
     def expected(self, rows: Rows, y: Floats, weights: Floats) -> Floats:
-        if not self.together(rows):
+        alike = not written_out(y) and not self.own and not self.wide
+        if not self.together(rows) and not alike:
             return super().expected(rows, y, weights)
         own, level = self.inner.expected(rows, y, weights), self.level(rows)
         mine = np.flatnonzero(level < self.count)
@@ -112,6 +121,14 @@ class ByLevel(Losses):
         return out
 
     def second_moment(self, rows: Rows, y: Floats, weights: Floats, factor: Floats) -> Floats:
+        if not written_out(y) and not self.wide:
+            out = np.zeros((self.d, self.d))
+            out[0, 0] = factor @ np.square(rows.weight)
+            for k, place, some in self.members(rows):
+                mine, labels = slice(*self.starts[k : k + 2]), of_rows(y, place, rows)
+                own = self.inside(k).second_moment(some, labels, weights[place], factor[place])
+                out[mine, mine], out[0, mine], out[mine, 0] = own, own[0], own[0]
+            return out
         if not self.together(rows):
             return super().second_moment(rows, y, weights, factor)
         loss, level, d = self.inner.loss(rows, y), self.level(rows), self.inner.d
@@ -145,13 +162,16 @@ class ByLevel(Losses):
         return OnOwnLevel(self, slope)
 
 
-class InAnyLevel(Losses):
+class InAnyLevel(Masked):
     """The weight, and the losses in the item's own level, whichever that is."""
 
     plain: ClassVar[bool] = False
 
     def __init__(self, groups: ByLevel) -> None:
-        self.groups, self.wide, self.d = groups, groups.wide, 1 + groups.inner.d
+        self.groups, self.inner, self.wide, self.d = groups, groups.inner, groups.wide, 1 + groups.inner.d
+
+    def member(self, rows: Rows) -> Bools:
+        return self.groups.touches(rows)
 
     def inputs(self, pool: Pool) -> tuple[Input, ...]:
         return self.groups.inputs(pool)
@@ -159,6 +179,12 @@ class InAnyLevel(Losses):
     def loss(self, rows: Rows, y: Floats) -> Floats:
         inner = self.groups.inner.loss(rows, y)
         return np.concatenate([inner[..., :1], inner * self.groups.touches(rows)[:, None, None]], axis=-1)
+
+    def total(self, rows: Rows, y: Floats, weights: Floats, factor: Floats | None = None) -> Floats:
+        if written_out(y) or self.wide:
+            return super().total(rows, y, weights, factor)
+        each = self.expected(rows, y, weights)
+        return np.asarray(each.sum(axis=0) if factor is None else factor @ each)
 
 
 class Own(Influence):
