@@ -78,6 +78,9 @@ def headline(estimate: Estimate) -> str:
 def rests_on(estimate: Estimate) -> str:
     """The labels used, and how many a random sample would need for a standard error as small."""
     used = f"{counted(estimate.n_labels, 'label')} used"
+    if estimate.method is not None and estimate.method.documents:
+        queries = counted(estimate.n_labels, "query", "queries")
+        used = f"{queries} judged ({counted(estimate.method.documents, 'document')})"
     if estimate.n_draws > estimate.n_labels:
         used += f", from {counted(estimate.n_draws, 'draw')}"
     if estimate.n_open:

@@ -71,7 +71,16 @@ def method_of(now: Snapshot) -> Method:
         strata=all(one.kind.by_quota for one in now.rounds),
         imported=sum(int(one.answered.sum()) for one in now.imported),
         stochastic=now.parts.oracle == "stochastic",
+        documents=_documents(now),
     )
+
+
+def _documents(now: Snapshot) -> int:
+    """Documents of the queries that are judged, as far as a study had to ask for them."""
+    parts = now.parts.pool.parts
+    if parts is None:
+        return 0
+    return int(parts.item_cost(counted=True)[now.seen.row].sum())
 
 
 def region_of(now: Snapshot, wanted: Wanted, confidence_level: float | None) -> Region:

@@ -36,6 +36,8 @@ class Method:
     strata: bool
     imported: int = 0
     stochastic: bool = False
+    documents: int = 0
+    """Documents that were judged, where items are queries."""
 
 
 @dataclass(frozen=True, repr=False)
