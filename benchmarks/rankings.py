@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -38,6 +40,7 @@ QUERIES = 2_000
 ALPHA, POWER = 0.05, 0.8
 LADDER = (0.5, 0.7, 0.9, 1.1, 1.4)
 """Numbers of queries at which replays are looked at, over a guess of those needed."""
+FEWEST = 8
 MOST = 0.85
 """Share of the queries beyond which a pair takes too many to say anything about."""
 MEASURES: tuple[RankingMeasure, ...] = (ERR(20), NDCG(10, ideal=10), DCG(10), PrecisionAt(10))
@@ -66,6 +69,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--repeats", type=int, default=1000, help="replays for every power")
     add("--studies", type=int, default=200, help="studies for every coverage")
+    add("--queries", type=int, default=30_000, help="queries of the largest pool")
     add("--seed", type=int, default=0)
     add("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="P", help=", ".join(PARTS))
     add("--workers", type=int, default=1)
@@ -261,7 +265,7 @@ def uniform(N: int, n: int, usual: float) -> Shares:
 
 def power(args: argparse.Namespace) -> dict[str, list[Row]]:
     rng, pairs, totals = np.random.default_rng(args.seed), [], []
-    tasks = [robust(), *(made_up(args.seed + k) for k in range(2))]
+    tasks = (robust(), made_up(args.seed))
     for task in tasks:
         for measure in COMPARED:
             mine = []
@@ -298,7 +302,8 @@ def _pair(
         return None
 
     def numbers(middle: float) -> list[int]:
-        return sorted({int(np.clip(round(middle * step), 8, N - 2)) for step in LADDER})
+        middle = max(middle, FEWEST / LADDER[0])  # steps that differ, and enough queries for a test
+        return sorted({int(np.clip(round(middle * step), FEWEST, N - 2)) for step in LADDER})
 
     first = shares(task, measure, objective, max(round(guess), 8))
     ours = [shares(task, measure, objective, n) for n in numbers(guess * ratio(value, first))]
@@ -388,8 +393,44 @@ def _covered(task: Task, measure: RankingMeasure, comparing: bool, n: int, args:
     }
 
 
+# ---- size --------------------------------------------------------------------------------------------
+
+
+def scale(args: argparse.Namespace) -> dict[str, list[Row]]:
+    """Processor time of 30,000 queries with 100 documents each: the machine may be busy with other things."""
+    rng, queries, width = np.random.default_rng(args.seed), args.queries, 100
+    latent = np.repeat(rng.normal(scale=0.7, size=queries), width) + rng.normal(size=queries * width)
+    base = {"query": np.repeat(np.arange(queries), width), "document": np.tile(np.arange(width), queries)}
+    frame = pd.concat(
+        pd.DataFrame({**base, "system": name, "score": latent + noise * rng.normal(size=len(latent))})
+        for name, noise in (("a", 0.2), ("b", 0.4))
+    )
+    named = {"query": "query", "document": "document", "system": "system", "score": "score"}
+    pool = sd.Pool.from_rankings(frame, grades=(0, 1, 2, 3, 4), **named)
+    del frame, latent, base
+    two, rows = sd.Compare("a", "b"), []
+    cases: list[tuple[RankingMeasure, sd.Compare | None]] = [
+        *((one, None) for one in (DCG(), ERR(20), NDCG(10))),
+        *((one, two) for one in (DCG(), ERR(20), ERR())),
+    ]
+    for measure, objective in cases:
+        began = time.process_time()
+        study = sd.create_study(pool, measure, objective=objective, budget=1_000 * width, rng=1)
+        items, first, steps = study.ask(1), time.process_time() - began, []
+        for _ in range(10):
+            began = time.process_time()
+            study.tell({item.id: int(rng.integers(5)) for item in items})
+            items = study.ask(1)
+            steps.append(time.process_time() - began)
+        row: Row = {"measure": measure.names[0], "of": "two rankers" if objective else "one ranker"}
+        row |= {"first query, s": first, "next, ms": 1e3 * float(np.median(steps)), "documents": len(items)}
+        rows.append({**row, "largest memory, GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6})
+    return {SIZE: rows}
+
+
 COSTS = "what the same precision costs, against uniform queries (exact)"
 TOGETHER = "what a power of .8 costs, against uniform queries"
 PAIRS = "pair by pair"
 COVERAGE = "bias and coverage of auto (95 % intervals)"
-PARTS: dict[str, Any] = {"precision": precision, "power": power, "coverage": coverage}
+SIZE = "30,000 queries with 100 documents each (processor time)"
+PARTS: dict[str, Any] = {"precision": precision, "power": power, "coverage": coverage, "scale": scale}
