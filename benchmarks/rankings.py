@@ -356,6 +356,7 @@ def coverage(args: argparse.Namespace) -> dict[str, list[Row]]:
 
 def _covered(task: Task, measure: RankingMeasure, comparing: bool, n: int, args: argparse.Namespace) -> Row:
     """Studies of all systems, or pairs, in turn."""
+    cases: list[tuple[RankingMeasure, sd.Compare | None]]
     cases = [(measure, sd.Compare(*pair)) for pair in task.pairs]
     if not comparing:
         cases = [(replace(measure, system=name), None) for name in task.pool.systems]

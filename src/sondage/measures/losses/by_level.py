@@ -126,8 +126,8 @@ class ByLevel(Losses):
             out[0, 0] = factor @ np.square(rows.weight)
             for k, place, some in self.members(rows):
                 mine, labels = slice(*self.starts[k : k + 2]), of_rows(y, place, rows)
-                own = self.inside(k).second_moment(some, labels, weights[place], factor[place])
-                out[mine, mine], out[0, mine], out[mine, 0] = own, own[0], own[0]
+                squares = self.inside(k).second_moment(some, labels, weights[place], factor[place])
+                out[mine, mine], out[0, mine], out[mine, 0] = squares, squares[0], squares[0]
             return out
         if not self.together(rows):
             return super().second_moment(rows, y, weights, factor)
