@@ -128,8 +128,8 @@ class LearnedRates(ErrorBelief):
     alias: ClassVar[str] = "learned-rates"
     estimator: ClassVar[str] = "posterior"
     assumptions: ClassVar[Mapping[str, str]] = {
-        "honest": "groups are about as often wrong as their scores and the labels of all groups say, each "
-        "in its own measure"
+        "honest": "before its own labels, each group is wrong about as often as its scores and the labels of "
+        "the other groups suggest"
     }
     prior_kind: Prior = "learned"
     strength: float = 2.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,18 +12,16 @@ from sondage.beliefs.grouped import comparing, ranks
 from sondage.beliefs.grouped.rates import Rates
 from sondage.errors import InvalidInput
 from sondage.frames import frame_of
-from sondage.html import html_table
 from sondage.objective import CompareGroups, IdentifyGroups, OfGroups
 from sondage.objective.groups import MOST_PAIRED
 from sondage.results import Result
 from sondage.types import Floats, Ints
 
-_SHOWN = 12
-"""Rows of a long table that a summary has."""
-_FEW = 5
-"""Labels below which a group is said to have few."""
-_SMALL = 30
-"""Items below which a group is said to be small."""
+if TYPE_CHECKING:
+    from sondage.report.page import Page
+
+_NAMED = 12
+"""Groups that an error names."""
 _BY_SUMS = 40
 """Groups up to which chances of pairs are worked out in full; of more, they are counted in the draws."""
 Method = Literal["between_groups", "to_overall"]
@@ -252,78 +250,22 @@ class Groups(Result):
 
     def _place(self, name: str) -> int:
         if name not in self.names:
-            raise InvalidInput(f"{self.by} has no group {name!r}: it has {', '.join(self.names[:_SHOWN])}")
+            raise InvalidInput(f"{self.by} has no group {name!r}: it has {', '.join(self.names[:_NAMED])}")
         return self.names.index(name)
 
     # ---- in words --------------------------------------------------------------------------------
 
-    def _head(self) -> str:
-        what = f"{self.measure} by {self.by}"
-        if len(self.names) == 1:
-            return f"{what}: there is one group"
-        answer, sure = self.found
-        if isinstance(self.objective, CompareGroups):
-            pair = self.objective.groups
-            who = f"{pair[0]} and {pair[1]}" if pair else "the two hardest to tell apart"
-            said = f"{answer[0]} is lower" if answer else "practically the same"
-            return f"{what}: of {who}, {said} ({sure:.0%} sure, rope {self.objective.rope:g})"
-        if isinstance(self.objective, IdentifyGroups) and (self.objective.best or self.objective.top > 1):
-            which = "best" if self.objective.best else "worst"
-            named = ", ".join(answer[:4]) + (", ..." if len(answer) > 4 else "")
-            verb = "is" if len(answer) == 1 else "are"
-            return f"{what}: {named} {verb} the {which} of {len(self.names)} ({sure:.0%} sure)"
-        if len(self.worst) == 1:
-            sure = float(self.probability_worst.max())
-            return f"{what}: {self.worst[0]} is the worst of {len(self.names)} ({sure:.0%} sure)"
-        some = ", ".join(self.worst[:4]) + (", ..." if len(self.worst) > 4 else "")
-        return f"{what}: {len(self.worst)} of {len(self.names)} groups may be the worst ({some})"
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        columns = self._columns()
-        order = np.argsort(np.array(columns["value"]) * (-1 if self.less_is_better else 1), kind="stable")
-        return [
-            (
-                columns["group"][i],
-                f"{columns['value'][i]:.3f}",
-                f"{columns['low'][i]:.3f} to {columns['high'][i]:.3f}",
-                f"{columns['n_labels'][i]:,} of {columns['n_pool'][i]:,}",
-                f"{columns['probability_worst'][i]:.0%}",
-            )
-            for i in order[:_SHOWN].tolist()
-        ]
-
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know before reading the table: small groups, groups with few labels, undefined ones."""
-        few, small = int((self.n_labels < _FEW).sum()), int((self.n_pool < _SMALL).sum())
-        lost = int((~np.isfinite(self.draws)).mean(axis=0).astype(bool).sum())
-        out = []
-        if few:
-            out.append(_some(few, f"fewer than {_FEW} labels", "it leans", "they lean") + " on the others")
-        if small:
-            out.append(
-                _some(small, f"fewer than {_SMALL} items", "its value moves", "their values move")
-                + " by a few labels"
-            )
-        if lost:
-            out.append(f"{self.measure} is not defined in some possible worlds for {lost} of the groups")
-        return tuple(out)
+        from sondage.report.groups import notes
 
-    def summary(self) -> str:
-        """Which group is worst and how surely, what it rests on, and a table of the worst."""
-        overall = self.overall
-        lines = [
-            self._head(),
-            f"  {int(self.n_labels.sum()):,} labels used; overall {overall.value:.3f}, "
-            f"{100 * self.confidence_level:g}% interval {overall.low:.3f} to {overall.high:.3f} (posterior)",
-            *(f"  {note}" for note in self.notes),
-        ]
-        rows = [("", "value", "interval", "labels", "worst"), *self._rows()]
-        wide = [max(len(row[k]) for row in rows) for k in range(5)]
-        lines += ["  " + "  ".join(f"{one:<{w}}" for one, w in zip(row, wide, strict=True)) for row in rows]
-        if len(self.names) > _SHOWN:
-            lines.append(f"  ... and {len(self.names) - _SHOWN} more: see .by_group")
-        return "\n".join(line.rstrip() for line in lines)
+        return notes(self)
+
+    def _page(self) -> Page:
+        from sondage.report.groups import groups_page
+
+        return groups_page(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; None where a value is not defined."""
@@ -343,13 +285,6 @@ class Groups(Result):
             "confidence_level": self.confidence_level,
             "guarantee": "posterior",
         }
-
-    def _repr_html_(self) -> str:
-        return html_table(self._head(), self._rows(), ["group", "value", "interval", "labels", "worst"])
-
-
-def _some(count: int, have: str, one: str, many: str) -> str:
-    return f"1 group has {have}: {one}" if count == 1 else f"{count} groups have {have}: {many}"
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

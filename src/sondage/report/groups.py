@@ -1,0 +1,115 @@
+"""Groups in words: which is worst and how surely, what that rests on, what would help; then each group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sondage.objective import CompareGroups, IdentifyGroups
+from sondage.report.page import Page, Section
+from sondage.wording import counted, some_names
+
+if TYPE_CHECKING:
+    from sondage.study.grouping.result import Groups
+
+_SHOWN = 12
+"""Groups that the table lists."""
+_NAMED = 4
+"""Groups that a sentence names."""
+_FEW = 5
+"""Labels below which a group is said to have few."""
+_SMALL = 30
+"""Items below which a group is said to be small."""
+
+
+def groups_page(found: Groups) -> Page:
+    """The answer, the labels behind it, what would help; then a table of the worst groups."""
+    overall, level = found.overall, f"{100 * found.confidence_level:g}%"
+    rests = (
+        f"{counted(int(found.n_labels.sum()), 'label')} used; overall {overall.value:.3f}, {level} interval "
+    )
+    rests += f"{overall.low:.3f} to {overall.high:.3f} (posterior)"
+    table = Section("", (), ("group", "value", f"{level} interval", "labels", "chance worst"), _rows(found))
+    notes = list(found.notes)
+    if len(found.names) > _SHOWN:
+        notes.insert(0, f"{counted(len(found.names) - _SHOWN, 'more group')}: see .by_group")
+    below = (Section(lines=tuple(notes)),) if notes else ()
+    return Page((headline(found), rests, _better(found)), (table, *below))
+
+
+def headline(found: Groups) -> str:
+    """Which groups are the answer, and how surely."""
+    what = f"{found.measure} by {found.by}"
+    if len(found.names) == 1:
+        return f"{what}: there is one group"
+    answer, sure = found.found
+    if isinstance(found.objective, CompareGroups):
+        pair = found.objective.groups
+        who = f"{pair[0]} and {pair[1]}" if pair else "the two hardest to tell apart"
+        said = f"{answer[0]} is lower" if answer else "they are practically the same"
+        same = f"within {found.objective.rope:g} counts as the same"
+        return f"{what}: of {who}, {said} ({_percent(sure)} sure; {same})"
+    if isinstance(found.objective, IdentifyGroups) and (found.objective.best or found.objective.top > 1):
+        which = "best" if found.objective.best else "worst"
+        verb = "is" if len(answer) == 1 else "are"
+        who = some_names(answer, _NAMED)
+        return f"{what}: {who} {verb} the {which} of {len(found.names)} ({_percent(sure)} sure)"
+    if len(found.worst) == 1:
+        sure = float(found.probability_worst.max())
+        return f"{what}: {found.worst[0]} is the worst of {len(found.names)} ({_percent(sure)} sure)"
+    some = some_names(found.worst, _NAMED)
+    return f"{what}: {len(found.worst)} of {len(found.names)} groups may be the worst ({some})"
+
+
+def notes(found: Groups) -> tuple[str, ...]:
+    """What to know before reading the table: small groups, groups with few labels, undefined ones."""
+    few, small = int((found.n_labels < _FEW).sum()), int((found.n_pool < _SMALL).sum())
+    lost = int((~np.isfinite(found.draws)).mean(axis=0).astype(bool).sum())
+    out = []
+    if few:
+        out.append(_some(few, f"fewer than {_FEW} labels", "it leans", "they lean") + " on the others")
+    if small:
+        moves = _some(small, f"fewer than {_SMALL} items", "its value moves", "their values move")
+        out.append(f"{moves} by a few labels")
+    if lost:
+        out.append(f"{found.measure} is not defined in some possible worlds for {lost} of the groups")
+    return tuple(out)
+
+
+def _better(found: Groups) -> str:
+    if (found.n_labels >= found.n_pool).all():
+        return "Nothing can improve it: every item is labelled"
+    known = len(found.names) > 1 and found.objective is None and len(found.worst) == 1
+    if known:
+        return "To improve it: more labels narrow the intervals; the worst group is known"
+    return "To improve it: label more items; study.explain() says where the next labels go"
+
+
+def _rows(found: Groups) -> tuple[tuple[str, ...], ...]:
+    """The worst groups first."""
+    columns = found._columns()
+    order = np.argsort(np.array(columns["value"]) * (-1 if found.less_is_better else 1), kind="stable")
+    return tuple(
+        (
+            str(columns["group"][i]),
+            f"{columns['value'][i]:.3f}",
+            f"{columns['low'][i]:.3f} to {columns['high'][i]:.3f}",
+            f"{columns['n_labels'][i]:,} of {columns['n_pool'][i]:,}",
+            _percent(columns["probability_worst"][i]),
+        )
+        for i in order[:_SHOWN].tolist()
+    )
+
+
+def _some(count: int, have: str, one: str, many: str) -> str:
+    return f"1 group has {have}: {one}" if count == 1 else f"{count} groups have {have}: {many}"
+
+
+def _percent(chance: float) -> str:
+    """A chance in percent that is never said to be certain.
+
+    >>> _percent(0.934), _percent(0.9991), _percent(0.0004)
+    ('93%', 'over 99%', 'under 1%')
+    """
+    return "over 99%" if chance > 0.99 else "under 1%" if chance < 0.01 else f"{chance:.0%}"
