@@ -34,11 +34,12 @@ def json_option(parser: argparse.ArgumentParser) -> None:
 def measure_options(parser: argparse.ArgumentParser) -> None:
     """What is estimated, and how items are chosen."""
     add = parser.add_argument
-    add("--measure", nargs="+", default=["f1"], metavar="NAME", help="what to estimate")
+    add("--measure", nargs="+", metavar="NAME", help="what to estimate (f1; accuracy with --worst)")
     add("--design", default="auto", metavar="NAME", help="how items are chosen")
     add(
         "--compare", nargs="*", metavar="SYSTEM", help="choose items to compare systems (all, or those named)"
     )
+    add("--worst", nargs="+", metavar="GROUP", help="choose items to find the worst group of a column")
     add("--target", choices=("pool", "population"), default="pool", help="what the estimate is of")
     add("--confidence-level", type=number, default=0.95, metavar="P", help="level of intervals")
 

@@ -85,11 +85,22 @@ def _answer(missing: str, columns: tuple[str, ...], roles: dict[str, Any]) -> An
 
 def objective_of(args: argparse.Namespace) -> Any:
     """What the labels are for: None to estimate."""
-    from sondage.objective import Compare
+    from sondage.objective import Compare, IdentifyGroups
 
+    if args.compare is not None and args.worst is not None:
+        raise InvalidInput("give --compare or --worst, not both: labels are chosen for one of them")
+    if args.worst is not None:
+        if args.measure is not None and len(args.measure) > 1:
+            raise InvalidInput("--worst takes one --measure")
+        by = args.worst[0] if len(args.worst) == 1 else args.worst
+        return IdentifyGroups(by, *(args.measure or ()))
     return None if args.compare is None else Compare(*args.compare)
 
 
 def measure_of(args: argparse.Namespace) -> Any:
-    """One measure, or a list where several are named."""
+    """One measure, or a list where several are named; None where the worst group has it."""
+    if args.measure is None:
+        return "f1" if args.worst is None else None
+    if args.worst is not None:
+        return None
     return args.measure[0] if len(args.measure) == 1 else args.measure

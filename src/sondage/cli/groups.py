@@ -15,6 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``sondage groups``."""
     add = parser.add_argument
     add("by", nargs="*", metavar="COLUMN", help="a group column, several crossed, or prediction")
+    add("--measure", metavar="NAME", help="by which measure; otherwise accuracy, or what the study is for")
     add("--system", metavar="NAME", help="of which system")
     add("--confidence-level", type=number, metavar="P", help="another level than the study's")
     study_options(parser)
@@ -26,6 +27,6 @@ def run(args: argparse.Namespace) -> int:
 
     now = taken_up(args).snapshot()
     by = args.by[0] if len(args.by) == 1 else args.by or None
-    found = now.groups(by, system=args.system, confidence_level=args.confidence_level)
+    found = now.groups(by, measure=args.measure, system=args.system, confidence_level=args.confidence_level)
     show(args, {"study": now.name, **found.to_dict()}, str(found))
     return 0

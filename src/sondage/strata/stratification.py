@@ -112,11 +112,11 @@ class Stratification:
 def percent(share: float) -> str:
     """A share as people say it.
 
-    >>> [percent(one) for one in (0.4731, 0.012, 0.00012, 1e-9)]
-    ['47 %', '1.2 %', '1 in 8,300', '< 0.001 %']
+    >>> [percent(one) for one in (1.0, 0.4731, 0.012, 0.00012, 1e-9)]
+    ['100 %', '47 %', '1.2 %', '1 in 8,300', '< 0.001 %']
     """
     if share >= 0.001:
-        return f"{100 * share:.2g} %"
+        return f"{float(f'{100 * share:.2g}'):g} %"
     return f"1 in {float(f'{1 / share:.2g}'):,.0f}" if share >= 1e-5 else "< 0.001 %"
 
 

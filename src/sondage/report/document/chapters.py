@@ -17,7 +17,7 @@ from sondage.report.document.figures import COLOURS, Axes
 from sondage.report.document.mistakes import mistakes
 from sondage.report.document.parts import Chapter, Document, Figure, Grid
 from sondage.report.document.sensitivity import sensitivity
-from sondage.report.error_curve import error_curves
+from sondage.report.error_curve import ClassCurve, error_curves
 from sondage.report.estimate import better, headline, rests_on
 from sondage.report.findings import concentrated
 from sondage.report.past import history
@@ -34,6 +34,7 @@ _OTHERS = {
     "classes": ("accuracy", "balanced_accuracy", "f1_macro", "cohen_kappa"),
     "numbers": ("mean_absolute_error", "root_mean_squared_error", "r2"),
 }
+_OF_GROUPS = ("group", "value", "interval", "labels", "worst")
 _FEW = 20
 """Labels below which nothing can be seen of calibration."""
 _ROWS = 40
@@ -175,15 +176,27 @@ def _comparison(now: Snapshot) -> Chapter | None:
 
 
 def _groups(now: Snapshot) -> Iterator[Chapter]:
+    """Every group, small ones leaning on the others; where that cannot be, by their own labels alone."""
     for name in now.parts.pool.roles.groups if now.n_labels else ():
         try:
-            found = now.estimate(by=name)
-        except SondageError:  # the measure is not one value for each group
+            told = now.groups(name)
+        except SondageError:
+            yield from _by_own_labels(now, name)
             continue
-        more = len(found.names) - _ROWS
-        text = (f"{more:,} more groups are in study.estimate(by={name!r}).to_frame().",) if more > 0 else ()
-        grid = Grid(("group", "value", "low", "high"), tuple(_rows(found)))
-        yield Chapter(f"By {name}", text, grids=(grid,), warnings=tuple(found.warnings[:5]))
+        head, *notes = told.summary().split("\n")
+        text = (head, *(one.strip() for one in notes[: 1 + len(told.notes)]))
+        yield Chapter(f"By {name}", points=text, grids=(Grid(_OF_GROUPS, tuple(told._rows())),))
+
+
+def _by_own_labels(now: Snapshot, name: str) -> Iterator[Chapter]:
+    try:
+        found = now.estimate(by=name)
+    except SondageError:  # the measure is not one value for each group
+        return
+    more = len(found.names) - _ROWS
+    text = (f"{more:,} more groups are in study.estimate(by={name!r}).to_frame().",) if more > 0 else ()
+    grid = Grid(("group", "value", "low", "high"), tuple(_rows(found)))
+    yield Chapter(f"By {name}", text, grids=(grid,), warnings=tuple(found.warnings[:5]))
 
 
 def _rests(now: Snapshot, estimate: Estimate | None, below: tuple[str, ...]) -> Chapter:
@@ -220,7 +233,7 @@ def _where(now: Snapshot) -> Chapter | None:
     pool, mine = 100 * found.share_of_pool, 100 * found.share_of_labels
     places = np.arange(len(found.names), dtype=float)
     ticks = [(float(k), str(int(k) + 1)) for k in places]
-    top = 1.05 * float(max(pool.max(), mine.max()))
+    top = 1.3 * float(max(pool.max(), mine.max()))  # with room for the legend
     axes = Axes((-0.6, len(places) - 0.4), (0, top), ("band of the score", "share, %"), x_ticks=ticks)
     axes.columns(places.tolist(), pool.tolist(), -1.0, COLOURS["grey"])
     axes.columns(places.tolist(), mine.tolist(), 0.0, COLOURS["blue"])
@@ -232,6 +245,12 @@ def _where(now: Snapshot) -> Chapter | None:
     )
     grid = Grid(("band", found.named_by, "items", "labels"), rows)
     return Chapter("Where labels went", grids=(grid,), figures=(Figure(axes.svg(caption), caption),))
+
+
+def _top_of(one: ClassCurve) -> float:
+    """Where the axis of error rates ends: above the band and every dot."""
+    some = one.labels > 0
+    return min(1.0, 1.1 * float(max(one.high.max(), (one.wrong[some] / one.labels[some]).max(initial=0.0))))
 
 
 def _curve(now: Snapshot) -> Chapter | None:
@@ -248,7 +267,7 @@ def _curve(now: Snapshot) -> Chapter | None:
             continue
         axes = Axes(
             (float(one.rank[0]), float(one.rank[-1])),
-            (0.0, min(1.0, 1.1 * float(one.high.max()))),
+            (0.0, _top_of(one)),
             ("rank from the boundary", "error rate"),
             log=True,
         )
