@@ -53,3 +53,53 @@ def test_what_are_no_groups_is_refused(made: SimpleNamespace, ax: Any) -> None:
         sd.plot.worst(made.groups, ax, most=0)
     with pytest.raises(InvalidInput, match="which is none of the rows"):
         sd.plot.forest(made.groups, ax, truth={"nowhere": 0.5})
+
+
+@pytest.fixture(scope="module")
+def classes() -> sd.Study:
+    pool, labels = sd.datasets.synthetic_multiclass(n=1500, classes=3, rng=0)
+    study = sd.create_study(pool, objective=sd.AssessGroups("prediction"), budget=200, rng=0)
+    study.run(labels)
+    return study
+
+
+def test_reliability_of_groups_has_a_band_for_each_and_the_numbers_of_its_bins(classes: sd.Study) -> None:
+    found = classes.groups("prediction", measure="calibration_error")
+    assert found.bins is not None
+    name = found.names[0]
+    ax = sd.plot.reliability(found, new_axes(), of=name)
+    mine = [k for k, one in enumerate(found.bins["group"]) if one == name and found.bins["n_pool"][k] > 0]
+    line = next(one for one in ax.lines if one.get_label() == name)
+    assert sorted(line.get_xdata()) == pytest.approx(sorted(found.bins["confidence"][k] for k in mine))
+    assert sorted(line.get_ydata()) == pytest.approx(sorted(found.bins["value"][k] for k in mine))
+    assert len(ax.collections) == 1  # the band
+    assert legend(ax) == ["as sure as right", name, "95 % interval"]
+    both = sd.plot.reliability(found, new_axes())
+    assert len(both.collections) == 3
+
+
+def test_confusion_of_groups_has_the_posteriors_shares_and_ranges(classes: sd.Study) -> None:
+    found = classes.groups("prediction", measure="f1_macro")
+    assert found.confusion is not None
+    ax = sd.plot.confusion(found, ax=new_axes(8, 7))
+    names = [one.get_text() for one in ax.get_xticklabels() if one.get_text()]
+    drawn = {tuple(round(x) for x in one.get_position()): one.get_text() for one in ax.texts}
+    table = found.confusion
+    for said, true, value, low, high in zip(*table.values(), strict=True):
+        text = drawn[names.index(str(said)), names.index(str(true))]
+        first, second = text.split("\n")
+        assert float(first) == pytest.approx(value, abs=0.006)
+        ends = [float(one) for one in second.split("–")]
+        assert ends == pytest.approx([low, high], abs=0.006)
+        assert "±" not in text
+
+
+def test_what_groups_do_not_have_is_refused_with_the_way_out(classes: sd.Study, ax: Any) -> None:
+    found = classes.groups("prediction")
+    with pytest.raises(InvalidInput, match="no bins of confidence: pass study.groups"):
+        sd.plot.reliability(found, ax)
+    with pytest.raises(InvalidInput, match="does not tell true classes apart"):
+        sd.plot.confusion(found, ax=ax)
+    sure = classes.groups("prediction", measure="calibration_error")
+    with pytest.raises(InvalidInput, match="none of the groups"):
+        sd.plot.reliability(sure, ax, of="nowhere")

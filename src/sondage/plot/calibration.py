@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,20 +13,23 @@ from sondage.plot import style
 from sondage.plot.style import Axes
 from sondage.report import findings
 from sondage.study.estimates.belief_report import BeliefReport
+from sondage.study.grouping.result import Groups
 
 _NUMBERS = "coverage"
 """Name of the table for labels that are numbers."""
 _AREA, _LEAST_AREA = 700.0, 24.0
 """Areas of a point that stands for the whole pool, and of the smallest."""
+_LINES = 3
+"""Groups that have a line unless they are named."""
 _APART = 45.0
 """Points between two numbers on a log scale."""
 
 
 def reliability(
-    report: BeliefReport | Reliability,
+    report: BeliefReport | Reliability | Groups,
     ax: Axes | None = None,
     *,
-    of: str | None = None,
+    of: str | Sequence[str] | None = None,
     log: bool = False,
 ) -> Axes:
     """Believed chances against what was seen, with intervals; on the dashed line both agree.
@@ -35,11 +39,13 @@ def reliability(
     Parameters
     ----------
     report
-        What ``study.belief_report()`` gives, or one of its tables.
+        What ``study.belief_report()`` gives, or one of its tables. Or ``study.groups(by,
+        measure="calibration_error")``: confidence against accuracy, a line with a band for each group.
     ax
         Axes to draw on, which are returned; by default the current ones of ``matplotlib.pyplot``.
     of
-        The class, or the part of a label, to show: a name in ``report.by_class``.
+        The class, or the part of a label, to show: a name in ``report.by_class``. Of groups the names of
+        some; by default the worst three.
     log
         Both axes on a log scale, for chances that are mostly small. What is 0 is a hollow point at the lower
         edge.
@@ -52,6 +58,10 @@ def reliability(
     >>> sd.plot.reliability(study.belief_report(), Figure().add_subplot()).get_xlabel()
     'expected chance of the likeliest class'
     """
+    if isinstance(report, Groups):
+        return _by_group(report, ax, of)
+    if of is not None and not isinstance(of, str):
+        raise InvalidInput(f"of= takes one name, not {of!r}")
     table, level = _table(report, of), "interval"
     if isinstance(report, BeliefReport):
         level = f"{100 * report.confidence_level:g} % interval"
@@ -74,6 +84,38 @@ def reliability(
     dot = style.key(said, "o", color=colour, markersize=6)
     title = findings.agreed(table.expected, table.low, table.high)
     return style.finish(ax, *_axis_names(table.name, report, of), [right, dot, bars], title, grid="both")
+
+
+def _by_group(groups: Groups, ax: Axes | None, of: str | Sequence[str] | None) -> Axes:
+    """Lines over bands, a dot for each bin that has labels."""
+    bins = groups.bins
+    if bins is None:
+        raise InvalidInput(
+            "report= has no bins of confidence: pass study.groups(by, measure='calibration_error')"
+        )
+    columns = {name: np.asarray(column) for name, column in bins.items()}
+    order = np.argsort(-np.asarray(groups.probability_worst), kind="stable")
+    names = [groups.names[k] for k in order[:_LINES].tolist()] if of is None else of
+    names = [names] if isinstance(names, str) else [str(name) for name in names]
+    unknown = [name for name in names if name not in groups.names]
+    if unknown:
+        raise InvalidInput(f"of= names {unknown[0]!r}, which is none of the groups {list(groups.names[:10])}")
+    ax = style.axes_for(ax)
+    style.unit_square(ax, 0.03)
+    handles, apart = [style.diagonal(ax, "as sure as right")], 0
+    shown = np.zeros(len(columns["group"]), dtype=bool)
+    for k, name in enumerate(names):
+        mine = np.flatnonzero((columns["group"] == name) & (columns["n_pool"] > 0))
+        mine = mine[np.argsort(columns["confidence"][mine], kind="stable")]
+        shown[mine] = True
+        x, value, low, high = (columns[one][mine] for one in ("confidence", "value", "low", "high"))
+        handles.append(
+            style.banded(ax, k, name, x, value, low, high, marker=style.MARKERS[k % 4], markersize=4)
+        )
+        apart += int(((x < low) | (x > high)).sum())
+    handles.append(style.shade(f"{100 * groups.confidence_level:g} % interval"))
+    title = findings.calibrated(apart, int(shown.sum()))
+    return style.finish(ax, "mean confidence", "accuracy", handles, title, grid="both")
 
 
 def _table(report: Any, of: str | None) -> Reliability:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from sondage.plot import style
 from sondage.plot.style import Axes
 from sondage.report import findings
 from sondage.study import Estimate, Study
+from sondage.study.grouping.result import Groups
 from sondage.types import Array, Bools, Floats, is_whole
 
 _LARGEST_SIZE = 12.0
@@ -24,7 +26,7 @@ _TITLES = {"true": "share of the true class", "pred": "share of the predicted cl
 
 
 def confusion(
-    estimate: Estimate | Study,
+    estimate: Estimate | Study | Groups,
     measure: str | Measure | None = None,
     ax: Axes | None = None,
     *,
@@ -38,7 +40,8 @@ def confusion(
     Parameters
     ----------
     estimate
-        Of a ``ConfusionMatrix``; or a study, which is asked for it.
+        Of a ``ConfusionMatrix``; a study, which is asked for it; or ``study.groups(by, measure="f1_macro")``
+        or the like, with shares of the predicted classes and intervals from the posterior.
     measure
         The matrix that was estimated, bound to the pool (``study.measure`` or ``measure.bind(pool)``). With
         a study it need not be bound, and is the study's own if left out.
@@ -59,26 +62,24 @@ def confusion(
     >>> len(ax.texts)
     9
     """
-    if isinstance(estimate, Study):
-        estimate, measure = style.estimated(estimate, measure, _checked)
-    bound = _checked(measure)
     if not is_whole(digits) or digits < 0:
         raise InvalidInput(f"digits= must be a whole number, not {digits!r}")
-    value, low, high, asked = _tables(estimate, bound)
+    found = _by_group(estimate) if isinstance(estimate, Groups) else _estimated(estimate, measure)
+    value, low, high, asked = found.value, found.low, found.high, found.asked
     digits = _telling(low, high, digits)
-    beside = _ranges(low, high, estimate.alternative, digits)
-    classes = [style.shortened(str(one), _LONGEST) for one in bound.classes]
+    beside = _ranges(low, high, found.alternative, digits)
+    classes = [style.shortened(str(one), _LONGEST) for one in found.classes]
     ax = style.axes_for(ax)
     top = float(np.nanmax(value)) if np.isfinite(value).any() else 1.0
     image = ax.imshow(
         np.ma.masked_invalid(value),
         cmap="Blues",
         vmin=0.0,
-        vmax=1.0 if bound.normalize in _TITLES else top or 1.0,
+        vmax=1.0 if found.normalize in _TITLES else top or 1.0,
     )
     cell, size, numbers = _cell(ax, classes, digits)
     _dress(ax, classes, size, cell)
-    said = _TITLES.get(str(bound.normalize), "share of all items")
+    said = _TITLES.get(str(found.normalize), "share of all items")
     _hatch(ax, np.argwhere(asked & ~np.isfinite(value)))
     if text if text is not None else numbers >= style.SMALLEST:
         numbers = max(numbers, style.SMALLEST)
@@ -88,7 +89,7 @@ def confusion(
                 words = f"{value[i, j]:.{digits}f}\n{beside[i, j]}"
                 colour = "white" if image.norm(value[i, j]) > _DARK else style.INK
             ax.text(j, i, words, ha="center", va="center", color=colour, size=numbers)
-        said += f", {style.level_of(estimate)} below"
+        said += f", {found.level} below"
     else:
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
         bar.outline.set_visible(False)
@@ -105,23 +106,61 @@ def _checked(measure: Any) -> ConfusionMatrix:
     return measure
 
 
-def _tables(estimate: Any, measure: ConfusionMatrix) -> tuple[Floats, Floats, Floats, Bools]:
-    """(C, C) values, the ends of their intervals, and which cells were asked for."""
+class _Matrix(NamedTuple):
+    """(C, C) values by true and predicted class, the ends of their intervals, and which cells there are."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+    asked: Bools
+    classes: Sequence[Any]
+    normalize: Any
+    alternative: str
+    level: str
+
+
+def _estimated(estimate: Any, measure: Any) -> _Matrix:
+    if isinstance(estimate, Study):
+        estimate, measure = style.estimated(estimate, measure, _checked)
+    bound = _checked(measure)
     style.expect(estimate, Estimate, "estimate= takes an estimate or a study")
-    if not measure.classes:
+    if not bound.classes:
         raise InvalidInput(
             "measure= is not bound to a pool: pass study.measure, or ConfusionMatrix(...).bind(pool)"
         )
-    if estimate.names != measure.names:
+    if estimate.names != bound.names:
         raise InvalidInput(
             f"estimate= has {len(estimate.names)} coordinates, beginning with {estimate.names[0]!r}, which "
-            f"are not the {measure.m} of measure=: pass one of this measure and pool"
+            f"are not the {bound.m} of measure=: pass one of this measure and pool"
         )
-    cells, square = tuple(measure.at.cells), (len(measure.classes),) * 2
+    cells, square = tuple(bound.at.cells), (len(bound.classes),) * 2
     (value, low, high), asked = np.full((3, *square), np.nan), np.zeros(square, bool)
     value[cells], low[cells], high[cells] = style.ends(estimate)
     asked[cells] = True
-    return value, low, high, asked
+    level = style.level_of(estimate)
+    return _Matrix(value, low, high, asked, bound.classes, bound.normalize, estimate.alternative, level)
+
+
+def _by_group(groups: Groups) -> _Matrix:
+    """Shares of the true classes among the items of each predicted class."""
+    table = groups.confusion
+    if table is None:
+        raise InvalidInput(
+            f"{groups.measure} does not tell true classes apart: pass groups of a measure that does, such as "
+            "study.groups(by, measure='f1_macro')"
+        )
+    classes = list(dict.fromkeys([*map(str, table["true"]), *map(str, table["predicted"])]))
+    place = {name: k for k, name in enumerate(classes)}
+    row, column = ([place[str(one)] for one in table[side]] for side in ("true", "predicted"))
+    (value, low, high), asked = (
+        np.full((3, *(len(classes),) * 2), np.nan),
+        np.zeros((len(classes),) * 2, bool),
+    )
+    for one, name in ((value, "value"), (low, "low"), (high, "high")):
+        one[row, column] = table[name]
+    asked[row, column] = True
+    level = f"{100 * groups.confidence_level:g} % interval"
+    return _Matrix(value, low, high, asked, classes, "pred", "two-sided", level)
 
 
 def _telling(low: Floats, high: Floats, digits: int) -> int:

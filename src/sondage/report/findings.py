@@ -129,6 +129,17 @@ def mixed_up(classes: Sequence[str], value: Floats, low: Floats, high: Floats) -
     return f"Most frequent error: {classes[i]} taken for {classes[j]}, {between(low[i, j], high[i, j])}"
 
 
+def calibrated(apart: int, bins: int) -> str:
+    """In how many bins the model is surely too confident or not confident enough.
+
+    >>> calibrated(2, 30)
+    'Surely too sure or not sure enough in 2 of 30 bins'
+    """
+    if not apart:
+        return f"In none of {bins:,} bins surely too sure or not sure enough"
+    return f"Surely too sure or not sure enough in {apart:,} of {bins:,} bins"
+
+
 def agreed(believed: Floats, low: Floats, high: Floats) -> str:
     """How many believed chances lie in the intervals of what was seen.
 
