@@ -96,7 +96,7 @@ def test_confusion_of_groups_has_the_posteriors_shares_and_ranges(classes: sd.St
 
 def test_what_groups_do_not_have_is_refused_with_the_way_out(classes: sd.Study, ax: Any) -> None:
     found = classes.groups("prediction")
-    with pytest.raises(InvalidInput, match="no bins of confidence: pass study.groups"):
+    with pytest.raises(InvalidInput, match=r"no bins of confidence: pass study.groups"):
         sd.plot.reliability(found, ax)
     with pytest.raises(InvalidInput, match="does not tell true classes apart"):
         sd.plot.confusion(found, ax=ax)
