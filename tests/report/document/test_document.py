@@ -231,3 +231,26 @@ def test_nothing_is_wider_than_the_screen_in_a_browser(world, tmp_path: Path) ->
             assert page.evaluate(f"{root}.scrollWidth - {root}.clientWidth") == 0
             assert asked == [path.as_uri()]
         browser.close()
+
+
+def test_a_study_of_groups_answers_by_group(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"id": np.arange(600), "score": rng.random(600), "shop": rng.choice(list("abc"), 600)}
+    )
+    pool = sd.Pool.from_frame(frame, id="id", score="score", threshold=0.5, groups=["shop"])
+    study = sd.create_study(pool, objective=sd.IdentifyGroups("shop"), budget=60, rng=1)
+    study.run(dict(enumerate((rng.random(600) < frame["score"]).astype(int).tolist())))
+    said = study.report(tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "in every group of shop" in said
+    assert f"**{study.groups().summary().splitlines()[0]}" in said
+    assert "## By shop" in said
+
+
+def test_a_sample_in_which_all_labels_went_to_one_place_is_100_percent(tmp_path: Path) -> None:
+    pool, _ = sd.datasets.synthetic_pool(n=2000, prevalence=0.1, rng=0)
+    study = sd.create_study(pool, "f1", design="importance", rng=1)
+    study.tell(study.ask(1)[0].id, 0)
+    said = study.report(tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "100 % of the labels went to" in said
+    assert "e+02" not in said

@@ -12,6 +12,7 @@ import numpy as np
 from sondage.errors import SondageError
 from sondage.estimators.sample import ANSWERED
 from sondage.journal import Answer, Redaction
+from sondage.objective.groups import OfGroups
 from sondage.report.allocation import count_by_stratum
 from sondage.report.document.figures import COLOURS, Axes
 from sondage.report.document.mistakes import mistakes
@@ -20,6 +21,7 @@ from sondage.report.document.sensitivity import sensitivity
 from sondage.report.error_curve import ClassCurve, error_curves
 from sondage.report.estimate import better, headline, rests_on
 from sondage.report.findings import concentrated
+from sondage.report.page import Page
 from sondage.report.past import history
 from sondage.strata.by_score import EqualSize
 from sondage.study import Study
@@ -34,7 +36,6 @@ _OTHERS = {
     "classes": ("accuracy", "balanced_accuracy", "f1_macro", "cohen_kappa"),
     "numbers": ("mean_absolute_error", "root_mean_squared_error", "r2"),
 }
-_OF_GROUPS = ("group", "value", "interval", "labels", "worst")
 _FEW = 20
 """Labels below which nothing can be seen of calibration."""
 _ROWS = 40
@@ -52,6 +53,9 @@ def document_of(study: Study) -> Document:
         f"{counted(len(now.pool), 'item')}, measured by {names}?"
     )
     below = () if estimate is None else (rests_on(estimate) + ".", better(estimate) + ".")
+    answer = _answer(estimate, why_not)
+    if isinstance(now.parts.objective, OfGroups) and estimate is not None:
+        question, answer = _worst(now, systems)
     chapters = [
         _along(study, estimate),
         _values(estimate),
@@ -68,7 +72,17 @@ def document_of(study: Study) -> Document:
         _repeat(study, now),
     ]
     there = tuple(one for one in chapters if one is not None)
-    return Document(f"Study {now.name}", question, _answer(estimate, why_not), below, there)
+    return Document(f"Study {now.name}", question, answer, below, there)
+
+
+def _worst(now: Snapshot, systems: list[str]) -> tuple[str, str]:
+    """Question and answer of a study of groups."""
+    found = now.groups()
+    question = (
+        f"How good is {_listed(systems)} in every group of {found.by} on these "
+        f"{counted(len(now.pool), 'item')}, measured by {found.measure}?"
+    )
+    return question, f"{found._page().lead[0]}."
 
 
 def _estimate(now: Snapshot) -> tuple[Estimate | None, str]:
@@ -170,22 +184,23 @@ def _comparison(now: Snapshot) -> Chapter | None:
         page = now.compare()._page()
     except SondageError as error:
         return Chapter("Comparison of systems", (f"The systems cannot be compared yet: {error}.",))
+    return _of_page("Comparison of systems", page)
+
+
+def _of_page(title: str, page: Page) -> Chapter:
+    """A result as it is printed."""
     points = (*page.lead, *(line for one in page.sections for line in one.lines))
     grids = tuple(Grid(one.head, one.rows) for one in page.sections if one.rows)
-    return Chapter("Comparison of systems", points=points, grids=grids)
+    return Chapter(title, points=points, grids=grids)
 
 
 def _groups(now: Snapshot) -> Iterator[Chapter]:
     """Every group, small ones leaning on the others; where that cannot be, by their own labels alone."""
     for name in now.parts.pool.roles.groups if now.n_labels else ():
         try:
-            told = now.groups(name)
+            yield _of_page(f"By {name}", now.groups(name)._page())
         except SondageError:
             yield from _by_own_labels(now, name)
-            continue
-        head, *notes = told.summary().split("\n")
-        text = (head, *(one.strip() for one in notes[: 1 + len(told.notes)]))
-        yield Chapter(f"By {name}", points=text, grids=(Grid(_OF_GROUPS, tuple(told._rows())),))
 
 
 def _by_own_labels(now: Snapshot, name: str) -> Iterator[Chapter]:
