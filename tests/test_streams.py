@@ -36,3 +36,40 @@ def test_streams_of_seeds_and_rounds_have_numbers_of_their_own() -> None:
         kept_stream(seed, "interval", number).uniform(4)[0] for seed in range(6) for number in range(3)
     ] + [stream(0, "draw").uniform(4)[0]]
     assert len(set(drawn)) == len(drawn)
+
+
+def test_what_is_made_of_uniform_numbers_is_made_once_and_the_same() -> None:
+    made: list[int] = []
+
+    def squares(uniform: np.ndarray) -> np.ndarray:
+        made.append(len(uniform))
+        return np.square(uniform)
+
+    for source in (stream(14, "interval"), kept_stream(14, "interval"), kept_stream(14, "interval")):
+        uniform, square = source.uniform_and(5, "squares", squares)
+        np.testing.assert_array_equal(uniform, stream(14, "interval").uniform(5))
+        np.testing.assert_array_equal(square, np.square(uniform))
+        np.testing.assert_array_equal(source.uniform(3), stream(14, "interval").uniform(8)[5:])
+    assert made == [5, 5]
+
+
+def test_a_kept_stream_goes_on_after_what_was_drawn_from_it_before() -> None:
+    kept: dict[object, object] = {}
+    owner, other, made = object(), object(), []
+
+    def drawn(seed: int, owner: object, skip: int = 0) -> np.ndarray:
+        source = kept_stream(seed, "interval")
+        source.uniform(skip)
+
+        def make() -> np.ndarray:
+            made.append(seed)
+            return source.uniform(4)
+
+        first = source.again(kept, "numbers", owner, make)
+        return np.concatenate([first, source.uniform(2)])
+
+    for arguments in ((15, owner), (15, owner), (15, other), (15, other, 1), (16, other), (16, other)):
+        plain = stream(arguments[0], "interval").uniform(7)
+        begin = arguments[2] if len(arguments) > 2 else 0
+        np.testing.assert_array_equal(drawn(*arguments), plain[begin : begin + 6])
+    assert made == [15, 15, 15, 16]  # once for each owner, place and seed in a row

@@ -8,7 +8,7 @@ from sondage.types import Floats, Ints
 
 _PIECE = 2**18
 """Products up to which a piece is one: with more OpenBLAS starts threads."""
-_FURTHEST = 700.0
+FURTHEST = 700.0
 """Log-odds beyond which an exponential would leave the range of numbers."""
 
 
@@ -32,7 +32,7 @@ def to_chances(log_odds: Floats) -> Floats:
     >>> to_chances(np.array([-np.inf, -1e4, 0.0, 1e4])).round(3).tolist()
     [0.0, 0.0, 0.5, 1.0]
     """
-    np.maximum(log_odds, -_FURTHEST, out=log_odds)
+    np.maximum(log_odds, -FURTHEST, out=log_odds)
     np.negative(log_odds, out=log_odds)
     np.exp(log_odds, out=log_odds)
     log_odds += 1.0

@@ -7,8 +7,8 @@ our own code, so that draws do not change when numpy changes its samplers.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
-from functools import lru_cache, partial
+from collections.abc import Callable, Hashable
+from functools import lru_cache
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -51,6 +51,15 @@ class Stream:
         uniform = self.uniform(n)
         return uniform, np.asarray(ndtri(np.clip(uniform, 2.0**-54, 1.0 - 2.0**-53)))
 
+    def uniform_and(self, n: int, what: str, make: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+        """``n`` uniform numbers, and what ``make`` makes of them, which is known by its name."""
+        uniform = self.uniform(n)
+        return uniform, make(uniform)
+
+    def again(self, kept: dict[Any, Any], of: Hashable, owner: object, make: Callable[[], T]) -> T:
+        """What ``make`` draws from here on for its owner; streams that are kept look in ``kept`` first."""
+        return make()
+
     def pick(self, cumulative: np.ndarray, n: int) -> np.ndarray:
         """``n`` positions by inverse cdf over the integer cumulative weights (see ``integer_weights``)."""
         targets = np.floor(self.uniform(n) * float(cumulative[-1])).astype(np.int64)
@@ -64,13 +73,13 @@ class KeptStream(Stream):
     at once, are made as usual.
     """
 
-    def __init__(self, begin: Callable[[], Philox], kept: dict[tuple[str, int, int], Any]) -> None:
-        self._begin, self._kept, self._used = begin, kept, 0
+    def __init__(self, name: tuple[int, Purpose, int], kept: dict[tuple[str, int, int], Any]) -> None:
+        self._name, self._kept, self._used = name, kept, 0
         self._made = -1
 
     def words(self, n: int) -> Words:
         if self._made != self._used:  # the numbers before were not made here
-            self._bits = self._begin()
+            self._bits = _philox(*self._name)
             self._bits.random_raw(self._used, output=False)
         self._used += n
         self._made = self._used
@@ -84,6 +93,21 @@ class KeptStream(Stream):
 
     def uniform_and_normal(self, n: int) -> tuple[Floats, Floats]:
         return self._once("both", n, super().uniform_and_normal)
+
+    def uniform_and(self, n: int, what: str, make: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+        plain = super().uniform_and
+        return self._once(what, n, lambda n: plain(n, what, make))
+
+    def again(self, kept: dict[Any, Any], of: Hashable, owner: object, make: Callable[[], T]) -> T:
+        """The last that was made of something, if it was made for the same owner and from the same place."""
+        found = kept.get(of)
+        if found is None or found[0] is not owner or found[1] != (self._name, self._used):
+            begin = self._name, self._used
+            value = make()
+            kept[of] = found = owner, begin, value, self._used
+        self._used = found[3]
+        made: T = found[2]
+        return made
 
     def _once(self, what: str, n: int, make: Callable[[int], T]) -> T:
         key = (what, self._used, n)
@@ -133,7 +157,7 @@ def kept_stream(seed: int, purpose: Purpose, number: int = 0) -> Stream:
     >>> again[0] is again[1], bool((again[0] == stream(7, "draw", 3).uniform(9)).all())
     (True, True)
     """
-    return KeptStream(partial(_philox, seed, purpose, number), _kept(seed, purpose, number))
+    return KeptStream((seed, purpose, number), _kept(seed, purpose, number))
 
 
 def _philox(seed: int, purpose: Purpose, number: int) -> Philox:

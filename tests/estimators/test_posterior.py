@@ -408,3 +408,29 @@ def test_totals_of_any_sample_are_possible(n: int, labels: int, seed: int, own: 
     drawn = totals.replicates(stream(seed, "interval"), 20, HONEST)[:, 1]
     assert ((drawn >= least - 1e-12) & (drawn <= most + 1e-12)).all()
     assert totals.exact == (len(case.sample) == n)
+
+
+def test_measures_of_one_look_share_the_draws_of_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, labels = sd.datasets.synthetic_pool(2_000, prevalence=0.1, rng=1)
+    study = sd.create_study(pool, ["f1", "recall", "precision"], rng=1)
+    study.tell({item.id: labels[item.id] for item in study.ask(100)})
+    alone = [study.estimate(name) for name in ("f1", "recall", "precision")]
+    study.tell({item.id: labels[item.id] for item in study.ask(1)})
+    drawn: list[int] = []
+    rates = ErrorCurve.rates
+
+    def counted(self: ErrorCurve, state: Any, stream: Any, count: int, tail: Any = "honest") -> Any:
+        drawn.append(count)
+        return rates(self, state, stream, count, tail)
+
+    monkeypatch.setattr(ErrorCurve, "rates", counted)
+    together = study.estimate()
+    assert len(drawn) == 2  # for the standard error, and for the interval
+    monkeypatch.undo()
+    assert not np.array_equal(together.value, [one.value for one in alone])
+    fresh = sd.create_study(pool, ["f1", "recall", "precision"], rng=1)
+    fresh.tell({item.id: labels[item.id] for item in fresh.ask(100)})
+    fresh.tell({item.id: labels[item.id] for item in fresh.ask(1)})
+    for k, name in enumerate(("f1", "recall", "precision")):
+        one = fresh.estimate(name)
+        assert (one.value, *one.ci) == (together.value[k], together.ci.low[k], together.ci.high[k])

@@ -103,14 +103,22 @@ class Posterior(Estimator):
         unseen_in[unit, alike] = left
         steps = jump[first]
 
+        def drawn_rates(source: Stream, count: int, tail: str) -> Floats:
+            # The same for every measure that is asked for at this state.
+            kept = case.memo if case.shared is None else case.shared
+            of = "rates", count, tail
+            rates = source.again(kept, of, state, lambda: belief.rates(state, source, count, tail))
+            rates.flags.writeable = False
+            return rates
+
         def replicates(source: Stream, count: int, tail: str) -> Floats:
-            rates = belief.rates(state, source, count, tail)
+            rates = drawn_rates(source, count, tail)
             return np.asarray(all_right + _errors(rates, unseen_in, source) @ steps)
 
         # Mean squares around the estimate, and not the curvature at it: far from the boundary rates are so
         # small there that it would see nothing to doubt.
         numbers = kept_stream(0, "interval")
-        rates, beyond = belief.rates(state, numbers, _SPREAD, "honest"), state.beyond
+        rates, beyond = drawn_rates(numbers, _SPREAD, "honest"), state.beyond
         rough = (_ROUGH,) if state.rough else ()
         drawn = all_right + _errors(rates, unseen_in * ~beyond[:, None], numbers) @ steps
         tails = []

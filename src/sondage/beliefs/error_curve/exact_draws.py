@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 from scipy.special import gammaincinv
 
-from sondage.arithmetic import in_pieces, to_chances
+from sondage.arithmetic import FURTHEST, in_pieces, to_chances
 from sondage.beliefs.error_curve.fit import CurveFit
 from sondage.streams import Stream
 from sondage.types import Floats
@@ -31,6 +31,8 @@ _GRID = 200
 _EITHER_WAY = 0.1
 """Share of the proposals whose share astray does not look at the labels."""
 _HALVINGS = 20
+_AT_ONCE = 1 << 15
+"""Log-odds of which the likelihood is worked out at once: more would leave the processor's cache."""
 
 
 class Anywhere(NamedTuple):
@@ -128,8 +130,8 @@ def _proposals(
     mean, precision = one.prior
     P = len(mean)
     inverse, _ = dtrtri(np.linalg.cholesky(one.told / heat + precision), lower=1)
-    normal, uniform = stream.normal(count * P).reshape(count, P), stream.uniform(2 * count).reshape(2, count)
-    chi = 2.0 * gammaincinv(0.5 * _FREEDOM, np.clip(uniform[0], 1e-12, 1.0 - 1e-12))
+    normal = stream.normal(count * P).reshape(count, P)
+    uniform, chi = stream.uniform_and(2 * count, "chi", _chi_square)
     scaled = normal / np.sqrt(chi / _FREEDOM)[:, None]
     theta = one.mode + _WIDER * in_pieces(scaled, inverse)
     off = theta - mean
@@ -144,11 +146,17 @@ def _proposals(
         likely = _log_likelihood(one, in_pieces(mode, one.basis.T), grid) / heat
         q = np.exp(likely - likely.max())
         q = (1.0 - _EITHER_WAY) * q / q.sum() + _EITHER_WAY / _GRID
-        place = np.minimum(np.searchsorted(np.cumsum(q), uniform[1], "right"), _GRID - 1)
+        place = np.minimum(np.searchsorted(np.cumsum(q), uniform[count:], "right"), _GRID - 1)
         share = grid[place]
         log_weight -= np.log(q[place])
     log_weight += _log_likelihood(one, in_pieces(theta, one.basis.T), share) / heat
     return theta, share, log_weight
+
+
+def _chi_square(uniform: Floats) -> Floats:
+    """Of the first half of some uniform numbers, those of a chi-square of the same ranks."""
+    first = np.clip(uniform[: len(uniform) // 2], 1e-12, 1.0 - 1e-12)
+    return np.asarray(2.0 * gammaincinv(0.5 * _FREEDOM, first))
 
 
 def _weights(log_weight: Floats, enough: float) -> tuple[Floats, bool]:
@@ -191,14 +199,21 @@ def _hold_down(knots: Floats, last: int, fall: float) -> None:
 def _log_likelihood(one: _Curve, eta: Floats, share: Floats | None) -> Floats:
     """(B,) log of the chance of the labels, given (B, units) log-odds and (B,) the share that lies anywhere.
 
-    Both may be one for all. With ``r = 1 - (1 - p) (1 - s o)``, ``log(1 - r)`` is a sum, and ``log r`` is
-    needed only where something wrong was seen.
+    Both may be one for all. With ``r = 1 - (1 - p) (1 - a)``, ``a`` the share astray and ``e`` the odds,
+    ``1 - r = (1 - a) / (1 + e)`` and ``r = (e + a) / (1 + e)``, which holds for the smallest rates, too.
     """
-    right = -np.logaddexp(0.0, eta)  # log(1 - p)
+    step = max(_AT_ONCE // max(eta.shape[1], 1), 1)
+    if len(eta) > step:
+        pieces = (slice(begin, begin + step) for begin in range(0, len(eta), step))
+        return np.concatenate(
+            [_log_likelihood(one, eta[some], None if share is None else share[some]) for some in pieces]
+        )
     hit = one.wrong > 0
     if share is None:
-        return np.asarray(right @ one.n + eta[:, hit] @ one.wrong[hit])
+        return np.asarray(eta[:, hit] @ one.wrong[hit] - np.logaddexp(0.0, eta) @ one.n)
     astray = np.minimum(share[:, None] * one.others, 1.0 - 1e-9)
-    right = right + np.log1p(-astray)
-    wrong = np.log(-np.expm1(np.minimum(right[:, hit], -1e-300)))
-    return np.asarray(right @ (one.n - one.wrong) + wrong @ one.wrong[hit])
+    odds = np.exp(np.minimum(eta, FURTHEST))
+    whole = 1.0 + odds
+    wrong = np.log(np.maximum((odds[:, hit] + astray[:, hit]) / whole[:, hit], 1e-300))
+    right = whole / (1.0 - astray)
+    return np.asarray(wrong @ one.wrong[hit] - np.log(right, out=right) @ (one.n - one.wrong))
