@@ -14,6 +14,7 @@ import json
 import resource
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -28,10 +29,15 @@ from benchmarks._results import FOLDER, Result, Row, Skipped, markdown
 from benchmarks._sawade_ranking import synthetic
 from benchmarks.compare import plus_minus
 from benchmarks.variance import TABLES, embed, in_parallel, stamp
+from sondage.beliefs import Belief
+from sondage.designs.influence import predicted_cells
+from sondage.measures.base import Measure
 from sondage.measures.catalogue.rankings import DCG, ERR, NDCG, PrecisionAt, RankingMeasure
 from sondage.objective import EstimateAll
 from sondage.types import Floats, Ints
 
+ROBUST, MADE = "robust03", "made up"
+POOLS = (ROBUST, MADE, "largest")
 PAGE = TABLES.with_name("search.md")
 DEPTH = 20
 TOPICS = (20, 40, 60)
@@ -70,8 +76,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--repeats", type=int, default=1000, help="replays for every power")
     add("--studies", type=int, default=200, help="studies for every coverage")
     add("--queries", type=int, default=30_000, help="queries of the largest pool")
+    add("--pairs", type=int, default=136, help="pairs of runs that are compared, of 136")
     add("--seed", type=int, default=0)
     add("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="P", help=", ".join(PARTS))
+    add(
+        "--pools",
+        nargs="+",
+        choices=POOLS[:2],
+        default=[ROBUST, MADE],
+        metavar="P",
+        help=", ".join(POOLS[:2]),
+    )
     add("--workers", type=int, default=1)
     add("--docs", action="store_true", help="put the tables into docs/search.md")
 
@@ -83,7 +98,11 @@ def run(args: argparse.Namespace) -> Result:
     for name, part in PARTS.items():
         if name in args.parts:
             try:
-                result.tables |= part(args)
+                for title, rows in part(args).items():
+                    kept = [
+                        row for row in before.get(title, []) if row["pool"] not in (*args.pools, POOLS[2])
+                    ]
+                    result.tables[title] = sorted([*kept, *rows], key=lambda row: POOLS.index(row["pool"]))
             except Skipped as why:
                 result.notes.append(f"{name}: {why}")
             print(f"  {name}: done", flush=True)
@@ -103,6 +122,11 @@ def run(args: argparse.Namespace) -> Result:
 # ---- pools -------------------------------------------------------------------------------------------
 
 
+def tasks(args: argparse.Namespace) -> Iterator[Task]:
+    for name in args.pools:
+        yield robust() if name == ROBUST else made_up(args.seed)
+
+
 def robust() -> Task:
     path = folder() / "trec_robust03.parquet"
     if not path.exists():
@@ -117,7 +141,7 @@ def robust() -> Task:
         frames.append(mine.assign(rank=place, system=name)[place <= DEPTH])
     frame = pd.concat(frames).astype({"document": str})
     pairs = list(combinations(sorted(frame["system"].unique()), 2))
-    return _task("robust03", frame, (0, 1, 2), pairs, rank="rank")
+    return _task(ROBUST, frame, (0, 1, 2), pairs, rank="rank")
 
 
 def made_up(seed: int, queries: int = QUERIES) -> Task:
@@ -126,7 +150,7 @@ def made_up(seed: int, queries: int = QUERIES) -> Task:
     noise = 0.1 * np.random.default_rng([seed, 1]).normal(size=len(own))
     frame = pd.concat([task.frame, own.assign(system="retrained", score=own["score"] + noise)])
     pairs = [("ranker", other) for other in ("old index", "retrained", "other")]
-    return _task("made up", frame, task.grades, pairs, cost="cost")
+    return _task(MADE, frame, task.grades, pairs, cost="cost")
 
 
 def _task(
@@ -188,13 +212,13 @@ def ratio(value: Floats, found: Shares) -> float:
 
 def precision(args: argparse.Namespace) -> dict[str, list[Row]]:
     rows: list[Row] = []
-    for task, numbers, names in (
-        (robust(), TOPICS, None),
-        (made_up(args.seed), MADE_UP, ("ranker", "other")),
-    ):
+    for task in tasks(args):
+        numbers = TOPICS if task.title == ROBUST else MADE_UP
+        names = None if task.title == ROBUST else ("ranker", "other")
         for measure in MEASURES:
             for what in ("one ranker", "two rankers"):
-                row: Row = {"pool": task.title, "measure": measure.names[0], "of": what}
+                row: Row = {"pool": task.title, "measure": measure.names[0], "of": what, "studies": 0}
+                row |= {f"{word} {k}": None for k in range(1, 4) for word in ("queries", "ratio", "largest")}
                 for place, n in enumerate(numbers, 1):
                     found = []
                     for own, objective in _cases(task, measure, what, names, args.seed):
@@ -205,9 +229,7 @@ def precision(args: argparse.Namespace) -> dict[str, list[Row]]:
                     row[f"ratio {place}"] = float(np.exp(np.log(found).mean()))
                     row[f"largest {place}"] = max(found)
                 rows.append(row)
-    width = max(map(len, rows))
-    keys = next(list(row) for row in rows if len(row) == width)
-    return {COSTS: [{key: row.get(key) for key in keys} for row in rows]}
+    return {COSTS: rows}
 
 
 def _cases(
@@ -265,11 +287,11 @@ def uniform(N: int, n: int, usual: float) -> Shares:
 
 def power(args: argparse.Namespace) -> dict[str, list[Row]]:
     rng, pairs, totals = np.random.default_rng(args.seed), [], []
-    tasks = (robust(), made_up(args.seed))
-    for task in tasks:
+    for task in tasks(args):
         for measure in COMPARED:
             mine = []
-            for pair in task.pairs:
+            for k in np.random.default_rng(args.seed).permutation(len(task.pairs))[: args.pairs].tolist():
+                pair = task.pairs[k]
                 row = _pair(task, measure, pair, args.repeats, rng)
                 if row is not None:
                     mine.append(row)
@@ -281,7 +303,7 @@ def power(args: argparse.Namespace) -> dict[str, list[Row]]:
             mine = [one for one in pairs if (one["pool"], one["measure"]) == (title, name)]
             groups = (
                 [mine]
-                if title == "robust03"
+                if title == ROBUST
                 else [[one for one in mine if one["b"] == b] for b in dict.fromkeys(one["b"] for one in mine)]
             )
             totals += [_together(some) for some in groups if some]
@@ -324,7 +346,7 @@ def _pair(
 def _together(rows: list[Row]) -> Row:
     found = np.array([row["ratio"] for row in rows])
     first = rows[0]
-    among = "all pairs" if first["pool"] == "robust03" else f"{first['a']}, {first['b']}"
+    among = "all pairs" if first["pool"] == ROBUST else f"{first['a']}, {first['b']}"
     return {
         "pool": first["pool"],
         "measure": first["measure"],
@@ -342,16 +364,34 @@ def _together(rows: list[Row]) -> Row:
 
 def coverage(args: argparse.Namespace) -> dict[str, list[Row]]:
     rows: list[Row] = []
-    for task, numbers in ((robust(), TOPICS), (made_up(args.seed), MADE_UP)):
+    for task in tasks(args):
+        numbers = TOPICS if task.title == ROBUST else MADE_UP
         each = [(ERR(20), False), (ERR(20), True), (DCG(10), False)]
         for measure, comparing in [
             *each,
-            *([(NDCG(10, ideal=10), False)] if task.title == "robust03" else []),
+            *([(NDCG(10, ideal=10), False)] if task.title == ROBUST else []),
         ]:
             for n in numbers:
                 rows.append(_covered(task, measure, comparing, n, args))
             print(f"  {task.title} {measure.names[0]}: done", flush=True)
     return {COVERAGE: rows}
+
+
+@contextmanager
+def predictions_kept() -> Iterator[None]:
+    """What the belief predicts of a pool is worked out once for all studies of a measure."""
+    whole, known = predicted_cells.predicted, {}
+
+    def once(pool: sd.Pool, measure: Measure, belief: Belief) -> predicted_cells.Predicted:
+        if measure not in known:
+            known[measure] = whole(pool, measure, belief)
+        return known[measure]
+
+    predicted_cells.predicted = once
+    try:
+        yield
+    finally:
+        predicted_cells.predicted = whole
 
 
 def _covered(task: Task, measure: RankingMeasure, comparing: bool, n: int, args: argparse.Namespace) -> Row:
@@ -380,7 +420,8 @@ def _covered(task: Task, measure: RankingMeasure, comparing: bool, n: int, args:
             ]
         )
 
-    found = np.array(in_parallel(one, args.studies, args.workers))
+    with predictions_kept():
+        found = np.array(in_parallel(one, args.studies, args.workers))
     error, inside, asked, se = found.T
     return {
         "pool": task.title,
@@ -423,7 +464,8 @@ def scale(args: argparse.Namespace) -> dict[str, list[Row]]:
             study.tell({item.id: int(rng.integers(5)) for item in items})
             items = study.ask(1)
             steps.append(time.process_time() - began)
-        row: Row = {"measure": measure.names[0], "of": "two rankers" if objective else "one ranker"}
+        row: Row = {"pool": "largest", "measure": measure.names[0]}
+        row["of"] = "two rankers" if objective else "one ranker"
         row |= {"first query, s": first, "next, ms": 1e3 * float(np.median(steps)), "documents": len(items)}
         rows.append({**row, "largest memory, GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6})
     return {SIZE: rows}
