@@ -372,7 +372,7 @@ def coverage(args: argparse.Namespace) -> dict[str, list[Row]]:
             *([(NDCG(10, ideal=10), False)] if task.title == ROBUST else []),
         ]:
             for n in numbers:
-                rows.append(_covered(task, measure, comparing, n, args))
+                rows.append(covered(task, measure, comparing, n, args))
             print(f"  {task.title} {measure.names[0]}: done", flush=True)
     return {COVERAGE: rows}
 
@@ -394,7 +394,7 @@ def predictions_kept() -> Iterator[None]:
         predicted_cells.predicted = whole
 
 
-def _covered(task: Task, measure: RankingMeasure, comparing: bool, n: int, args: argparse.Namespace) -> Row:
+def covered(task: Task, measure: RankingMeasure, comparing: bool, n: int, args: argparse.Namespace) -> Row:
     """Studies of all systems, or pairs, in turn."""
     cases: list[tuple[RankingMeasure, sd.Compare | None]]
     cases = [(measure, sd.Compare(*pair)) for pair in task.pairs]

@@ -96,6 +96,17 @@ def test_trec_files(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text("1 Q0 d1 1 3.5 a\n1 Q0 d2 2 2.5\n")
     with pytest.raises(InvalidInput, match=r"a.run, line 2: 5 fields where there should be 6"):
         sd.Pool.from_trec(runs, grades=(0, 1))
+    for text, match in (
+        ("1 0 d1 1\n1 0 d1 2\n", "qrels, line 2: document 'd1' of query '1' has the grade 2, and 1 before"),
+        ("1 0 d1 0\n1 0 d2 7\n", "qrels, line 2: the grade 7 is not one of"),
+        ("1 0 d1\n", "qrels, line 1: 3 fields where there should be 4"),
+    ):
+        (tmp_path / "qrels").write_text(text)
+        with pytest.raises(InvalidInput, match=match):
+            sd.Pool.from_trec(tmp_path / "b.run", grades=(0, 1, 2), qrels=tmp_path / "qrels")
+    (tmp_path / "b.run").write_text("1 Q0 d2 1 3 b\n1 Q0 d2 2 2 b\n")
+    with pytest.raises(InvalidInput, match=r"b.run, line 2: document 'd2' appears twice in the list of 'b'"):
+        sd.Pool.from_trec(tmp_path / "b.run", grades=(0, 1))
     (tmp_path / "b.run").write_text("1 Q0 d2 1 x b\n")
     with pytest.raises(InvalidInput, match=r"b.run, line 1: the score 'x' is not a number"):
         sd.Pool.from_trec(tmp_path / "b.run", grades=(0, 1))

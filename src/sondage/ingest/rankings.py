@@ -262,24 +262,44 @@ def pool_from_trec(runs: Any, grades: Any, qrels: Any) -> Pool:
     if not paths:
         raise InvalidInput("Pool.from_trec: runs= names no file")
     rows: list[tuple[str, str, str, float, float]] = []
+    there: set[tuple[str, str, str]] = set()
     for path in paths:
-        rows += [
-            (line[0], line[2], line[5], _number(line[4], path, number, "score"), np.nan)
-            for number, line in _lines(path, 6, "query Q0 document rank score run")
-        ]
+        for number, line in _lines(path, 6, "query Q0 document rank score run"):
+            query, _, document, _, score, run = line
+            if (query, document, run) in there:
+                raise InvalidInput(
+                    f"{path}, line {number}: document {document!r} appears twice in the list of {run!r} for "
+                    f"query {query!r}: keep one"
+                )
+            there.add((query, document, run))
+            rows.append((query, document, run, _number(score, path, number, "score"), np.nan))
     returned = len(rows)
     if not returned:
         raise InvalidInput(f"the run files {[str(path) for path in paths]} have no lines")
     known = {row[0] for row in rows}
-    judged = {}
+    judged: dict[tuple[str, str], float] = {}
+    scale = _checked_grades(grades)
     for number, line in _lines(qrels, 4, "query iteration document grade") if qrels is not None else ():
-        if line[0] in known:  # judgements of queries that no run has are of no use
-            judged[line[0], line[2]] = _number(line[3], qrels, number, "grade")
+        pair, grade = (line[0], line[2]), _number(line[3], qrels, number, "grade")
+        if line[0] not in known:  # judgements of queries that no run has are of no use
+            continue
+        if grade not in scale:
+            raise InvalidInput(
+                f"{qrels}, line {number}: the grade {line[3]} is not one of grades={scale}: give all grades "
+                "there are, and leave out lines of documents that nobody has judged"
+            )
+        if judged.setdefault(pair, grade) != grade:
+            raise InvalidInput(
+                f"{qrels}, line {number}: document {line[2]!r} of query {line[0]!r} has the grade {grade:g}, "
+                f"and {judged[pair]:g} before: give one grade"
+            )
     listed = {row[:2] for row in rows}
     rows += [(*pair, "", np.nan, grade) for pair, grade in judged.items() if pair not in listed]
-    query, document, system, score, _ = (np.array(column) for column in zip(*rows, strict=True))
+    queries, documents, systems, scores, _ = (np.array(column) for column in zip(*rows, strict=True))
     relevance = np.array([judged.get((row[0], row[1]), np.nan) for row in rows])
-    table = _Table(query, document, system, None, score, relevance, returned=np.arange(len(rows)) < returned)
+    table = _Table(
+        queries, documents, systems, None, scores, relevance, returned=np.arange(len(rows)) < returned
+    )
     return _pool(table, grades, {}, {"query": "query"})
 
 

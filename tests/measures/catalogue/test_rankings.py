@@ -162,6 +162,24 @@ def test_sampled_moments_are_near_enumerated_ones() -> None:
     assert_allclose(np.sqrt(sampled[1]).mean(), np.sqrt(exactly[1]).mean(), rtol=0.06)
 
 
+@pytest.mark.parametrize("measure", [NDCG(2, ideal=2), RecallAt(2, among=3), RR(2), AP(3)])
+def test_sampled_moments_look_at_the_documents_that_count(measure: RankingMeasure) -> None:
+    """Equal to the values of the sampled labels written out over all documents."""
+    pool = ranking_pool(4, 30)
+    assert pool.parts is not None
+    rng, width = np.random.default_rng(2), pool.parts.width
+    chance = rng.dirichlet([1.0, 1.0, 1.0], (len(pool), width))
+    sides = [replace(measure, system=name).bind(pool) for name in ("a", "b")]
+    mean, covariance = sides[0].moments(pool.rows(ALL), chance, sides)
+    uniform = rng.random((4000, width))
+    label = (uniform[None, :, :, None] > np.cumsum(chance, axis=2)[:, None, :, :-1]).sum(axis=3).astype(float)
+    values = np.stack([one.values(pool.rows(ALL), label) for one in sides], axis=1)
+    assert_allclose(mean.mean(axis=0), values.mean(axis=(0, 2)), rtol=0.03)
+    assert_allclose(mean, values.mean(axis=2), atol=0.12)
+    spread = np.sqrt(np.einsum("nkk->nk", covariance))
+    assert_allclose(spread.mean(axis=0), values.std(axis=2).mean(axis=0), rtol=0.06)
+
+
 def test_cross_moment_of_a_list_with_itself_is_its_square() -> None:
     from sondage.measures.losses.cascade import cross_moment, moments_of_list
 

@@ -157,7 +157,7 @@ class RankingMeasure(PlainMean):
         Only documents that count are drawn, put next to each other: these are ``kept`` at the most.
         """
         order = np.argsort(~wanted, axis=1, kind="stable")
-        place = np.argsort(order, axis=1)  # where each document is put
+        place = np.minimum(np.argsort(order, axis=1), kept - 1)  # where each document is put that counts
         order = order[:, :kept]
         below = np.cumsum(np.take_along_axis(chance, order[..., None], axis=1), axis=2)
         label = np.zeros((len(rows), len(uniform), kept))
