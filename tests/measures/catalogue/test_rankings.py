@@ -204,3 +204,13 @@ def test_equal_lists_are_known_to_be_equally_good() -> None:
 def test_a_pool_takes_no_other_options() -> None:
     with pytest.raises(InvalidInput, match="takes system= alone beside a pool, not by"):
         exact("P@2", one_query(1, 0), by="kind")
+
+
+def test_sampled_moments_of_lists_shorter_than_others() -> None:
+    rows = [(1, d, "b", r) for r, d in enumerate((1, 2, 0), 1)] + [(1, 3, "a", 1)]
+    rows += [(2, d, s, r) for s in "ab" for r, d in enumerate((1, 2), 1)]
+    frame = pd.DataFrame(rows, columns=["q", "d", "s", "r"])
+    pool = sd.Pool.from_rankings(frame, query="q", document="d", system="s", rank="r")
+    sides = [RR(2, system=name).bind(pool) for name in ("a", "b")]
+    mean, _ = sides[0].moments(pool.rows(ALL), np.full((2, 4, 2), 0.5), sides)
+    assert_allclose(mean, [[0.5, 0.625], [0.625, 0.625]], atol=0.06)
