@@ -11,6 +11,8 @@ import pytest
 from tests.study.grouping.pools import grouped_pool
 
 import sondage as sd
+from sondage.beliefs.group_values import ByClass, group_values
+from sondage.beliefs.grouped.rates import Rates
 from sondage.designs.thompson import Rule
 from sondage.errors import InvalidInput
 from sondage.measures import PerGroup
@@ -165,14 +167,42 @@ def test_other_priors_and_options() -> None:
             sd.designs.Thompson(**wrong)  # type: ignore[arg-type]
 
 
-def test_per_group_accuracy_by_auto_leaves_no_group_undefined() -> None:
+@pytest.mark.parametrize("measure", ["accuracy", "recall", "precision", "f1"])
+def test_per_group_by_auto_leaves_no_group_undefined(measure: str) -> None:
     """Two groupings at once and more groups than labels: wide, and never undefined."""
     rng = np.random.default_rng(7)
     n = 3_000
     groups = {"a": rng.integers(0, 30, n), "b": rng.integers(0, 5, n)}
     pool = sd.Pool.from_arrays(probability=rng.random(n), threshold=0.5, groups=groups)
     labels = dict(enumerate(rng.integers(0, 2, n).tolist()))
-    study = sd.create_study(pool, PerGroup("accuracy", ("a", "b")), budget=100, rng=1)
+    study = sd.create_study(pool, PerGroup(measure, ("a", "b")), budget=100, rng=1)
     found = study.run(labels)
     assert found.defined.all()
-    assert (np.asarray(found.ci.high) - np.asarray(found.ci.low)).min() > 0.2
+    assert np.median(np.asarray(found.ci.high) - np.asarray(found.ci.low)) > 0.3
+
+
+def test_measures_of_classes_ask_where_labels_move_them() -> None:
+    """Precision is about what is predicted positive: nearly all labels beyond the even share go there."""
+    rng = np.random.default_rng(8)
+    chance = rng.beta(1, 4, 4_000)
+    pool = sd.Pool.from_arrays(probability=chance, threshold=0.5, groups={"g": rng.integers(0, 3, 4_000)})
+    labels = dict(enumerate((rng.random(4_000) < chance).astype(int).tolist()))
+    study = sd.create_study(pool, objective=sd.AssessGroups("g", "precision"), rng=1)
+    study.run(labels, budget=300)
+    positive = (chance >= 0.5)[np.array(study.labels()["id"])]
+    assert positive.mean() > 0.75 > 0.2 > (chance >= 0.5).mean()
+
+
+def test_slopes_are_those_of_the_measure() -> None:
+    """True-positive rate of h hits and m misses: m / (h + m)^2 for hits, h / (h + m)^2 for misses."""
+    prediction = [0] * 30 + [1] * 20
+    pool = sd.Pool.from_arrays(prediction=prediction, groups={"g": ["a"] * 50})
+    measure = sd.measures.resolve("true_positive_rate").bind(pool)
+    values = group_values(pool, measure, "g")
+    assert isinstance(values, ByClass)
+    nothing = np.zeros(2)
+    rates = Rates(np.array([8.0, 6.0]), np.array([2.0, 4.0]), nothing, nothing, np.array([30.0, 20.0]))
+    found = values.slopes(rates, (np.empty(0, dtype=np.int64), np.empty(0)))
+    hits, misses = 20 * 0.6, 30 * 0.2
+    want = [30 * hits / (hits + misses) ** 2, 20 * misses / (hits + misses) ** 2]
+    np.testing.assert_allclose(found, want, rtol=1e-3)

@@ -5,6 +5,7 @@ from sondage.beliefs.beta_groups import BetaGroups
 from sondage.beliefs.counts import CountBelief
 from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.frequencies import FrequencyBelief
+from sondage.beliefs.learned_rates import LearnedRates
 from sondage.beliefs.mixture import MixtureBelief
 from sondage.beliefs.recalibration import Recalibration
 from sondage.beliefs.relevance import RelevanceBelief
@@ -17,6 +18,7 @@ __all__ = [
     "CountBelief",
     "ErrorCurve",
     "FrequencyBelief",
+    "LearnedRates",
     "MixtureBelief",
     "Nodes",
     "Recalibration",

@@ -29,6 +29,7 @@ from sondage.streams import Stream
 from sondage.types import Floats, Ints
 
 _NEARLY = 1e-12
+_STEP = 1e-4
 
 
 class Drawn(NamedTuple):
@@ -186,6 +187,21 @@ class ByClass(GroupValues):
         said = [self.predicted == one for one in self.classes.tolist()]
         table = np.stack([items[:, mine].sum(axis=1) / self.size[mine].sum() for mine in said], axis=1)
         return Drawn(*self._value(items), table)
+
+    def slopes(self, rates: Rates, labels: tuple[Ints, Floats]) -> Floats:
+        """(C,) how far the value of its group moves with the rate of each cell; 0 where it has none."""
+        now, own = self._confusion(rates, *labels).mean, np.arange(self.cells.count)
+        hit = np.zeros(now.shape)
+        hit[own, self.predicted] = 1.0
+        miss = now * (1.0 - hit)
+        total = miss.sum(axis=-1, keepdims=True)
+        miss = np.divide(miss, total, out=(1.0 - hit) / max(now.shape[1] - 1, 1), where=total > 0)
+        value, out = self._value(now * self.size[:, None])[0], np.zeros(len(own))
+        for one in self.classes.tolist():
+            mine = self.predicted == one
+            moved = now + _STEP * np.where(mine[:, None], hit - miss, 0.0)
+            out[mine] = ((self._value(moved * self.size[:, None])[0] - value) / _STEP)[self.of[mine]]
+        return np.nan_to_num(out)
 
     @cached_property
     def classes(self) -> Ints:

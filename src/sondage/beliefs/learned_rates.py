@@ -115,8 +115,9 @@ class LearnedRates(ErrorBelief):
     Before its labels the rate of a stratum has a Beta distribution around what the scores expect, shifted by
     as much as the labels of all strata show scores to be off, and worth as many labels as they show
     (``prior="learned"``; Ji et al. 2021 have neither). ``prior="scores"`` takes the scores as they are, worth
-    ``strength`` labels, ``"even"`` knows nothing. Items must be drawn evenly inside a stratum. Known labels
-    count as they are: a stratum labelled to its end does not vary.
+    ``strength`` labels, ``"even"`` knows nothing. Items must be drawn evenly inside a stratum; where they are
+    only inside its cells, ``by_cell=True`` gives every cell a rate of its own. Known labels count as they
+    are: a stratum labelled to its end does not vary.
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.2, rng=1)
@@ -133,6 +134,7 @@ class LearnedRates(ErrorBelief):
     }
     prior_kind: Prior = "learned"
     strength: float = 2.0
+    by_cell: bool = False
 
     def __post_init__(self) -> None:
         self.require(prior_kind=("learned", "scores", "even"), strength="(0, 1e9]")
@@ -142,9 +144,10 @@ class LearnedRates(ErrorBelief):
         places = replace(Places.without_order(pool, self.systems, cells), across=True)
         expected = self.mass(pool, units)[np.arange(units.count), places.expects] / units.size
         split = self.split_by_scores(pool, units, places.expects)
-        nothing, count = np.zeros(units.count), int(cells.stratum.max()) + 1
-        size = np.bincount(cells.stratum, units.size, count)
-        by_scores = np.bincount(cells.stratum, units.size * expected, count) / size
+        stratum = np.arange(units.count) if self.by_cell else cells.stratum
+        nothing, count = np.zeros(units.count), int(stratum.max()) + 1
+        size = np.bincount(stratum, units.size, count)
+        by_scores = np.bincount(stratum, units.size * expected, count) / size
         fit, prior = None, uninformative(count, self.strength)
         if self.prior_kind == "learned":
             fit = learned(by_scores, np.zeros(count), np.zeros(count))
@@ -157,7 +160,7 @@ class LearnedRates(ErrorBelief):
             scored=split,
             n=nothing,
             wrong=nothing,
-            stratum=cells.stratum,
+            stratum=stratum,
             expected=expected,
             prior=prior,
             fit=fit,

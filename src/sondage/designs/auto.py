@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sondage.beliefs.group_values import RightOrWrong, group_values
+from sondage.beliefs.group_values import ByClass, RightOrWrong, group_values
 from sondage.designs.base import Design
 from sondage.designs.disagreement import Disagreement
 from sondage.designs.error_curve.design import ErrorCurveDesign
@@ -43,8 +43,7 @@ def resolve_auto(
     of several numbers have no one order along which to stratify: there items are drawn one by one. Queries
     are drawn from strata by what the belief predicts of them. A study that compares systems (objective
     ``Compare``) asks where they disagree, by chances that tests and sequences can rest on. One about groups,
-    or about how often predictions are right in each, draws evenly inside groups and chooses among these
-    (``thompson``).
+    or about predictions in each of them (``PerGroup``), chooses among groups (``thompson``).
     """
     if oracle != "deterministic":
         return Importance()
@@ -68,7 +67,10 @@ def resolve_auto(
 
 
 def _of_groups(pool: Pool, measure: Measure, objective: Objective | None) -> bool:
-    """Whether groups are to be told apart, or what counts is how often predictions are right in each."""
+    """Whether groups are to be told apart, or what counts in each is how often predictions are right.
+
+    Of two classes that is so for every measure of predictions: rates, F1, costs.
+    """
     if not pool.labels.finite or len(measure.systems(pool)) != 1:
         return False
     if not pool.has("prediction", measure.systems(pool)[0]):
@@ -77,7 +79,8 @@ def _of_groups(pool: Pool, measure: Measure, objective: Objective | None) -> boo
         return True
     if not isinstance(measure, PerGroup) or measure.measure.wide:
         return False
-    return isinstance(group_values(pool, measure.measure, measure.by), RightOrWrong)
+    values = group_values(pool, measure.measure, measure.by)
+    return isinstance(values, RightOrWrong) or (isinstance(values, ByClass) and pool.labels.size == 2)
 
 
 def _means(pool: Pool, measure: Measure) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from sondage.beliefs.group_values import GroupValues, RightOrWrong, group_values
+from sondage.beliefs.group_values import ByClass, GroupValues, RightOrWrong, group_values
 from sondage.beliefs.grouped.rates import Rates
 from sondage.beliefs.grouped.rewards import Decided, Rate, RateKnown, Reward
 from sondage.beliefs.grouped.rules import RULES, multiple_play
@@ -22,6 +22,8 @@ from sondage.types import Bools, Floats, Ints
 
 _BY_DRAWS = ("thompson", "top-two", "multiple-play")
 """Rules that draw from the posterior for every choice: a batch then spreads by itself."""
+_FLOOR = 0.2
+"""Share of the items of a group that are drawn evenly from it, whatever its labels say."""
 _DRAWS = 32
 """Draws from which the variance of a group's value is made, where it has no closed form."""
 _SURE = 0.999
@@ -63,6 +65,7 @@ class Chooser:
         right, n, size = (np.bincount(self.of, one).astype(np.float64) for one in self.state.counts)
         self.counts = right, n, size
         self._variance: Floats | None = None
+        self._moves: Floats | None = None
         # Items asked and not answered yet count as if their labels had come as expected.
         asked = np.bincount(arm, problem.asked.astype(np.float64))
         self.waiting: Floats = np.zeros(len(n)) if self._draws else np.asarray(asked - n)
@@ -92,6 +95,28 @@ class Chooser:
         if not self._draws:
             np.add.at(self.waiting, chosen, 1.0)
         return np.asarray(chosen)
+
+    def inside(self, room: Floats, stream: Stream) -> Floats:
+        """(U,) items left in the units of a group, of which one is drawn.
+
+        What a measure of classes needs most is the predicted class whose labels move it most for the doubt
+        that is left (Neyman 1934); a fifth of the items ignores that. Others need the whole group alike.
+        """
+        if not isinstance(self.values, ByClass) or self.rule.startswith("uniform"):
+            return room
+        if self._moves is None:
+            rates = self.state.rates()
+            self._moves = np.square(self.values.slopes(rates, self.labels)) * rates.variance
+            _, n, _ = self.state.counts
+            self._worth = n + self.state.prior[0] + self.state.prior[1]
+            self._asked = np.zeros(len(n))
+        there, at = room > 0, self.state.stratum
+        if stream.uniform(1)[0] < _FLOOR or not self._moves[at[there]].any():
+            return room
+        gain = self._moves * self._worth / np.square(self._worth + self._asked + 1.0)
+        best = at[there][int(np.argmax(gain[at[there]]))]
+        self._asked[best] += 1.0
+        return np.where(at == best, room, 0.0)
 
     def _rates(self, stream: Stream) -> Rates:
         """What is known of the groups' own rates, open items counted in as expected."""

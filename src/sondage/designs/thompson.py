@@ -12,6 +12,7 @@ from sondage.beliefs.group_values import cells_of
 from sondage.beliefs.learned_rates import LearnedRates, Prior
 from sondage.designs.base import Design, Oracle, Problem
 from sondage.designs.group_choice import Chooser, grouping_of, values_of
+from sondage.errors import NotSupported
 from sondage.measures.base import Measure
 from sondage.measures.combine.per_group import by_words
 from sondage.objective import CompareGroups, IdentifyGroups
@@ -77,6 +78,12 @@ class Thompson(Design):
 
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
         """Groups, cut further by what the measure and the belief tell apart."""
+        name = measure.systems(pool)[0]
+        if not pool.labels.finite or not pool.has("prediction", name):
+            raise NotSupported(
+                f"design {self.alias!r} is about predicted classes being right, and system {name!r} predicts "
+                "none: use design='uniform', or pass prediction= or threshold= when making the pool"
+            )
         aim, by = grouping_of(pool, measure)
         strata = ByGroup(cells_of(pool, aim, by))
         return strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
@@ -94,9 +101,8 @@ class Thompson(Design):
         return refusal
 
     def even_parts(self, pool: Pool, measure: Measure, units: Units) -> Division:
-        """Its groups: units inside of them are drawn by their size."""
-        _, by = grouping_of(pool, measure)
-        return pool.division(("group", pool.group_name(by)))
+        """Its groups; for measures of classes, each predicted class of them apart."""
+        return pool.division(("group", pool.group_name(cells_of(pool, *grouping_of(pool, measure)))))
 
     def tells_of(self, problem: Problem) -> tuple[str | None, ...]:
         aim, by = grouping_of(problem.pool, problem.measure)
@@ -126,7 +132,7 @@ class Thompson(Design):
         left = np.where(chooser.wanted, left, 0.0)
         while n > 0 and left.any():
             for group in chooser.next(left, stream)[:n].tolist():
-                unit = _evenly(np.where(arm == group, room, 0.0), stream)
+                unit = _evenly(chooser.inside(np.where(arm == group, room, 0.0), stream), stream)
                 quota[unit] += 1
                 room[unit] -= 1
                 left[group] -= 1
