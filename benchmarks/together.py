@@ -163,8 +163,11 @@ def kills(pool: sd.Pool, labels: Any, storage: str, design: str, count: int, ser
     sd.create_study(pool, "f1", design=design, storage=storage, rng=1).journal.close()
     context, moment, restarts = multiprocessing.get_context("fork"), random.Random(1), 0
     for number in range(count):
-        client = context.Process(target=labour, args=(storage, pool, labels))
+        loaded = context.Event()
+        client = context.Process(target=labour, args=(storage, pool, labels, loaded))
         client.start()
+        if number % 2:  # every other one dies in the middle of its work, the others maybe while they load
+            loaded.wait(20)
         time.sleep(moment.uniform(0.02, 0.2))
         if server is not None and number % 25 == 24:
             server.stop("immediate")
@@ -185,9 +188,10 @@ def kills(pool: sd.Pool, labels: Any, storage: str, design: str, count: int, ser
     return {"kills": count, "restarts": restarts, "items drawn": len(drawn), "same draws": same, "met": same}
 
 
-def labour(storage: str, pool: sd.Pool, labels: Any) -> None:
+def labour(storage: str, pool: sd.Pool, labels: Any, loaded: Any) -> None:
     """Answer what is open, then ask and tell, until killed."""
     study = sd.load_study(storage, pool=pool)
+    loaded.set()
     for item in study.open_items():
         study.tell(item.id, int(labels[item.id]))
     while True:

@@ -177,6 +177,23 @@ def test_what_a_failing_server_had_not_on_disk_is_read_again(postgres: Server, a
     assert second.n_labels == first.n_labels == 5
 
 
+def test_a_server_that_goes_away_just_after_the_connection_is_tried_again(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_up, times = postgres_server.PostgresServer._set_up, []
+
+    def lose_the_first(self: postgres_server.PostgresServer) -> None:
+        times.append(1)
+        if len(times) == 1:
+            self._connection.close()
+        set_up(self)
+
+    monkeypatch.setattr(postgres_server.PostgresServer, "_set_up", lose_the_first)
+    with closing(PostgresJournal(address)) as journal:
+        assert journal.names() == [NAME]
+    assert len(times) == 2
+
+
 def test_a_turn_ends_before_the_flush_and_a_change_after_it(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

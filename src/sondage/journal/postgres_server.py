@@ -211,12 +211,16 @@ class PostgresServer(Database):
                 self._connection = self._psycopg.connect(
                     self._address, autocommit=True, connect_timeout=10, application_name="sondage"
                 )
-                break
+                self._set_up()
+                return
             except self._psycopg.OperationalError as error:
                 final = any(word in str(error) for word in _REFUSED)
                 if final or time.monotonic() - started > patience:
                     raise
             time.sleep(_PAUSE)
+
+    def _set_up(self) -> None:
+        """Settings of a new connection, and what it may do; the server may go away here, too."""
         self._pid, self._closed, self.session = os.getpid(), False, self.session + 1
         self._statements = _Statements(self._connection)
         for setting, value in (
