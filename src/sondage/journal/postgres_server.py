@@ -215,6 +215,8 @@ class PostgresServer(Database):
                 return
             except self._psycopg.OperationalError as error:
                 final = any(word in str(error) for word in _REFUSED)
+                if "starting up" in str(error):  # it is there, and will answer
+                    patience = max(patience, PATIENCE)
                 if final or time.monotonic() - started > patience:
                     raise
             time.sleep(_PAUSE)

@@ -28,7 +28,9 @@ class SqliteJournal(SqlJournal):
         path = Path(address.removeprefix(_ADDRESS).removesuffix(_READ_ONLY))
         read_only = address.endswith(_READ_ONLY)
         if (must_exist or read_only) and not path.exists():
-            raise InvalidInput(f"storage: there is no file {str(path)!r}: make a study with create_study")
+            raise InvalidInput(
+                f"storage: there is no file {str(path)!r}: make a study with create_study (sondage start)"
+            )
         return cls(path, read_only=read_only)
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
