@@ -275,6 +275,15 @@ def test_auto_never_pays_more_than_uniform_queries_and_less_where_queries_can_be
     assert sd.create_study(POOL, "ERR@4", objective=both, rng=1).design.alias == "stratified"
 
 
+def test_an_item_says_what_is_predicted_of_its_query() -> None:
+    frame, _ = lists(queries=100, seed=1)
+    study = sd.create_study(pool_of(frame), "ERR@4", budget=200, rng=1)
+    for item in study.ask(5):
+        assert item.reason.startswith("ERR@4 is predicted to be 0.")
+    study = sd.create_study(pool_of(frame), "ERR@4", objective=sd.Compare("a", "b"), budget=200, rng=1)
+    assert "a - b is predicted to be" in study.ask(1)[0].reason
+
+
 def test_lists_without_anything_to_go_by_are_drawn_evenly() -> None:
     rows = [(query, document, document + 1) for query in range(30) for document in range(4)]
     frame = pd.DataFrame(rows, columns=["query", "document", "rank"])

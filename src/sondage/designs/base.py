@@ -178,6 +178,13 @@ class Design(Named, family="sondage.designs"):
     def reason(self, problem: Problem, unit: int) -> str:
         """Why an item of a unit is asked, in plain words; unless a design knows better, where it lies."""
         pool, units, systems = problem.pool, problem.units, problem.measure.systems(problem.pool)
+        if pool.parts is not None:
+            from sondage.designs.influence.predicted_cells import query_words
+
+            rows = units.members(unit)
+            return problem.once(
+                ("place", unit), lambda: query_words(pool, problem.measure, problem.belief, rows)
+            )
         return problem.once(("place", unit), lambda: place_words(pool, systems, units.members(unit)))
 
     def tells_of(self, problem: Problem) -> Sequence[str | None]:

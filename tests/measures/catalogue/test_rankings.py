@@ -214,3 +214,25 @@ def test_sampled_moments_of_lists_shorter_than_others() -> None:
     sides = [RR(2, system=name).bind(pool) for name in ("a", "b")]
     mean, _ = sides[0].moments(pool.rows(ALL), np.full((2, 4, 2), 0.5), sides)
     assert_allclose(mean, [[0.5, 0.625], [0.625, 0.625]], atol=0.06)
+
+
+@pytest.mark.skipif(not ROBUST.exists(), reason="the data are not here")
+def test_measures_without_a_reference_equal_their_definitions_on_all_systems() -> None:
+    """ir-measures has ERR and RBP by programs that are not installed with it, and no DCG."""
+    frame = robust_lists()
+    frame = frame[frame["rank"] <= 20]
+    roles = {"system": "system", "score": "score", "relevance": "relevance"}
+    pool = sd.Pool.from_rankings(frame, query="topic", document="doc", grades=(0, 1, 2), **roles)
+    for name, mine in frame.groupby("system"):
+        found = {"ERR": 0.0, "RBP": 0.0, "DCG": 0.0}
+        for _, one in mine.sort_values("rank").groupby("topic"):
+            reached = 1.0
+            for place, grade in enumerate(one["relevance"].fillna(0.0), 1):
+                stops = (2**grade - 1) / 4
+                found["ERR"] += reached * stops / place
+                reached *= 1 - stops
+                found["RBP"] += 0.2 * 0.8 ** (place - 1) * (grade >= 1)
+                found["DCG"] += (2**grade - 1) / math.log2(place + 1)
+        for measure in (ERR(20), RBP(20), DCG(20, gain="exp")):
+            value = exact(replace(measure, unjudged="irrelevant"), pool, system=name)
+            assert value == pytest.approx(found[measure.alias] / len(pool), abs=1e-9), (name, measure.alias)

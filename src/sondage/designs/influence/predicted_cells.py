@@ -20,7 +20,7 @@ from sondage.pool.units import CellUnits
 from sondage.strata.fillable_cells import EACH
 from sondage.types import Bools, Floats, Ints
 
-_MOST = 32
+_MOST, _SHOWN = 32, 64
 _DIGITS = 9
 """Digits of predictions that count: rounding must not part what is alike, on any machine."""
 _WORTH = 1e-5
@@ -79,6 +79,16 @@ def predicted_cells(pool: Pool, measure: Measure, belief: Belief, seed: int, lab
     keys = np.column_stack([known.mean, known.variance, cost])
     codes = cut_cells(known, cost, keys, most)
     return CellUnits(pool, codes, known.settled.astype(np.int64), seed=seed, by_cost=False)
+
+
+def query_words(pool: Pool, measure: Measure, belief: Belief, rows: Ints) -> str:
+    """What is predicted of some queries, in words; "" for several values at once."""
+    if measure.m > 1:
+        return ""
+    some = pool.rows(rows[:: max(len(rows) // _SHOWN, 1)])
+    value = measure.g(measure.expected(some, *belief.items(some)))[:, 0]
+    low, high = (f"{end:.2f}" for end in (value.min(), value.max()))
+    return f"{measure.names[0]} is predicted to be {low}{f' to {high}' if high != low else ''} there"
 
 
 def cut_cells(known: Predicted, cost: Floats, keys: Floats, most: int) -> Ints:
