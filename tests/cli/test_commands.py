@@ -325,3 +325,19 @@ def test_bash_completes(folder):
     )
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30)
     assert done.stdout.splitlines() == ["estimate", "--partial --pool"]
+
+
+def test_the_worst_group_is_found_through_files(folder, capsys):
+    roles = "--id pair_id --score score --prediction match --groups shop"
+    said(capsys, f"start pool.csv --worst shop --budget 40 --study audit.db --seed 1 {roles}")
+    said(capsys, "ask -n 40 -o audit.csv --study audit.db")
+    answered("audit.csv")
+    said(capsys, "tell audit.csv --study audit.db")
+    found = json.loads(said(capsys, "groups --json --study audit.db").out)
+    assert (found["measure"], found["by"]) == ("accuracy", "shop")
+    assert {one["group"] for one in found["by_group"]} == {"north", "south"}
+    assert set(found["worst"]) <= {"north", "south"}
+    said(capsys, "report -o audit.html --study audit.db")
+    assert "in every group of shop" in Path("audit.html").read_text(encoding="utf-8")
+    assert "not both" in said(capsys, f"start pool.csv --worst shop --compare --study x.db {roles}", 1).err
+    assert "one --measure" in said(capsys, f"start pool.csv --worst shop --measure f1 recall {roles}", 1).err
