@@ -258,9 +258,15 @@ class InBins(GroupValues):
 
     def drawn(self, rates: Rates, right: Floats, rows: Ints, y: Floats, stream: Stream) -> Drawn:
         rate = self._rate(right)
+        error, whole = (
+            calibration.lowered(self._errors(rate)[k], self._errors(rate.mean(axis=0))[k]) for k in (0, 1)
+        )
+        return Drawn(error, whole, rate)
+
+    def _errors(self, rate: Floats) -> tuple[Floats, Floats]:
+        """(..., G) of the groups, and (...) of all of them together."""
         whole = calibration.overall(rate, self.confidence, self.items)
-        error = calibration.error(rate, self.confidence, self.items)
-        return Drawn(error, calibration.error(*whole)[..., 0], rate)
+        return calibration.error(rate, self.confidence, self.items), calibration.error(*whole)[..., 0]
 
     def one(self, rates: Rates, stream: Stream, labels: tuple[Ints, Floats]) -> Floats:
         return calibration.error(self._rate(rates.one(stream) * self.size), self.confidence, self.items)

@@ -31,7 +31,8 @@ class Families:
 
     ``around`` (C,) are the scores' rates as far as they tell cells apart, ``family`` (C,) the family of each.
     ``common`` (T, S, K) is the weight of how far families are apart, of what cells are worth, and of the
-    shift that families lie around; ``seen`` (F, S, K) the chance of a family's labels under a strength and shift.
+    shift that families lie around; ``seen`` (F, S, K) how likely a family's labels are under a strength and
+    a shift.
     """
 
     around: Floats

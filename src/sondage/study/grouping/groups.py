@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sondage.beliefs.group_values import ByClass, Drawn, GroupValues, InBins, RightOrWrong, group_values
+from sondage.beliefs.grouped.families import by_family
 from sondage.beliefs.grouped.learned import Learned, learned
 from sondage.beliefs.grouped.priors import from_scores, uninformative
 from sondage.beliefs.grouped.rates import Rates
@@ -86,6 +87,10 @@ def _drawn(
 ) -> tuple[Rates, tuple[Rates, ...], Floats]:
     """What is known of the cells, also under some priors of equal weight, and (count, C) draws of it."""
     belief = now.belief if isinstance(now.belief, LearnedRates) else LearnedRates()
+    if belief.prior_kind == "learned" and values.cells.count > values.groups.count:
+        families = by_family(values.expected, right, n, values.of)  # cells of a group may be off together
+        rates = Rates(*families.typical(), right, n, values.size)
+        return rates, (rates,), families.drawn(rates, stream, count)
     if belief.prior_kind == "learned":
         fit = learned(values.expected, right, n)
         rates = Rates(*fit.typical(), right, n, values.size)
