@@ -92,8 +92,8 @@ def test_every_estimate_of_a_rare_pool_says_what_keeps_it_wide() -> None:
     assert found.far_tail.share > 0.5
     said = " ".join(found.summary().split())
     assert f"{found.far_tail.items:,} items predicted 0 beyond the last error seen" in said
-    assert "more labels far from the boundary would halve it" in said
-    assert "more labels there that find none would halve it" in said
+    assert "more labels far from the boundary would halve its width" in said
+    assert "more labels there that find none would halve the width" in said
     several = rare_study(300).estimate(["f1", "recall"])
     assert several.far_tail is not None
     assert several.far_tail.share[1] == pytest.approx(found.far_tail.share)

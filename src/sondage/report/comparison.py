@@ -81,7 +81,7 @@ def comparisons_page(result: Comparisons) -> Page:
     level = f"{100 * (1 - result.alpha):g}%"
     together = f"ranks hold for all pairs together at {level} ({result.guarantee}; {result.test})"
     if result.winner:
-        together += "; who is the best is a test of its own, which needs less"
+        together += "; who is the best is a test of its own, which needs fewer labels"
     better = "To improve it: label more items; study.compare() says again who may be the best"
     if result.winner or not facts["can_differ"]:
         better = (

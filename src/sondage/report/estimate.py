@@ -111,10 +111,10 @@ def better(estimate: Estimate) -> str:
         which = counted(tail.items, "item")
         return f"To improve it: label the {which} that lie beyond the last error seen"
     if tail is not None and tail.labels >= tail.items:
-        return "To improve it: nothing short of labels for most of the pool would"
+        return "To improve it: only labels for most of the pool would help"
     if tail is not None:
         more = counted(rounded(tail.labels), "more label")
-        return f"To improve it: about {more} far from the boundary would halve it"
+        return f"To improve it: about {more} far from the boundary would halve its width"
     word = "distance to the bound" if estimate.alternative != "two-sided" else "interval"
     return f"To improve it: about {counted(rounded(3 * n), 'more label')} should halve the {word}"
 
@@ -148,7 +148,9 @@ def _kept_wide(estimate: Estimate) -> list[str]:
     whose = "the width" if len(names) == 1 else f"the width of {names[int(np.argmax(shares))]}"
     which = f"{counted(tail.items, 'item')}{' ' if tail.where else ''}{tail.where} beyond the last error seen"
     if np.isfinite(tail.labels) and tail.labels < tail.items:
-        would = f"about {counted(rounded(tail.labels), 'more label')} there that find none would halve it"
+        would = (
+            f"about {counted(rounded(tail.labels), 'more label')} there that find none would halve the width"
+        )
     elif tail.items <= estimate.n_labels:
         would = "labels for all of them would settle it"
     else:
