@@ -31,7 +31,8 @@ class PosteriorInterval(Interval):
     ``tail="honest"`` that the error rate does not rise again beyond the outermost error seen, but for a few
     percent of the items of each class that may lie anywhere; with ``"tight"`` that its odds at least halve
     with every doubling of the rank, and nothing lies elsewhere. Where many errors hide far from the boundary
-    neither holds, and the interval is too short.
+    neither holds, and the interval is too short: with 6 to 12 % of the positives anywhere ``"tight"`` covers
+    recall in 60 to 96 % of studies (``python -m benchmarks sharpness --parts lost``).
     """
 
     alias: ClassVar[str] = "posterior"
