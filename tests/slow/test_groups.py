@@ -8,7 +8,7 @@ from benchmarks._assessment import accuracy, find
 from benchmarks._assessment_ropes import ROPE, at, regions
 from benchmarks._group_replay import Prior, by_class
 from benchmarks._results import Skipped
-from benchmarks.groups import REAL, SHAPES, coverage, coverage_at_random
+from benchmarks.groups import REAL, SHAPES, coverage, coverage_at_random, coverage_of_calibration
 
 from sondage.beliefs.grouped import comparing
 from sondage.beliefs.grouped.rates import Rates
@@ -26,6 +26,16 @@ def test_intervals_of_the_default_hold_on_real_pools(name: str) -> None:
     # bank by age has two groups, so 120 intervals at a look: two standard errors are .04
     assert min(row["coverage"] for row in rows) >= 0.93 - (0.04 if name == "bank, age" else 0.01)
     assert np.mean([row["coverage"] for row in rows]) >= 0.93
+
+
+@pytest.mark.parametrize("name", ["svhn_resnet", "news20", "cifar10", "bank, age"])
+def test_intervals_of_calibration_errors_hold_and_would_not_if_they_were_not_lowered(name: str) -> None:
+    try:
+        rows = coverage_of_calibration(name, 20, 5)
+    except Skipped as why:
+        pytest.skip(str(why))
+    assert np.mean([row["coverage"] for row in rows]) >= 0.90
+    assert np.mean([row["coverage"] - row["not lowered"] for row in rows]) >= -0.02
 
 
 def test_intervals_hold_where_groups_are_not_of_the_priors_family() -> None:
