@@ -30,6 +30,9 @@ from sondage.strata.fillable_cells import too_many
 
 AUTO_VERSION = 10
 
+_MOST_GROUPS = 200
+"""Groups up to which an estimate of all of them is drawn from one posterior."""
+
 
 def resolve_auto(
     oracle: str, pool: Pool, measure: Measure, labels: float, objective: Objective | None = None
@@ -77,7 +80,7 @@ def _of_groups(pool: Pool, measure: Measure, objective: Objective | None) -> boo
         return False
     if isinstance(objective, OfGroups):
         return True
-    if not isinstance(measure, PerGroup) or measure.measure.wide:
+    if not isinstance(measure, PerGroup) or measure.measure.wide or len(measure.levels) > _MOST_GROUPS:
         return False
     values = group_values(pool, measure.measure, measure.by)
     return isinstance(values, RightOrWrong) or (isinstance(values, ByClass) and pool.labels.size == 2)
