@@ -37,9 +37,9 @@ class OfGroups(Objective):
             )
 
     def wanted(self, measure: Any) -> Measure:
-        """Its own measure, which need not be said again."""
+        """Its own measure, which need not be said again; "f1", the default of a study, counts as not said."""
         own = resolve(self.measure)
-        if measure is not None and resolve(measure) != own:
+        if measure not in (None, "f1") and resolve(measure) != own:
             raise InvalidInput(
                 f"the measure is {resolve(measure).alias!r} for the study and {own.alias!r} for its "
                 f"objective: say it once, {type(self).__name__}(by, measure=...)"

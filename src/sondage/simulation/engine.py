@@ -49,7 +49,7 @@ class Setting(NamedTuple):
 def simulate(
     pool: Pool,
     labels: Mapping[Id, Any] | Sequence[Any],
-    measure: str | Measure | Sequence[str | Measure] | None = None,
+    measure: str | Measure | Sequence[str | Measure] | None = "f1",
     *,
     design: str | Design = "auto",
     objective: Objective | None = None,

@@ -45,7 +45,7 @@ _TARGETS = ("pool", "population")
 
 def create_study(
     pool: Pool,
-    measure: str | Measure | Sequence[str | Measure] | None = None,
+    measure: str | Measure | Sequence[str | Measure] | None = "f1",
     *,
     design: str | Design = "auto",
     objective: Objective | None = None,
