@@ -169,6 +169,10 @@ class Belief(Named, family="sondage.beliefs"):
     def step(self, state: State, seen: Seen) -> State:
         """The next state, given all labels known now."""
 
+    def settled(self, state: State) -> State:
+        """The state that an estimate rests on, where a round makes do with one that costs less."""
+        return state
+
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
         """``count`` draws of the units' label weights, (U, S) each, from what the belief holds.
 

@@ -41,6 +41,8 @@ class RatesState(ErrorState):
     """The prior that was learned; None where it is fixed."""
     fitted: int = 0
     """Labels that it was learned from."""
+    over_priors: bool = False
+    """Whether rates are expected over all priors that were learned, and not by the typical one."""
 
     def by_stratum(self, values: Floats) -> Floats:
         """(S,) sums of (U,) values."""
@@ -94,6 +96,10 @@ class RatesState(ErrorState):
     @property
     def by_place(self) -> Floats:
         """(U,) the error rate expected of the unlabelled items of each unit: the mean of ``onto_units``."""
+        if self.over_priors and self.fit is not None:
+            right, n, size = self.counts
+            rest = (self.fit.mean(self.rates()) * size - right) / np.maximum(size - n, 1.0)
+            return self.onto_units(1.0 - rest[None], *self._base)[0]
         (a, b), (base, now) = self.rates().beta, self._base
         mean, below = b / (a + b), betainc(b, a, now)
         low = mean * betainc(b + 1.0, a, now)  # of the rates below
@@ -176,9 +182,21 @@ class LearnedRates(ErrorBelief):
         total = len(seen.unit)
         if state.fit is None or state.fitted <= total < max(_GROWN * state.fitted, state.fitted + 1):
             return moved
-        right, labels, _ = moved.counts
+        return self._refitted(moved, total)
+
+    def settled(self, state: State) -> State:
+        assert isinstance(state, RatesState)
+        return self._refitted(state, state.fitted, over_priors=True)
+
+    def _refitted(self, state: RatesState, total: int, over_priors: bool = False) -> RatesState:
+        """The state with the prior that all its labels teach."""
+        if state.fit is None:
+            return state
+        right, labels, _ = state.counts
         fit = learned(state.fit.expected, right, labels)
-        moved = replace(moved, nodes=None, fit=fit, prior=fit.typical(), fitted=total)
+        moved = replace(
+            state, nodes=None, fit=fit, prior=fit.typical(), fitted=total, over_priors=over_priors
+        )
         moved.forget()
         return moved
 

@@ -69,7 +69,7 @@ class Posterior(Estimator):
             return Counts().totals(case)
         loss = strata.losses_of(np.ones(len(strata.size), dtype=bool))
         seen = case.sample.distinct().beside(case.imported)
-        state = case.belief.step(before, Seen(seen.unit, seen.row, seen.y)).errors
+        state = case.belief.settled(case.belief.step(before, Seen(seen.unit, seen.row, seen.y))).errors
         assert state is not None
         if not wrong_alike(loss, state.places.expects[strata.unit.astype(np.int64)]):
             return Counts().totals(case)
