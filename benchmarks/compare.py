@@ -394,7 +394,8 @@ def measured(what: str) -> dict[str, float]:
 
 PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[Row]]]] = {
     "errors": (
-        "equal systems called different at 5 %: n labels fixed, and ever within so many labels",
+        "equal systems called different (5 % allowed): at n labels fixed beforehand, and ever up to the "
+        "number in column labels",
         errors,
     ),
     "bank": ("bank_marketing: labels to a power of .8", bank_power),
