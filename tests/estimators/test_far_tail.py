@@ -91,9 +91,12 @@ def test_every_estimate_of_a_rare_pool_says_what_keeps_it_wide() -> None:
     assert found.far_tail is not None
     assert found.far_tail.share > 0.5
     said = " ".join(found.summary().split())
-    assert f"{found.far_tail.items:,} items predicted 0 beyond the last error seen" in said
+    assert (
+        f"{found.far_tail.items:,} items predicted 0, farther from the boundary than the last error seen"
+        in said
+    )
     assert "more labels far from the boundary would halve its width" in said
-    assert "more labels there that find none would halve the width" in said
+    assert "more labels there without an error would halve the width" in said
     several = rare_study(300).estimate(["f1", "recall"])
     assert several.far_tail is not None
     assert several.far_tail.share[1] == pytest.approx(found.far_tail.share)
@@ -111,8 +114,10 @@ def test_an_ordinary_pool_is_wide_by_chance() -> None:
 
 
 def test_a_plan_counts_the_tail() -> None:
-    (said,) = (one for one in rare_study(100).plan(budgets=[200, 400], draws=5).notes if "doubt about" in one)
-    assert "beyond the last error seen; the labels that go there are counted" in said
+    (said,) = (
+        one for one in rare_study(100).plan(budgets=[200, 400], draws=5).notes if "of the width" in one
+    )
+    assert "beyond the last error seen; the numbers of labels above include those that go there" in said
     assert "with 400 labels about " in said
 
 

@@ -277,7 +277,7 @@ def test_labels_that_are_there_count(pilot: sd.Study) -> None:
     assert np.ptp(found.width[0]) == 0  # it is what it is
     assert found.width[0, 1, 0] == pytest.approx(now.ci.high - now.ci.low, rel=0.2)
     assert found.cost[-1] == pytest.approx(COSTS.sum())
-    assert "labels: in all, with the 60 items asked already" in str(found)
+    assert "labels are totals: they include the 60 items asked already" in str(found)
     assert found.to_frame()["more"].tolist() == [0, 40, 1440]
 
 
@@ -457,3 +457,10 @@ def test_what_cannot_be_foreseen_is_refused() -> None:
     nothing = sd.Pool.from_arrays(score=np.zeros(1000), threshold=0.5)
     with pytest.raises(InvalidInput, match="precision cannot be planned: it is 0/0"):
         sd.plan(nothing, "precision")
+
+
+def test_a_plan_before_any_label_does_not_ask_to_label_a_whole_small_pool_first() -> None:
+    small, _ = sd.datasets.synthetic_pool(100, prevalence=0.3, rng=0)
+    for pool, first in ((small, "label a few items"), (POOL, "label about 100 items")):
+        notes = sd.plan(pool, "f1", width=0.3, **FAST).notes
+        assert any(f"before any label this is a guess: {first}" in note for note in notes)

@@ -290,7 +290,9 @@ def test_5_worst_case_bounds_are_those_of_every_completion(pool: Pool, labels: d
     assert est.bounds.high == pytest.approx((right + 5) / SIZE, abs=1e-12)
     assert est.bounds.low < est.value < est.bounds.high
     assert est.ci.low < est.value < est.ci.high  # what was refused is not known
-    assert any("5.56 % of the items could not be labelled" in warning for warning in est.warnings)
+    assert any(
+        "5 of the 90 items answered (5.56 %) could not be labelled" in warning for warning in est.warnings
+    )
     assert est.n_refused == 5
     assert any("could not be labelled are like others" in one for one in est.assumptions)
 

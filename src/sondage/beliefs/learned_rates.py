@@ -135,8 +135,8 @@ class LearnedRates(ErrorBelief):
     alias: ClassVar[str] = "learned-rates"
     estimator: ClassVar[str] = "posterior"
     assumptions: ClassVar[Mapping[str, str]] = {
-        "honest": "before its own labels, each group is wrong about as often as its scores and the labels of "
-        "the other groups suggest"
+        "honest": "until a group has labels of its own, the model is wrong there about as often as the "
+        "scores and the labels of the other groups suggest"
     }
     prior_kind: Prior = "learned"
     strength: float = 2.0
@@ -211,4 +211,4 @@ class LearnedRates(ErrorBelief):
         return state.onto_units(1.0 - drawn, *state._base)
 
     def words_for_unseen(self, state: State) -> str:
-        return "expected from the labels of their group, and of the others"
+        return "expected from the labels of the same group and of the other groups"

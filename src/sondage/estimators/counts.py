@@ -162,7 +162,10 @@ class Counts(Estimator):
         # What no label can stand for has no value.
         why = _no_label(strata, dark, N) if dark.any() else None
         if unknown.any():
-            why = "none of the items that it depends on has a label: label more items"
+            why = (
+                "none of the items that a part of it depends on is labelled yet (true positives, say, depend "
+                "on items predicted positive). Label more items"
+            )
         return Totals(
             np.where(_depends_on(strata, dark, measure.d) | unknown, np.nan, R),
             parts,
@@ -311,8 +314,8 @@ def _stood_for(case: Case, seen: Sample, strata: PostStrata, dark: Bools) -> tup
     if share == 0:
         return ()
     return (
-        f"{share_words(share)} of the pool is in cells without a label so far: labels of neighbouring cells "
-        "stand in for them",
+        f"{share_words(share)} of the pool is in strata without a label so far: labels of neighbouring "
+        "strata stand in for them",
     )
 
 

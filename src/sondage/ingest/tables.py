@@ -120,6 +120,6 @@ def _sorted_column(columns: Columns, name: str) -> tuple[Array, Ints | None]:
             value, first, second = ids[twice[0]], order[twice[0]], order[twice[0] + 1]
             raise InvalidInput(
                 f"column {name!r} has the id {plain(value)!r} in rows {first} and {second}: ids must "
-                f"be different ({len(twice)} repeats in all)"
+                f"be different ({len(twice)} repeated in all)"
             )
     return ids, order

@@ -40,10 +40,10 @@ def belief_page(report: BeliefReport) -> Page:
 
 
 def _saving(saving: SavingReport) -> str:
-    line = f"With {counted(saving.n, 'label')}, the belief promises that one is worth "
-    line += f"{saving.if_calibrated:.1f} random ones"
+    line = f"With {counted(saving.n, 'label')}, each is worth this many labels of a random sample: "
+    line += f"{saving.if_calibrated:.1f} if the belief is right"
     if saving.as_seen is not None:
-        line += f"; by what the labels show it is worth {saving.as_seen:.1f}"
+        line += f"; {saving.as_seen:.1f} if the labels correct it"
     realised = [f"{value:.1f} for {name}" for name, value in saving.realised.items() if np.isfinite(value)]
     return line + (f"; measured so far: {', '.join(realised[:_NAMED])}" if realised else "")
 
@@ -54,8 +54,8 @@ def _fit(report: BeliefReport) -> Iterator[str]:
         yield f"Mean log-likelihood of the labels {seen.mean_log:.3f} (standard error {seen.std_error:.3f})"
     elif seen is not None:
         yield (
-            f"On average it gave the labels that came a chance of {seen.value:.3f} "
-            f"[{seen.low:.3f}, {seen.high:.3f}]; guessing gives {seen.even:.3f}"
+            f"The label that an item got had been given, on average, a chance of {seen.value:.3f} "
+            f"[{seen.low:.3f}, {seen.high:.3f}]; guessing would give {seen.even:.3f}"
         )
     if one is None:
         return
@@ -63,16 +63,21 @@ def _fit(report: BeliefReport) -> Iterator[str]:
         f"Calibration error {one.error:.3f}; with so few labels a perfect belief would show about "
         f"{one.error_by_chance:.3f}"
     )
-    line = f"Level {one.level:+.2f} (standard error {one.level_error:.2f}): 0 is right"
+    line = f"Calibration level {one.level:+.2f} (standard error {one.level_error:.2f}): 0 is right"
     if one.level:
-        line += f", {'above' if one.level > 0 else 'below'} 0 means that it expected too "
-        line += "few positives" if one.level > 0 else "many positives"
+        numbers = seen is not None and seen.even is None
+        line += f", {'above' if one.level > 0 else 'below'} 0 means that it expected "
+        if numbers:
+            line += f"values that are too {'low' if one.level > 0 else 'high'}"
+        else:
+            line += f"too {'few' if one.level > 0 else 'many'} positives"
     yield line
     if np.isfinite(one.slope):
         sure = "over-confident" if one.slope < 1 else "too cautious"
         side = "below" if one.slope < 1 else "above"
         yield (
-            f"Slope {one.slope:.2f} (standard error {one.slope_error:.2f}): 1 is right, {side} 1 means {sure}"
+            f"Calibration slope {one.slope:.2f} (standard error {one.slope_error:.2f}): 1 is right, "
+            f"{side} 1 means {sure}"
         )
 
 

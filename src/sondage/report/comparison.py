@@ -81,7 +81,10 @@ def comparisons_page(result: Comparisons) -> Page:
     level = f"{100 * (1 - result.alpha):g}%"
     together = f"ranks hold for all pairs together at {level} ({result.guarantee}; {result.test})"
     if result.winner:
-        together += "; who is the best is a test of its own, which needs fewer labels"
+        together += (
+            "; who is the best is tested separately, which takes fewer labels, so the best may be known "
+            "while ranks still overlap"
+        )
     better = "To improve it: label more items; study.compare() says again who may be the best"
     if result.winner or not facts["can_differ"]:
         better = (

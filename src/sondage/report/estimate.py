@@ -46,7 +46,11 @@ def estimate_page(estimate: Estimate) -> Page:
         notes.append(f"target: {estimate.target}")
     sections = [_table(estimate)] if several else []
     if several and sections[0].head[-1] == _AT_RANDOM:
-        notes.insert(0, f"{_AT_RANDOM}: how many a random sample would need for the same precision")
+        notes.insert(
+            0,
+            f"{_AT_RANDOM}: how many a random sample would need for the same precision, "
+            "where that is clearly more",
+        )
     if notes:
         sections.append(Section(lines=tuple(notes)))
     if estimate.assumptions:
@@ -116,7 +120,9 @@ def better(estimate: Estimate) -> str:
         more = counted(rounded(tail.labels), "more label")
         return f"To improve it: about {more} far from the boundary would halve its width"
     word = "distance to the bound" if estimate.alternative != "two-sided" else "interval"
-    return f"To improve it: about {counted(rounded(3 * n), 'more label')} should halve the {word}"
+    queries = estimate.method is not None and estimate.method.documents
+    more = counted(rounded(3 * n), *(("more query", "more queries") if queries else ("more label",)))
+    return f"To improve it: about {more} should halve the {word}"
 
 
 def _rests_on_few(estimate: Estimate) -> str:
@@ -146,18 +152,18 @@ def _kept_wide(estimate: Estimate) -> list[str]:
         return []
     names, shares = estimate.names, np.atleast_1d(estimate.far_tail.share)  # type: ignore[union-attr]
     whose = "the width" if len(names) == 1 else f"the width of {names[int(np.argmax(shares))]}"
-    which = f"{counted(tail.items, 'item')}{' ' if tail.where else ''}{tail.where} beyond the last error seen"
+    where = f"{counted(tail.items, 'item')}{' ' if tail.where else ''}{tail.where}"
+    which = f"{where}, farther from the boundary than the last error seen"
     if np.isfinite(tail.labels) and tail.labels < tail.items:
-        would = (
-            f"about {counted(rounded(tail.labels), 'more label')} there that find none would halve the width"
-        )
+        more = counted(rounded(tail.labels), "more label")
+        would = f"about {more} there without an error would halve the width"
     elif tail.items <= estimate.n_labels:
         would = "labels for all of them would settle it"
     else:
         would = "hardly anything less than labels for all of them, or an assumption (tail='tight'), would do"
     share = "nearly all" if tail.share > _NEARLY_ALL else f"{100 * tail.share:.0f} %"
     found = f"{counted(tail.seen, 'label')} there found no error"
-    return [f"{share} of {whose} is doubt about {which} ({found}): {would}"]
+    return [f"{share} of {whose} comes from {which}. {found}; {would}"]
 
 
 def remarks(estimate: Estimate) -> list[str]:

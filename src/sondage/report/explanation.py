@@ -109,7 +109,10 @@ def explain(study: StudyView, *, n: int | None = None) -> Explanation:
 
 
 def _wrong(study: StudyView, errors: tuple[Expected, ...]) -> Section:
-    heading = "What the model probably gets wrong"
+    pool = study.parts.pool
+    systems = study.measure.systems(pool)
+    whose = pool.system_name(systems[0]) if len(systems) > 1 else "the model"
+    heading = f"What {whose} probably gets wrong"
     if not errors:
         what = "numbers" if study.pool.labels.kind == "real" else "not one class each"
         lines: tuple[str, ...] = (
@@ -150,9 +153,10 @@ def _sentence_by_scores(one: Expected) -> str:
 def _sentence(one: Expected) -> str:
     if not one.left:
         return f"{_seen(one)}; none is left to label."
-    line = f"{_seen(one)}. {_errors(one.left_wrong)} left unseen among the other {one.left:,}"
+    others = f"the other {one.left:,}" if one.labels else "them"
+    line = f"{_seen(one)}. {_errors(one.left_wrong)} left unseen among {others}"
     if one.half_within and _whole(one.left_wrong) > 1:
-        line += f", half of them within rank {one.half_within:,}"
+        line += f", half of these errors within rank {one.half_within:,}"
     if one.most is not None and _whole(one.most) > _whole(one.left_wrong):
         line += f"; up to {_whole(one.most):,} cannot be ruled out"
     return line + "."
@@ -194,7 +198,7 @@ def _next_step(study: StudyView, coming: NextLabels) -> str:
         return f"No more labels: {_why_none(study)}"
     most = max(coming.bands, key=lambda band: band.coming)
     said = f"To improve it: label {counted(coming.n, 'item')} next"
-    if max(band.relative for band in coming.bands) < _UNEVEN:
+    if max(band.relative for band in coming.bands) < _UNEVEN or round(most.coming) < 1:
         return said
     of = coming.named_by.replace("along the ", "with ") + " " if coming.named_by.startswith("along") else ""
     return said + f", {most.coming:.0f} of them {of}{most.name}"

@@ -46,10 +46,15 @@ def headline(found: Groups) -> str:
     answer, sure = found.found
     if isinstance(found.objective, CompareGroups):
         pair = found.objective.groups
-        who = f"{pair[0]} and {pair[1]}" if pair else "the two hardest to tell apart"
-        said = f"{answer[0]} is lower" if answer else "they are practically the same"
-        same = f"within {found.objective.rope:g} counts as the same"
-        return f"{what}: of {who}, {said} ({_percent(sure)} sure; {same})"
+        two = pair or (tuple(found.names) if len(found.names) == 2 else None)
+        said = f"of the two hardest to tell apart, {answer[0]} is lower" if answer else ""
+        if two and answer:
+            said = f"{answer[0]} is lower than {two[1] if answer[0] == two[0] else two[0]}"
+        elif not answer:
+            who = f"{two[0]} and {two[1]}" if two else "the two hardest to tell apart"
+            said = f"{who} are practically the same"
+        same = f"differences within {found.objective.rope:g} count as none"
+        return f"{what}: {said} ({_percent(sure)} sure; {same})"
     if isinstance(found.objective, IdentifyGroups) and (found.objective.best or found.objective.top > 1):
         which = "best" if found.objective.best else "worst"
         verb = "is" if len(answer) == 1 else "are"

@@ -63,7 +63,7 @@ _OF_INTERVALS = {
 }
 _PROMISE = {
     "fixed-n": "It promises its level for a number of labels fixed beforehand.",
-    "posterior": "It is a posterior interval: it holds its level as far as the belief about errors holds.",
+    "posterior": "It is a posterior interval: it holds its level if the assumptions about errors are right.",
     "calibrated": "Its level was set by simulation on other pools so that looking often is allowed.",
     "asymptotic-uniform": "It holds at all sample sizes together, for large samples.",
     "uniform": "It holds at all sample sizes together, however often one looks.",
@@ -92,7 +92,7 @@ def _drawn(made: Method, estimate: Estimate) -> list[str]:
     if made.rounds:
         how = "each by a chance that was recorded when it was drawn"
         if made.strata:
-            how = "at random within strata, as many from each as the design set before the round"
+            how = "at random within strata; before each round, the design set how many to draw from each"
         said.append(
             f"{counted(made.asked, 'item')} {'was' if made.asked == 1 else 'were'} drawn in "
             f"{counted(made.rounds, 'round')}, {how}; {counted(estimate.n_labels, 'item')} received a label"

@@ -19,13 +19,14 @@ def plan_page(plan: Plan) -> Page:
     level = f"{100 * plan.confidence_level:g}%"
     widest = " of the least certain value" if len(plan.names) > 1 else ""
     notes = [
+        "ranges in brackets go from optimistic to pessimistic",
         f"design {plan.design!r}; the table shows how wide the {level} interval {plan.interval!r}{widest} "
         "will be, if you fix the number of labels beforehand",
         "random width: what to expect of a random sample of that size; random labels: how many it would need "
         "to reach the expected width",
     ]
     if plan.n_labels:
-        notes.append(f"labels: in all, with the {counted(plan.n_labels, 'item')} asked already")
+        notes.append(f"labels are totals: they include the {counted(plan.n_labels, 'item')} asked already")
     notes.append(_looking(plan))
     sections = [Section("", (), *_table(plan)), Section("", (*notes, *(f"! {note}" for note in plan.notes)))]
     return Page((_headline(plan, level), _rests_on(plan), _sooner(plan)), tuple(sections))
@@ -69,7 +70,8 @@ def _sooner(plan: Plan) -> str:
     stop = "Decided()" if plan.goal.width is None else f"Width({plan.goal.width:g})"
     if plan.goal.looking and plan.needed is not None:
         return f"To stop at a number fixed beforehand: {_said(plan.needed)}"
-    return f"To stop by looking: stop={stop}, {_said(plan.needed_looking)}"
+    once = "decided" if plan.goal.width is None else "reached"
+    return f"To stop once {once}: stop={stop}, {_said(plan.needed_looking)}"
 
 
 def _looking(plan: Plan) -> str:
@@ -78,10 +80,17 @@ def _looking(plan: Plan) -> str:
         return (
             "these intervals do not hold if you stop by looking at them: fix the number of labels beforehand"
         )
+    later = "it stops later than this table says"
+    fixed, looking = plan.needed, plan.needed_looking
+    if fixed and looking and (looking.pessimistic or np.inf) < (fixed.pessimistic or np.inf):
+        later = (
+            "it mostly stops later than this table says; but it stops at the first look that is narrow "
+            "enough, in the pessimistic case before the number to be fixed beforehand"
+        )
     wider = f", about {plan.wider:.1f} times as wide" if np.isfinite(plan.wider) else ""
     return (
-        f"a stop rule looks at the interval {plan.looks_at!r}, which is made for looking often{wider}: it "
-        "stops later than this table says"
+        f"a stop rule looks at the interval {plan.looks_at!r}, which is made for looking often{wider}: "
+        f"{later}"
     )
 
 

@@ -40,7 +40,7 @@ def assumptions(case: Case, interval: Interval, totals: Totals) -> tuple[str, ..
     attained = getattr(case.measure, "attained", None)
     if attained is not None and not np.isnan(case.measure.g(totals.R)).any():
         named = zip(case.measure.names, attained(totals.R), strict=True)
-        said += [f"{name} is about {levels}, by the labels so far" for name, levels in named]
+        said += [f"by the labels so far, {name} comes from {levels}" for name, levels in named]
     return tuple(said)
 
 
@@ -63,12 +63,15 @@ def warnings(
     if bounds is not None:
         ends = zip(np.atleast_1d(bounds.low), np.atleast_1d(bounds.high), strict=True)
         share = question.n_refused / max(question.n_refused + question.n_labels, 1)
-        line = f"{100 * share:.3g} % of the items could not be labelled"
+        line = (
+            f"{question.n_refused:,} of the {counted(question.n_refused + question.n_labels, 'item')} "
+            f"answered ({100 * share:.3g} %) could not be labelled"
+        )
         named = zip(case.measure.names, ends, strict=True)
         ranges = [
             f"{name} lies between {a:.4f} and {b:.4f}" for name, (a, b) in named if np.isfinite([a, b]).all()
         ]
-        said.append(f"{line}; depending on them {', '.join(ranges)}" if ranges else line)
+        said.append(f"{line}; whatever their labels would be, {', '.join(ranges)}" if ranges else line)
     low, high = case.measure.range
     if ((linear.value < low - 1e-9) | (linear.value > high + 1e-9)).any():
         said.append("the estimate fell outside the possible range and was moved to its end: label more items")
@@ -83,7 +86,7 @@ def warnings(
         largest = np.nanmax(squares.max(axis=0, initial=0.0) / squares.sum(axis=0), initial=0.0)
     if largest > _ONE_DRAW and len(linear.parts) > _FEW_EFFECTIVE:
         said.append(
-            f"one label carries {100 * largest:.0f} % of the uncertainty: label more like it before trusting "
+            f"one label carries {100 * largest:.0f} % of the uncertainty: label more items before trusting "
             "this"
         )
     if totals.n_eff < question.design_n_eff / 3:

@@ -101,7 +101,9 @@ class PoissonRound(EachRound):
     """Items are included independently, so that their number varies."""
 
     alias = "online"
-    rule = "Every item is included or not by itself, with a chance by the labels so far."
+    rule = (
+        "Every item is included independently of the others, with a chance that depends on the labels so far."
+    )
 
     def may_be_empty(self, table: Table, draws: Draws) -> bool:
         return bool(draws.scale > 0)

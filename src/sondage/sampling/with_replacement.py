@@ -34,7 +34,7 @@ class WithReplacement(SamplingKind):
     """
 
     alias = "wr"
-    rule = "Items are drawn one by one with known chances; one that comes again is free."
+    rule = "Items are drawn one by one with known chances; an item drawn again costs no new label."
     estimator = "weighted"
     recorded = "p"
     comes_again = True

@@ -297,10 +297,10 @@ def test_shown_and_written() -> None:
     assert written["reliability"]["n"] == report.reliability.n.tolist()  # type: ignore[union-attr]
     text = " ".join(str(report).split())
     for word in (
-        "it gave the labels that came a chance of",
+        "The label that an item got had been given, on average, a chance of",
         "Calibration error",
         "90% interval",
-        "With 100 labels, the belief promises that one is worth",
+        "With 100 labels, each is worth this many labels of a random sample",
         "measured so far: ",
         " for f1, ",
     ):

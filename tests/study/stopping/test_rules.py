@@ -251,16 +251,16 @@ def test_run_takes_a_rule_and_nothing_else() -> None:
     [
         (
             Decided(),
-            r"Decided\(0\) is known before any label: f1 goes from 0 to 1.*Decided\(0.8\).*Difference",
+            r"Decided\(0\) is settled before any label: f1 lies between 0 and 1.*Decided\(0.8\).*Difference",
         ),
-        (Decided(1.0), r"Decided\(1\) is known before any label"),
-        (Decided(-3.0), "known before any label"),
+        (Decided(1.0), r"Decided\(1\) is settled before any label"),
+        (Decided(-3.0), "settled before any label"),
         (Width(5.0), r"Width\(5\) is met before any label, because f1 goes from 0 to 1: .*narrower than 1"),
         (Width(1.0), "narrower than 1"),
-        (Above(-0.1), "met before any label: f1 goes from 0 to 1"),
-        (Below(1.1), "met before any label: f1 goes from 0 to 1"),
+        (Above(-0.1), "met before any label: f1 lies between 0 and 1"),
+        (Below(1.1), "met before any label: f1 lies between 0 and 1"),
         (LabelsSpent(30) | Width(5.0), "met before any label"),
-        (LabelsSpent(30) & Decided(), "known before any label"),
+        (LabelsSpent(30) & Decided(), "settled before any label"),
     ],
 )
 def test_a_rule_that_is_met_before_any_label_is_refused(rule: StopRule, words: str) -> None:
@@ -281,7 +281,7 @@ def test_a_side_of_nought_is_for_measures_that_have_one() -> None:
         study = sd.create_study(pool, measure, design="uniform", rng=1)
         assert not study.should_stop(Decided(), allow_unsafe=True).stop
     ratio = sd.create_study(pool, sd.measures.Ratio("f1", "new", "old"), design="uniform", rng=1)
-    with pytest.raises(InvalidInput, match="known before any label"):
+    with pytest.raises(InvalidInput, match="settled before any label"):
         ratio.should_stop(Decided(), allow_unsafe=True)
     assert not ratio.should_stop(Decided(1.0), allow_unsafe=True).stop
 
@@ -336,8 +336,8 @@ def test_an_interval_that_does_not_allow_for_looking_says_so_after_a_stop() -> N
     assert looked_at.interval == "calibrated"
     assert not any("stop rule" in one for one in looked_at.warnings)
     stopped = (
-        "the study stopped because of what it saw, so this interval is too short; report that of the stop "
-        "rule, interval='calibrated'"
+        "the study stopped because of what it saw, so this interval is too short; report the one that the "
+        "stop rule looked at: study.estimate(interval='calibrated')"
     )
     assert stopped in study.estimate().warnings
     assert stopped in study.estimate("recall").warnings

@@ -12,7 +12,8 @@ from sondage.strata.stratification import percent
 
 ASSUMPTIONS = {
     "honest": "beyond the last error seen, the error rate does not rise again with distance from the "
-    f"boundary; a small share of each class (about {100 * HONEST.astray:.0f} %) may still lie anywhere",
+    f"boundary, except for a small share of the items of each class (about {100 * HONEST.astray:.0f} %), "
+    "which may lie at any distance",
     "tight": "beyond the last error seen, the odds of an error at least halve whenever the rank "
     "doubles, and fall faster in the outer half of a class",
 }

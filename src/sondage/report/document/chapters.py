@@ -313,8 +313,9 @@ def _reliability(now: Snapshot) -> Chapter | None:
     axes.bars(one.expected.tolist(), one.low.tolist(), one.high.tolist())
     axes.dots(one.expected.tolist(), one.observed.tolist())
     caption = (
-        "What the scores led to expect before any label, against what labels showed (bars: 95 % intervals). "
-        f"Calibration error {one.error:.3f}; by chance alone it would be {one.error_by_chance:.3f}."
+        "What the scores led us to expect before any label, and what the labels showed (bars: 95 % "
+        f"intervals). Calibration error {one.error:.3f}; by chance alone it would "
+        f"be {one.error_by_chance:.3f}."
     )
     return Chapter("Do the scores mean what they say?", figures=(Figure(axes.svg(caption), caption),))
 

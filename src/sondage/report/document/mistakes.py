@@ -53,7 +53,7 @@ def mistakes(study: Snapshot) -> Chapter | None:
         f"{counted(len(wrong), 'prediction')} of {system} among {labelled} "
         f"{'is' if len(wrong) == 1 else 'are'} wrong. Items were drawn where errors matter, so this share is "
         f"not the error rate."
-        + (f" {len(chosen)} of them, of every kind in turn:" if len(chosen) < len(wrong) else "")
+        + (f" {len(chosen)} of them, taking each kind of error in turn:" if len(chosen) < len(wrong) else "")
     )
     grid = Grid(("id", "predicted", "label", *names), tuple(cells), stacked=True)
     return Chapter(heading, (text,), grids=(grid,))

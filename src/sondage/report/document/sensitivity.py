@@ -50,8 +50,9 @@ def sensitivity(study: Study, now: Snapshot, estimate: Estimate) -> Chapter | No
         "interval allows, trust the widest.",
         *(
             (
-                "For wrong labels, so many labels chosen at random were turned into another class, "
-                f"{_REPEATS} times each.",
+                "To see what wrong labels would do, a share of the labels, chosen at random, was changed to "
+                f"another class, {_REPEATS} times for each share; the last table has the lowest and the "
+                "highest value that came out.",
             )
             if noise
             else ()

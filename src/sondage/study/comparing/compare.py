@@ -211,8 +211,8 @@ def _claims(bound: Difference, margin: float, ends: dict[float, tuple[float, flo
     said = {f"{a} is better": ends[0.0][0], f"{b} is better": ends[0.0][1]}
     if margin:
         said |= {
-            f"{a} is not worse than {b} by {margin:g}": ends[-margin][0],
-            f"{b} is not worse than {a} by {margin:g}": ends[margin][1],
+            f"{a} is less than {margin:g} worse than {b}": ends[-margin][0],
+            f"{b} is less than {margin:g} worse than {a}": ends[margin][1],
             f"they differ by less than {margin:g}": max(ends[-margin][0], ends[margin][1]),
         }
     return said

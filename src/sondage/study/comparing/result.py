@@ -73,7 +73,7 @@ class Comparison(Result):
     def not_worse(self) -> tuple[str, ...]:
         """Systems that are surely not worse than the other by as much as the margin."""
         a, b = self.systems
-        return tuple(one for one in (a, b) if self._holds(f"{one} is not worse than"))
+        return tuple(one for one in (a, b) if self._holds(f"{one} is less than"))
 
     def _holds(self, claim: str) -> bool:
         return any(p <= self.alpha for said, p in self.p_values.items() if said.startswith(claim))

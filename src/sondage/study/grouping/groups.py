@@ -152,8 +152,9 @@ def _own(now: Snapshot) -> Any:
     known = list(now.pool.roles.groups)
     if len(known) == 1:
         return str(known[0])
+    columns = f"a column of {known}, several in a list" if known else "the pool has no columns of groups"
     raise InvalidInput(
-        f"groups(by=) is needed: a column of {known}, several in a list, or {PREDICTION!r} for the predicted "
+        f"groups() needs by=: {columns}{', or' if known else '; use'} {PREDICTION!r} for the predicted "
         "classes"
     )
 

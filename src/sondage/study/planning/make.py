@@ -367,14 +367,16 @@ def _notes(
     known = len(study.seen.y)
     if known < min(PILOT, N):
         when = f"with {known} labels" if known else "before any label"
-        said.append(f"{when} this is a guess: label about {min(100, N)} items and ask study.plan() again")
+        some = "about 100 items" if N > 200 else "a few items"
+        said.append(f"{when} this is a guess: label {some} and ask study.plan() again")
     if forecast.far:
         wanted = forecast.labels[-1] if needed is None or needed.expected is None else needed.expected
         k = min(int(np.searchsorted(forecast.labels, wanted)), len(forecast.far) - 1)
         if forecast.far[k] >= _FAR:
             said.append(
-                f"with {forecast.labels[k]:,} labels about {100 * forecast.far[k]:.0f} % of the width is "
-                "doubt about items beyond the last error seen; the labels that go there are counted"
+                f"with {forecast.labels[k]:,} labels about {100 * forecast.far[k]:.0f} % of the width "
+                "comes from items beyond the last error seen; the numbers of labels above include those that "
+                "go there"
             )
     if needed is None:
         return said

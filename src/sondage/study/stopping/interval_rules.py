@@ -67,7 +67,7 @@ class _Number(StopRule):
     def _before_any_label(self, what: str, measure: Measure, which: int = 0) -> str:
         (least, most), name = measure.range, measure.names[which]
         met = f"{type(self).__name__}({self.value:g}) is {what} before any label"
-        return f"{met}: {name} goes from {least[which]:g} to {most[which]:g}"
+        return f"{met}: {name} lies between {least[which]:g} and {most[which]:g}"
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Above(_Number):
     def check(self, history: Sequence[Estimate]) -> Decision:
         last = history[-1]
         low = float(np.min(np.asarray(last.ci.low)))
-        why = f"the value is at least {low:.4f}, more than {self.value:g} is wanted"
+        why = f"the low end of the interval is {low:.4f}, more than {self.value:g} is wanted"
         return Decision(bool(low > self.value), why, last.guarantee)
 
 
@@ -127,7 +127,7 @@ class Below(_Number):
     def check(self, history: Sequence[Estimate]) -> Decision:
         last = history[-1]
         high = float(np.max(np.asarray(last.ci.high)))
-        why = f"the value is at most {high:.4f}, less than {self.value:g} is wanted"
+        why = f"the high end of the interval is {high:.4f}, less than {self.value:g} is wanted"
         return Decision(bool(high < self.value), why, last.guarantee)
 
 
@@ -150,9 +150,9 @@ class Decided(_Number):
         if not decided.any():
             return None
         return (
-            f"{self._before_any_label('known', measure, int(decided.argmax()))}. "
-            "Name a number inside, such as Decided(0.8), or make the study for which of two systems is "
-            "better, Difference(measure, a, b)"
+            f"{self._before_any_label('settled', measure, int(decided.argmax()))}. "
+            "Name a number inside, such as Decided(0.8); or, to find out which of two systems is better, "
+            "make a study of Difference(measure, a, b)"
         )
 
     def check(self, history: Sequence[Estimate]) -> Decision:

@@ -89,7 +89,9 @@ def after_looks(now: Snapshot, estimate: Estimate) -> Iterator[str]:
     by = now.stopped_by
     if by is not None and estimate.guarantee not in SAFE:
         yield TOO_SHORT + (
-            "" if by.interval is None else f"; report that of the stop rule, interval={by.interval!r}"
+            ""
+            if by.interval is None
+            else f"; report the one that the stop rule looked at: study.estimate(interval={by.interval!r})"
         )
     if now.corrections_before is None:
         return

@@ -198,7 +198,7 @@ def check_safety(rule: StopRule, estimate: Estimate, allow_unsafe: bool) -> None
     if looks_at_intervals(rule) and estimate.guarantee not in SAFE and not allow_unsafe:
         raise NotSupported(
             f"this rule looks at intervals with a {estimate.guarantee!r} guarantee, which no longer hold if "
-            "labelling stops because of what they show: use design='auto-audit' (or 'auto', for measures of "
-            "predicted classes), whose intervals do, fix the number of labels beforehand (LabelsSpent), or "
-            "pass allow_unsafe=True and say so in the report"
+            "labelling stops because of what they show. Either use design='auto-audit' (or 'auto', for "
+            "measures of predicted classes), whose intervals still hold; or fix the number of labels "
+            "beforehand (LabelsSpent); or pass allow_unsafe=True and say so in the report"
         )
