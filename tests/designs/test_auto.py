@@ -123,7 +123,7 @@ def test_a_small_budget_reaches_every_cell() -> None:
         study.run(truth)
         asked = np.bincount(study.sample.unit, minlength=study.units.count)
         assert asked.min() >= 2
-        assert not any("neighbouring strata" in warning for warning in study.estimate().warnings)
+        assert not any("neighbouring cells" in warning for warning in study.estimate().warnings)
     found = sd.simulate(pool, truth, "f1", design="stratified", budgets=[30], repeats=60, rng=1, workers=1)
     low, high, exact = (np.asarray(found[name]) for name in ("low", "high", "truth"))
     assert ((low <= exact) & (exact <= high)).mean() >= 0.88
@@ -133,9 +133,9 @@ def test_cells_that_wait_for_a_label_are_said() -> None:
     pool, labels = sd.datasets.synthetic_pool(n=2_000, prevalence=0.2, rng=0)
     study = sd.create_study(pool, "f1", design="stratified", budget=500, rng=1)
     study.run(labels, budget=30)
-    assert any("neighbouring strata stand in for them" in warning for warning in study.estimate().warnings)
+    assert any("neighbouring cells stand in for them" in warning for warning in study.estimate().warnings)
     study.run(labels)
-    assert not any("neighbouring strata" in warning for warning in study.estimate().warnings)
+    assert not any("neighbouring cells" in warning for warning in study.estimate().warnings)
 
 
 @pytest.mark.parametrize("amount", [6, 15, 40])
