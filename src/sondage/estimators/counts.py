@@ -314,8 +314,8 @@ def _stood_for(case: Case, seen: Sample, strata: PostStrata, dark: Bools) -> tup
     if share == 0:
         return ()
     return (
-        f"{share_words(share)} of the pool is in cells (items treated alike) without a label so far: labels of "
-        "neighbouring cells stand in for them",
+        f"{share_words(share)} of the pool is in cells (items treated alike) without a label so far: labels "
+        "of neighbouring cells stand in for them",
     )
 
 
