@@ -98,8 +98,8 @@ class RatesState(ErrorState):
         """(U,) the error rate expected of the unlabelled items of each unit: the mean of ``onto_units``."""
         if self.over_priors and self.fit is not None:
             right, n, size = self.counts
-            rest = (self.fit.mean(self.rates()) * size - right) / np.maximum(size - n, 1.0)
-            return self.onto_units(1.0 - rest[None], *self._base)[0]
+            unseen = (self.fit.mean(self.rates()) * size - right) / np.maximum(size - n, 1.0)
+            return np.asarray(self.onto_units(1.0 - unseen[None], *self._base)[0])
         (a, b), (base, now) = self.rates().beta, self._base
         mean, below = b / (a + b), betainc(b, a, now)
         low = mean * betainc(b + 1.0, a, now)  # of the rates below
