@@ -11,7 +11,7 @@ PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
 SAID = {
     "record_linkage": ["176,423 items", "300 labels: F1 from", "recall"],
     "llm_judge": ["accuracy[topic=law]", "recall[wrong]", "cohen_kappa", "weight"],
-    "rare_events": ["10 open", "above 0.75", "precision", "recall"],
+    "rare_events": ["10 open", "more than 0.75", "precision", "recall"],
 }
 
 

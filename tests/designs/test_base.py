@@ -66,7 +66,7 @@ def test_every_design_gives_a_reason_for_every_unit(design: str) -> None:
     study = sd.create_study(Pool.from_arrays(probability=(score + 1) / 2), "f1", design=design, rng=1)
     problem = study.problem()
     for unit in range(problem.units.count):
-        assert re.search(r"probability [\d.]+|rank \d", study.design.reason(problem, unit))
+        assert re.search(r"probability [\d.]+|rank \d|prediction", study.design.reason(problem, unit))
     assert all("; " in item.reason for item in study.ask(5))
 
 

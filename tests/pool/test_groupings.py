@@ -114,7 +114,7 @@ def test_estimates_take_them_too() -> None:
         (lambda: sd.Pool.from_arrays(prediction=[0, 1]).levels("confidence"), "probability="),
         (
             lambda: sd.Pool.from_arrays(prediction=[0.1, 0.2], labels="real").levels("prediction"),
-            "needs predicted classes",
+            "needs classes as predictions",
         ),
     ],
 )

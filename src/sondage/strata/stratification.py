@@ -27,8 +27,8 @@ class Stratification:
     strata 'equal-width' of 5 items: 4 asked for, 3 made
     stratum  along the score  items   share
     0        0 to 0.2             3  60.0 %
-    1        0.3 to 0.3           1  20.0 %
-    2        1 to 1               1  20.0 %
+    1        0.3                  1  20.0 %
+    2        1                    1  20.0 %
     1 of 4 strata holds no item and was left out
     """
 

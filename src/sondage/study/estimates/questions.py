@@ -56,16 +56,16 @@ def estimate_of(
         seed=now.parts.seed,
     )
     estimate = assess(replace(now.case(bound), imported=now.imported), question)
-    estimate = replace(estimate, method=method_of(now))
+    estimate = replace(estimate, method=method_of(now, bound))
     said = tuple(after_looks(now, estimate))
     return replace(estimate, warnings=(*estimate.warnings, *said)) if said else estimate
 
 
-def method_of(now: Snapshot) -> Method:
-    """How the labels of a study came about."""
+def method_of(now: Snapshot, measure: Measure) -> Method:
+    """How the labels of a study came about, and which systems the measure is about."""
     return Method(
         design=now.design.alias,
-        systems=tuple(now.pool.systems),
+        systems=tuple(measure.systems(now.pool)),
         rounds=len(now.rounds),
         asked=now.asked,
         strata=all(one.kind.by_quota for one in now.rounds),

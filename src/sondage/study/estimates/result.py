@@ -98,8 +98,8 @@ class Estimate(Result):
         """What to cite: the papers of the design and of the interval, and this software.
 
         >>> import sondage as sd
-        >>> sd.estimate([1, 0, 1], [1, 0, 0], measure="accuracy").cite()[0][:20]
-        'E. B. Wilson (1927).'
+        >>> sd.estimate([1, 0, 1], [1, 0, 0], measure="accuracy").cite()[-1][:22]
+        'The Sondage developers'
         """
         from sondage.report.methods import references
 
