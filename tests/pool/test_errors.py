@@ -185,7 +185,7 @@ def test_how_many_rows_are_bad() -> None:
     ("ids", "said"),
     [
         (["d", "b", "c", "b"], r"column 'key' has the id 'b' in rows 1 and 3"),
-        ([7, 3, 7, 7], r"column 'key' has the id 7 in rows 0 and 2.*2 repeats"),
+        ([7, 3, 7, 7], r"column 'key' has the id 7 in rows 0 and 2.*2 repeated in all"),
     ],
 )
 def test_duplicate_ids(source: str, ids: list[Any], said: str) -> None:
