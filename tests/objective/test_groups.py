@@ -87,9 +87,9 @@ def test_what_does_not_fit_the_pool_is_refused_with_the_way_out(objective: Any, 
 
 def test_two_measures_are_refused() -> None:
     with pytest.raises(
-        InvalidInput, match=r".recall. for the study and 'accuracy' for its objective: say it once"
+        InvalidInput, match=r".fbeta. for the study and 'accuracy' for its objective: say it once"
     ):
-        sd.create_study(POOL, "recall", objective=sd.AssessGroups("group"))
+        sd.create_study(POOL, "f1", objective=sd.AssessGroups("group"))
 
 
 def test_one_group_cannot_be_compared_nor_be_the_worst() -> None:

@@ -125,3 +125,17 @@ def test_what_cannot_be_had_is_refused_with_the_way_out(make: object, said: str)
 
 def test_names_of_columns_are_not_taken_for_them() -> None:
     assert not any(map(is_derived, ("predictions", "confidence@", "region", None, "confidence@x")))
+
+
+def test_groupings_of_one_name_in_pools_of_one_origin_stay_apart() -> None:
+    pool = a_pool()
+    ids = pool.ids.tolist()
+    halves = pool.with_group("shop", {id: "low" if id < 500 else "high" for id in ids})
+    thirds = pool.with_group("shop", {id: ("low", "middle", "high")[id % 3] for id in ids})
+    assert len(halves.levels(("shop", "prediction"))) == 4
+    assert len(thirds.levels(("shop", "prediction"))) == 6
+    said = {"id": ids, "p": [1] * len(ids)}
+    ones = pool.with_system("b", said, id="id", prediction="p")
+    zeros = pool.with_system("b", {**said, "p": [0] * len(ids)}, id="id", prediction="p")
+    assert ones.levels("prediction[b]") == ("1",)
+    assert zeros.levels("prediction[b]") == ("0",)

@@ -15,6 +15,13 @@ from sondage.registry import Named
 from sondage.types import Floats
 
 
+class Unsaid(str):
+    """The default of an argument, told apart from the same word when a user writes it."""
+
+
+F1_UNSAID = Unsaid("f1")
+
+
 class Objective(Named, family="sondage.objective"):
     """How much each coordinate of the measure matters now.
 

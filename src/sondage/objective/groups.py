@@ -12,7 +12,7 @@ from sondage.measures.base import Measure
 from sondage.measures.catalogue.calibration import CalibrationError
 from sondage.measures.combine.per_group import By, PerGroup, by_words, crossing
 from sondage.measures.combine.stack import resolve
-from sondage.objective.base import Objective
+from sondage.objective.base import Objective, Unsaid
 from sondage.pool.labels import shown
 from sondage.pool.pool import Pool
 from sondage.types import Floats, is_number, is_whole
@@ -37,9 +37,9 @@ class OfGroups(Objective):
             )
 
     def wanted(self, measure: Any) -> Measure:
-        """Its own measure, which need not be said again; "f1", the default of a study, counts as not said."""
+        """Its own measure, which need not be said again."""
         own = resolve(self.measure)
-        if measure not in (None, "f1") and resolve(measure) != own:
+        if not (measure is None or isinstance(measure, Unsaid)) and resolve(measure) != own:
             raise InvalidInput(
                 f"the measure is {resolve(measure).alias!r} for the study and {own.alias!r} for its "
                 f"objective: say it once, {type(self).__name__}(by, measure=...)"

@@ -109,8 +109,8 @@ class Arrays:
     """Columns of the payload, in the row order of the table they came from."""
     came_from: Ints | None = None
     """Where each item was in that table; None if in the same place."""
-    made: dict[tuple[str, ...], Group] = field(default_factory=dict, repr=False)
-    """Groupings made of columns: crossings, predicted classes, bins."""
+    made: dict[tuple[str, ...], Group] = field(default_factory=dict, repr=False, init=False)
+    """Groupings made of columns: crossings, predicted classes, bins; never handed on to other columns."""
 
     def __len__(self) -> int:
         return len(self.all_ids)

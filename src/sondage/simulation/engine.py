@@ -21,6 +21,7 @@ from sondage.measures import Measure, pool_value
 from sondage.measures.combine.systems import Contrast
 from sondage.measures.labelled import listed
 from sondage.objective import Compare, EstimateAll, Objective
+from sondage.objective.base import F1_UNSAID
 from sondage.pool.pool import Pool
 from sondage.progress import Progress
 from sondage.streams import seed_from, stream
@@ -49,7 +50,7 @@ class Setting(NamedTuple):
 def simulate(
     pool: Pool,
     labels: Mapping[Id, Any] | Sequence[Any],
-    measure: str | Measure | Sequence[str | Measure] | None = "f1",
+    measure: str | Measure | Sequence[str | Measure] | None = F1_UNSAID,
     *,
     design: str | Design = "auto",
     objective: Objective | None = None,

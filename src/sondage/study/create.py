@@ -29,7 +29,8 @@ from sondage.errors import (
 )
 from sondage.journal import Journal, open_journal, without_password
 from sondage.measures import Measure, resolve
-from sondage.objective import EstimateAll, Objective
+from sondage.objective import EstimateAll, Objective, OfGroups
+from sondage.objective.base import F1_UNSAID
 from sondage.pool.pool import Pool
 from sondage.registry import from_config, what_it_is
 from sondage.streams import seed_from
@@ -45,7 +46,7 @@ _TARGETS = ("pool", "population")
 
 def create_study(
     pool: Pool,
-    measure: str | Measure | Sequence[str | Measure] | None = "f1",
+    measure: str | Measure | Sequence[str | Measure] | None = F1_UNSAID,
     *,
     design: str | Design = "auto",
     objective: Objective | None = None,
@@ -96,6 +97,8 @@ def create_study(
     settings = _checked_settings(oracle, target, budget, confidence_level)
     if objective is not None and not isinstance(objective, Objective):
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
+    if isinstance(objective, OfGroups) and target != "pool":
+        raise NotSupported("objectives of groups are about this pool: leave target= out")
     aim = objective or EstimateAll()
     wanted = aim.target(aim.wanted(measure), pool)
     bound = wanted.bind(pool)

@@ -90,3 +90,25 @@ def test_what_groups_cannot_say_is_refused() -> None:
         plain.groups("nowhere")
     with pytest.raises(InvalidInput, match="no group 'z'"):
         plain.groups("region").difference("a", "z")
+
+
+def test_the_rope_of_a_question_is_that_of_the_study_unless_it_says_another() -> None:
+    pool, labels = sd.datasets.synthetic_pool(n=400, prevalence=0.3, rng=3)
+    found = {}
+    for width in (0.01, 0.3):
+        objective = sd.CompareGroups("prediction", groups=("0", "1"), rope=width)
+        study = sd.create_study(pool, objective=objective, budget=60, rng=1)
+        study.run(labels)
+        groups = study.groups()
+        assert groups.rope("0", "1") == groups.rope("0", "1", width)
+        found[width] = groups.rope("0", "1").same
+    assert found[0.01] < found[0.3]
+    for wrong in (-1, float("nan"), "x"):
+        with pytest.raises(InvalidInput, match="width= must be a difference of 0 or above"):
+            groups.rope("0", "1", wrong)
+
+
+def test_groups_of_a_population_are_refused_before_any_label() -> None:
+    pool, _ = sd.datasets.synthetic_pool(n=100, prevalence=0.3, rng=3)
+    with pytest.raises(NotSupported, match="leave target= out"):
+        sd.create_study(pool, objective=sd.AssessGroups("prediction"), target="population")

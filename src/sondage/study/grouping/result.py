@@ -15,13 +15,15 @@ from sondage.frames import frame_of
 from sondage.objective import CompareGroups, IdentifyGroups, OfGroups
 from sondage.objective.groups import MOST_PAIRED
 from sondage.results import Result
-from sondage.types import Floats, Ints
+from sondage.types import Floats, Ints, is_number
 
 if TYPE_CHECKING:
     from sondage.report.page import Page
 
 _NAMED = 12
 """Groups that an error names."""
+_ROPE = 0.05
+"""Difference that counts as none, unless a study or a question says otherwise."""
 _BY_SUMS = 40
 """Groups up to which chances of pairs are worked out in full; of more, they are counted in the draws."""
 Method = Literal["between_groups", "to_overall"]
@@ -203,8 +205,15 @@ class Groups(Result):
         """The greatest value of any group, whichever that is."""
         return self._ends(np.nanmax(self.draws, axis=1))
 
-    def rope(self, a: str, b: str, width: float = 0.05) -> Rope:
-        """Chances that ``a`` is lower than ``b`` by more than ``width``, practically the same, or higher."""
+    def rope(self, a: str, b: str, width: float | None = None) -> Rope:
+        """Chances that ``a`` is lower than ``b`` by more than ``width``, practically the same, or higher.
+
+        Unless given, ``width`` is that of the study's objective, or 0.05.
+        """
+        if width is None:
+            width = self.objective.rope if isinstance(self.objective, CompareGroups) else _ROPE
+        if not is_number(width) or not 0 <= width < np.inf:
+            raise InvalidInput(f"width= must be a difference of 0 or above, not {width!r}")
         if not self.nodes:
             apart = self._of(a) - self._of(b)
             below, above = float((apart < -width).mean()), float((apart > width).mean())
