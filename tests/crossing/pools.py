@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, softmax
+from tests.every_design import NAMES
 
 import sondage as sd
-from sondage.designs import Design
 from sondage.simulation.engine import encoded_labels
 
 SIZE = 100
@@ -25,7 +25,7 @@ AXES: dict[str, tuple[Any, ...]] = {
     "scores": ("none", "tied", "saturated", "constant", "ordinary"),
     "systems": (1, 2, 6),
     "groups": ("none", "one", "two", "crossed"),
-    "design": ("auto", *Design.catalogue()),
+    "design": ("auto", *NAMES),
     "aim": ("plain", "systems", "groups"),
 }
 

@@ -9,16 +9,17 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.metrics import f1_score
+from tests.every_design import NAMES
 
 import sondage as sd
 from sondage.datasets import synthetic_pool
-from sondage.designs import Design, Stratified
+from sondage.designs import Stratified
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.simulation import summarise
 from sondage.streams import seed_from, stream
 
-DESIGNS = sorted(Design.catalogue())
+DESIGNS = sorted(NAMES)
 
 
 @pytest.fixture(scope="module")

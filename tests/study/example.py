@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.every_design import NAMES
 
 import sondage as sd
-from sondage.designs import Design
 from sondage.errors import NothingLeft
 from sondage.journal import Answer, Journal, MemoryJournal, Round, SqliteJournal
 from sondage.pool import Pool
 
-DESIGNS = sorted(Design.catalogue())
+DESIGNS = sorted(NAMES)
 SIZE = 90
 
 

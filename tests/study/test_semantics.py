@@ -940,7 +940,7 @@ def test_13_that_a_study_was_stopped_by_looking_is_remembered(
     for one in (study, again):
         warned = [said for said in one.estimate().warnings if "stopped because of what it saw" in said]
         assert len(warned) == 1
-        assert warned[0].endswith("interval='sequence'") != allow_unsafe
+        assert warned[0].endswith("interval='sequence')") != allow_unsafe
         assert not any("stopped" in said for said in one.estimate(interval="sequence").warnings)
     looks = [record for _, record in again.journal.events("s") if isinstance(record, Look)]
     assert [one.stop for one in looks] == [False, True]  # the first, and the one that ended it
