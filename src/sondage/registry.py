@@ -202,7 +202,7 @@ def letters(name: str) -> str:
     >>> letters("F1-Score"), letters("roc_auc"), letters("F0.5 score"), letters("recall@10")
     ('f1score', 'rocauc', 'f0.5score', 'recallat10')
     """
-    return re.sub(r"[^a-z0-9.]", "", name.lower().replace("@", "at"))
+    return re.sub(r"[^\w.]|_", "", name.lower().replace("@", "at"))  # \w: Greek letters tell names apart, too
 
 
 def _nearest(word: str, known: Mapping[str, str]) -> list[str]:
