@@ -403,7 +403,7 @@ PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[Row]]]] = {
         "mmlu_pro_28llms, random pairs: labels to a power of .8, over the share that can differ",
         llm_power,
     ),
-    "best": ("the best of 28: labels until the largest lead is right in 95 % of studies", best),
+    "best": ("the best of 28: labels until the system in front is the true best in 95 % of studies", best),
     "speed": ("systems x items: time and memory", speed),
     "alone": ("accuracy of one system without scores: width beside a random sample's", alone),
 }
