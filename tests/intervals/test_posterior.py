@@ -269,3 +269,21 @@ def test_labels_that_all_agree_leave_little_possible(right: bool) -> None:
     assert low == 0.0 or right
     assert high == 1.0 or not right
     assert 0.02 < high - low < 0.13
+
+
+@pytest.mark.parametrize("name", ["wald", "t", "logit", "beta", "bootstrap", "bonferroni", "simultaneous"])
+def test_other_intervals_hold_what_is_drawn_too(name: str) -> None:
+    """A group of one item without a label is right or wrong: nothing in between, however sure the belief."""
+    n = 60
+    groups = np.array(["one", *["rest"] * (n - 1)])
+    pool = sd.Pool.from_arrays(
+        score=np.linspace(0.2, 0.9, n), prediction=np.ones(n, int), groups={"g": groups}
+    )
+    study = sd.create_study(pool, sd.measures.PerGroup("accuracy", "g"), rng=3)
+    while study.n_labels < 30:
+        study.tell({item.id: 1 for item in study.ask(1) if item.id != 0} or {0: sd.CANNOT_TELL})
+    found = study.estimate(interval=name)
+    assert found.value[0] > 0.5
+    assert (found.ci.low[0], found.ci.high[0]) == (0.0, 1.0)
+    drawn = study.estimate(interval="posterior")
+    assert found.ci.low[1] <= drawn.value[1] <= found.ci.high[1]

@@ -215,7 +215,7 @@ def test_a_turn_ends_before_the_flush_and_a_change_after_it(
         with journal.turn(NAME):
             journal.append(NAME, answer("a"), after=0)
         end = [one for one in said if "commit" in one.lower() or "emit" in one]
-        assert end == ["SET LOCAL synchronous_commit = off", "COMMIT", end[2]]
+        assert end == ["BEGIN; SET LOCAL synchronous_commit = off", "COMMIT", end[2]]
         assert "pg_logical_emit_message" in end[2]
         assert [event.record for event in journal.events(NAME)] == [*answer("a"), *answer("b")]
 

@@ -45,8 +45,11 @@ def _is_sqlite(path: Path) -> bool:
         return file.read(len(_SQLITE)) == _SQLITE
 
 
-def taken_up(args: argparse.Namespace) -> Study:
-    """The study that is meant, with its pool read from the file it remembers."""
+def taken_up(args: argparse.Namespace, payload: bool = False) -> Study:
+    """The study that is meant, with its pool read from the file it remembers; with ``payload``, all of it.
+
+    What is shown to whoever labels may be most of a file, and most commands show none of it.
+    """
     from sondage.journal import open_journal
     from sondage.study import load_study
     from sondage.study.create import pool_again
@@ -56,17 +59,21 @@ def taken_up(args: argparse.Namespace) -> Study:
     names = journal.names()
     if args.name is None and len(names) > 1:
         raise InvalidInput(f"which study? {place} holds {', '.join(names)}: say it with --name")
-    pool = None
     name = args.name or (names[0] if names else None)
     if name in names:
         then: dict[str, Any] = journal.config(name).get("pool", {})
         moved = args.pool or _moved(place, then)
         if moved is not None:
             suffix = "parquet" if str(moved).lower().endswith(".parquet") else "file"
-            pool = pool_again(name, {**then, "source": {suffix: str(moved)}})
+            then = {**then, "source": {suffix: str(moved)}}
         elif not then.get("source"):
             raise InvalidInput(f"study {name!r} was not made from a file: say with --pool where its pool is")
-    return load_study(journal, name, pool)
+        unread = not payload and bool(then.get("roles", {}).get("payload"))
+        if unread:
+            then = {**then, "roles": {**then["roles"], "payload": ()}}
+        if unread or moved is not None:
+            return load_study(journal, name, pool_again(name, then))
+    return load_study(journal, name)
 
 
 def _moved(place: str, then: dict[str, Any]) -> Path | None:

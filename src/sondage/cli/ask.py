@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
             )
         if not args.output.absolute().parent.is_dir():
             raise InvalidInput(f"-o {args.output} is in no existing folder: name one")
-    study = taken_up(args)
+    study = taken_up(args, payload=True)
     items = study.open_items() if args.open else list(study.ask(args.n, annotator=args.annotator))
     columns = batch_columns(study.pool, items)
     if args.output is not None:

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """Write every label to a file, and say how many there are."""
     from sondage.cli._place import taken_up
 
-    now = taken_up(args).snapshot()
+    now = taken_up(args, payload=args.payload).snapshot()
     now.export(args.output, payload=args.payload)
     show(
         args,

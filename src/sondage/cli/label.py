@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from sondage.cli._place import taken_up
     from sondage.errors import NothingLeft
 
-    study = taken_up(args)
+    study = taken_up(args, payload=True)
     screen = Screen(study, to=sys.stderr if args.json else sys.stdout)
     told: list[Item] = []
     back: list[Item] = []

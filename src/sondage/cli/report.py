@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the report to a file, and say where it is."""
     from sondage.cli._place import taken_up
 
-    study = taken_up(args)
+    study = taken_up(args, payload=True)
     study.report(args.output)
     show(args, {"study": study.name, "file": str(args.output)}, f"the report is in {args.output}")
     return 0

@@ -123,6 +123,8 @@ class Interval(Named, family="sondage.intervals"):
             np.where(np.isnan(one) & ~np.isnan(other), end, one)
             for one, other, end in ((low, high, measure.range[0]), (high, low, measure.range[1]))
         )
+        if totals.moves and "replicates" not in self.needs:  # which looks at draws itself
+            low, high = holding_draws(low, high, totals.drawn(measure), (1 - level) / sides)
         if totals.forced is not None:
             low, high = np.clip(low, *totals.forced), np.clip(high, *totals.forced)
         low, high = within_range(low, high, value, measure)
@@ -146,6 +148,19 @@ def checked_sides(alternative: Any, level: float) -> int:
             "a bound of one half is the estimate itself"
         )
     return 1
+
+
+def holding_draws(low: Floats, high: Floats, drawn: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Ends that leave at most ``tail`` of the draws from a belief beyond each.
+
+    A standard error does not tell how skewed they are, or that there is nothing between 0 and 1: of a group
+    of one item without a label, right with the chance .8, one such error below the value is not 0.
+    """
+    drawn = np.sort(drawn, axis=0)  # what is undefined comes last
+    last = np.isfinite(drawn).sum(axis=0) - 1
+    beyond = np.floor(tail * np.maximum(last, 0)).astype(np.int64)
+    ends = [np.take_along_axis(drawn, place[None], 0)[0] for place in (beyond, np.maximum(last, 0) - beyond)]
+    return np.fmin(low, ends[0]), np.fmax(high, ends[1])
 
 
 def within_range(low: Floats, high: Floats, value: Floats, measure: Measure) -> tuple[Floats, Floats]:

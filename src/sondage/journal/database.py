@@ -49,8 +49,11 @@ class Database(ABC):
     """Rises whenever a connection was lost: the server may have forgotten what was not on its disk."""
 
     @abstractmethod
-    def read(self, look: Callable[[Statements], T]) -> T:
-        """What a look returns, all of it of one moment; in our turn, of this one."""
+    def read(self, look: Callable[[Statements], T], *, at_once: bool = False) -> T:
+        """What a look returns, all of it of one moment; in our turn, of this one.
+
+        A look of a single statement (``at_once``) is so by itself, and costs the less.
+        """
 
     @abstractmethod
     def change(

@@ -32,6 +32,7 @@ _SAID = {
     "3F000": "its schema was removed since it was opened, so nothing can be kept in it",
     "55P03": f"it was busy for {PATIENCE:g} seconds: try again",
 }
+_UNLOCK = "pg_advisory_unlock(?::int, ?::int)"
 _inherited: list[Any] = []
 """Connections of the process that this one was forked from: to close them here would harm them there."""
 
@@ -65,9 +66,9 @@ class PostgresServer(Database):
 
     # ---- looks and changes -----------------------------------------------------------------------
 
-    def read(self, look: Callable[[Statements], T]) -> T:
+    def read(self, look: Callable[[Statements], T], *, at_once: bool = False) -> T:
         def once() -> T:
-            if self.in_turn:
+            if at_once or self.in_turn:
                 return look(self._statements)
             self._run("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             try:
@@ -96,8 +97,6 @@ class PostgresServer(Database):
             try:
                 done = change(self._statements)
                 tried = True
-                if self._flushes:
-                    self._run("SET LOCAL synchronous_commit = off")
                 self._run("COMMIT")
                 self._flush()
                 return done
@@ -167,14 +166,14 @@ class PostgresServer(Database):
         try:
             if meanwhile is not None:
                 meanwhile()
-            self._run("BEGIN")
-            self._run("SELECT pg_advisory_xact_lock(?::int, ?::int)", lock)
+            self._run("BEGIN; SET LOCAL synchronous_commit = off" if self._flushes else "BEGIN")
+            # In one statement: while we hold the lock, every word with the server costs all others time.
+            self._run(f"SELECT pg_advisory_xact_lock(?::int, ?::int), {_UNLOCK}", (*lock, *queue))
         except BaseException:
             self._roll_back()
-            raise
-        finally:
             with suppress(self._psycopg.Error):  # lost with the connection
-                self._run("SELECT pg_advisory_unlock(?::int, ?::int)", queue)
+                self._run(f"SELECT {_UNLOCK}", queue)
+            raise
 
     def _roll_back(self) -> None:
         with suppress(self._psycopg.Error):

@@ -18,6 +18,10 @@ from sondage.journal.redaction import redacted
 from sondage.types import Floats, Id
 
 _EVENTS = "SELECT seq, kind, body, link FROM events WHERE study = ? AND seq {} ? ORDER BY seq"
+_NEWS = (
+    "SELECT seq, kind, body, events.link, last, studies.link FROM studies LEFT JOIN events "
+    "ON study = number AND seq >= ? WHERE number = ? ORDER BY seq"
+)
 
 
 class SqlJournal(Journal):
@@ -36,6 +40,8 @@ class SqlJournal(Journal):
         self._sessions: dict[str, int] = {}
         self._waiting: dict[tuple[str, str], bytes] = {}
         """Tables of our turn: the append that ends it writes them, too."""
+        self._ends_in_turn: dict[str, End] = {}
+        """Where chains end in our turn, as far as they were read in it."""
         try:
             schema.prepare(database, must_exist=must_exist)
         except BaseException:
@@ -112,7 +118,7 @@ class SqlJournal(Journal):
         def write(db: Statements) -> bool:
             nonlocal rows
             rows = []
-            end = self._end(db, name, study)
+            end = self._ends_in_turn.pop(name, None) or self._end(db, name, study)
             if after is not None and end.seq != after:
                 raise Conflict(f"study {name!r} has moved on from event {after} to {end.seq}")
             rows = rows_of(records, end)
@@ -131,8 +137,12 @@ class SqlJournal(Journal):
 
     def events(self, name: str, after: int = 0) -> list[Event]:
         """Rows above ``after``, once the chain has been followed through them."""
-        study, after = self._number(name), max(after, 0)
-        return self._database.read(lambda db: self._events(db, name, study, after))
+        study, found = self._number(name), None
+        if after > 0:
+            found = self._database.read(lambda db: self._news(db, name, study, after), at_once=True)
+        if found is None:
+            found = self._database.read(lambda db: self._events(db, name, study))
+        return [event for event in found if event.seq > after]
 
     def put_table(self, name: str, digest: str, values: Floats) -> None:
         study, body = self._number(name), _bytes(values)
@@ -168,6 +178,7 @@ class SqlJournal(Journal):
                 yield
             finally:
                 self._waiting.clear()
+                self._ends_in_turn.clear()
 
     def delete(self, name: str) -> None:
         study = self._number(name)
@@ -188,7 +199,7 @@ class SqlJournal(Journal):
         study = self._number(name)
 
         def change(db: Statements) -> list[Event]:
-            found = self._events(db, name, study, 0)  # what is damaged must not be sealed
+            found = self._events(db, name, study)  # what is damaged must not be sealed
             end = self._end(db, name, study)
             changed, record = redacted(found, id, at, name)
             for seq, bare in changed.items():
@@ -216,29 +227,42 @@ class SqlJournal(Journal):
             self._numbers[name] = row[0]
         return self._numbers[name]
 
-    def _events(self, db: Statements, name: str, study: int, after: int) -> list[Event]:
-        if not after and self._sessions.get(name) != self._database.session:
+    def _events(self, db: Statements, name: str, study: int) -> list[Event]:
+        if self._sessions.get(name) != self._database.session:
             self._ends.pop(name, None)  # from the start: nothing is held against what there is
         end = self._end(db, name, study)
-        if after >= end.seq and self._ends.get(name) == end:
-            return []
-        if 0 < after <= end.seq:
-            row = db.execute(_EVENTS.format("="), (study, after)).fetchone()
-            start = End(after, "" if row is None else row[3])
-            known = self._ends.get(name, start)
-            if row is None or (known.seq == after and known != start):
-                raise self._gone(name, f"event {after} is gone or another now")
-        else:
-            (sealed,) = db.execute("SELECT seal FROM studies WHERE number = ?", (study,)).fetchone()
-            start = End(0, sealed)
-        rows = db.execute(_EVENTS.format(">"), (study, start.seq)).fetchall()
+        (sealed,) = db.execute("SELECT seal FROM studies WHERE number = ?", (study,)).fetchone()
+        return self._followed(
+            name, db.execute(_EVENTS.format(">"), (study, 0)).fetchall(), End(0, sealed), end
+        )
+
+    def _news(self, db: Statements, name: str, study: int, after: int) -> list[Event] | None:
+        """What came after an event; None if the chain ends before it, so that all of it has to be read."""
+        rows = db.execute(_NEWS, (after, study)).fetchall()
+        end = self._checked_end(name, rows[0][4:] if rows else None)
+        if self._database.in_turn:
+            self._ends_in_turn[name] = end
+        if after > end.seq:
+            return None
+        start = End(after, rows[0][3] if rows[0][0] == after else "")
+        known = self._ends.get(name, start)
+        if rows[0][0] != after or (known.seq == after and known != start):
+            raise self._gone(name, f"event {after} is gone or another now")
+        return self._followed(name, [row[:4] for row in rows[1:]], start, end)
+
+    def _followed(self, name: str, rows: list[Any], start: End, end: End) -> list[Event]:
+        """Events in a chain from one end to another."""
         found = events_of(rows, start, end, self._where(name))
         self._ends[name], self._sessions[name] = end, self._database.session
-        return [event for event in found if event.seq > after]
+        return found
 
     def _end(self, db: Statements, name: str, study: int) -> End:
-        """Where the study's chain ends now: never before, nor beside, where we have seen it end."""
-        row = db.execute("SELECT last, link FROM studies WHERE number = ?", (study,)).fetchone()
+        """Where the study's chain ends now."""
+        query = "SELECT last, link FROM studies WHERE number = ?"
+        return self._checked_end(name, db.execute(query, (study,)).fetchone())
+
+    def _checked_end(self, name: str, row: Any) -> End:
+        """The end of a chain as it was read: never before, nor beside, where we have seen it end."""
         known = self._ends.get(name)
         if row is None:
             raise InvalidInput(

@@ -107,8 +107,8 @@ class SqliteFile(Database):
                     raise
             time.sleep(0.01)
 
-    def read(self, look: Callable[[Statements], T]) -> T:
-        with self._reading() as db:
+    def read(self, look: Callable[[Statements], T], *, at_once: bool = False) -> T:
+        with self._reading(at_once) as db:
             return look(db)
 
     def change(
@@ -139,11 +139,11 @@ class SqliteFile(Database):
         return found.fetchone() is not None
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self, at_once: bool) -> Iterator[sqlite3.Connection]:
         """A connection on which all that is read is of one moment."""
         with self.mutex, self._naming_errors():
             self._own()
-            if self.db.in_transaction:
+            if at_once or self.db.in_transaction:
                 yield self.db
                 return
             self.db.execute("BEGIN")
@@ -277,38 +277,55 @@ class SqliteFile(Database):
 
 
 class Queue:
-    """A file that one process at a time holds locked; the system hands it on in the order of arrival.
+    """A file by which processes wait in the order of their arrival: each for whoever came before it.
 
-    It only orders those who wait. What may not happen at once has a lock of its own.
+    Everybody locks a place of their own in it and waits for the place before to be let go, which the system
+    does for those who die. (One lock for all would go to whoever looks first when it is let go: of twenty
+    processes on two processors, some were overtaken forty times.) It only orders those who wait. What may
+    not happen at once has a lock of its own.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: int | None = None
-        self._pid = os.getpid()
 
     @contextmanager
     def first(self) -> Iterator[None]:
         """Wait until it is our turn, and be first in the queue to the end of the block."""
-        if self._pid != os.getpid():  # a fork would hold the lock together with its parent
-            self.close()
-            self._pid = os.getpid()
-        locked = None
-        if fcntl is not None:
-            with suppress(OSError):  # where there can be no lock, nobody queues
-                if self._file is None:
-                    self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
-                fcntl.flock(self._file, fcntl.LOCK_EX)
-                locked = self._file
         try:
+            if fcntl is not None:
+                with suppress(OSError):  # where there can be no lock, nobody queues
+                    before = self._place() - 1
+                    self._lock(before)
+                    self._let_go(before)
             yield
         finally:
-            if locked is not None:
-                fcntl.flock(locked, fcntl.LOCK_UN)
+            if self._file is not None:
+                with suppress(OSError):
+                    fcntl.lockf(self._file, fcntl.LOCK_UN)  # all that we hold, wherever we were interrupted
+
+    def _place(self) -> int:
+        """A place after all others, which is ours now. The last one taken is written in the file."""
+        if self._file is None:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+        self._lock(0)
+        try:
+            place = int.from_bytes(os.pread(self._file, 8, 0), "little") + 1
+            os.pwrite(self._file, place.to_bytes(8, "little"), 0)
+            self._lock(place)
+        finally:
+            self._let_go(0)
+        return place
+
+    def _lock(self, place: int) -> None:
+        fcntl.lockf(self._file, fcntl.LOCK_EX, 1, place)
+
+    def _let_go(self, place: int) -> None:
+        fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
 
     def close(self) -> None:
         """Close the file, so that others can move or delete it."""
-        if self._file is not None and self._pid == os.getpid():
+        if self._file is not None:
             os.close(self._file)
         self._file = None
 
