@@ -96,7 +96,7 @@ def test_every_estimate_of_a_rare_pool_says_what_keeps_it_wide() -> None:
         in said
     )
     assert "more labels far from the boundary would halve its width" in said
-    assert "more labels there without an error would halve the width" in said
+    assert "more labels there, if none shows an error, would make the interval half as wide" in said
     several = rare_study(300).estimate(["f1", "recall"])
     assert several.far_tail is not None
     assert several.far_tail.share[1] == pytest.approx(found.far_tail.share)
@@ -117,7 +117,7 @@ def test_a_plan_counts_the_tail() -> None:
     (said,) = (
         one for one in rare_study(100).plan(budgets=[200, 400], draws=5).notes if "of the width" in one
     )
-    assert "beyond the last error seen; the numbers of labels above include those that go there" in said
+    assert "than any error found; the numbers of labels above include those spent on these items" in said
     assert "with 400 labels about " in said
 
 

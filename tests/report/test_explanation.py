@@ -107,7 +107,7 @@ def test_errors_left_unseen_are_said_in_whole_ones_and_within_their_range() -> N
         r"predicted 0: .* 0 of them wrong\. About 1 error is left unseen among the other ", text
     )
     assert first, text
-    assert re.search(r"; up to [\d,]{2,5} cannot be ruled out\.", text)
+    assert re.search(r"; up to [\d,]{2,5} errors cannot be ruled out\.", text)
 
 
 @pytest.mark.parametrize(
@@ -225,14 +225,14 @@ def test_numbers_labels_of_several_and_many_coordinates() -> None:
     made.run(lambda item: 0.0, budget=30)
     found = made.explain()
     assert found.errors == ()
-    assert "Labels are numbers" in str(found)
+    assert "A label here is a number" in str(found)
     assert_readable(found)
     several = Pool.from_arrays(
         probability=rng.uniform(size=(200, 3)), labels=["x", "y", "z"], multilabel=True
     )
     made = sd.create_study(several, "hamming_loss", rng=1)
     made.run(lambda item: {"x": 1, "y": 0, "z": item.id % 2}, budget=20)
-    assert "not one class each" in str(made.explain())
+    assert "not a single class" in str(made.explain())
     assert_readable(made.explain())
 
 
@@ -308,3 +308,42 @@ def test_a_weak_model_is_called_so() -> None:
         study.run(dict(enumerate(label.astype(int).tolist())), budget=200)
         text = " ".join(str(study.explain()).split())
         assert ("of the predictions of 1 that it is surer of" in text) == said
+
+
+def test_what_only_the_belief_expects_is_said_apart_from_what_the_estimate_rests_on() -> None:
+    pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=0.1, rng=0)
+    said = {}
+    for design in ("uniform", "sequential", "auto"):
+        made = sd.create_study(pool, "accuracy", design=design, rng=1)
+        made.run(labels, budget=60)
+        said[design] = " ".join(str(made.explain()).split())
+    assert "The belief expects" in said["uniform"]
+    assert "does not learn from labels" in said["uniform"]
+    assert "The belief expects" in said["sequential"]
+    assert "The belief decides which items are asked" in said["sequential"]
+    assert "The belief" not in said["auto"]
+
+
+def test_of_several_measures_each_is_said_and_which_are_exact() -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.random(2000) < 0.3).astype(int)
+    pool = Pool.from_arrays(
+        score=truth + rng.normal(0, 0.7, 2000), threshold=0.5, groups={"age": np.where(truth, "old", "young")}
+    )
+    made = sd.create_study(pool, ["accuracy", "demographic_parity_difference"], budget=100, rng=1)
+    made.run(dict(enumerate(truth.tolist())))
+    text = " ".join(str(made.estimate()).split())
+    assert re.match(r"accuracy 0\.\d{4}, demographic_parity_difference 0\.\d{4}; 95% intervals", text)
+    assert "demographic_parity_difference is exact: every label it depends on is known" in text
+    explained = " ".join(str(made.explain()).split())
+    assert "study.estimate() has the 95% intervals" in explained
+    assert "below" not in explained
+
+
+def test_what_is_left_of_a_cost_budget_is_said() -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.random(300) < 0.3).astype(int)
+    pool = Pool.from_arrays(score=truth + rng.normal(0, 0.7, 300), threshold=0.5, cost=np.full(300, 7.0))
+    made = sd.create_study(pool, "accuracy", budget=sd.Cost(100), rng=1)
+    made.run(dict(enumerate(truth.tolist())))
+    assert "No more labels: the 2 left of the budget may not pay for the next item" in str(made.explain())

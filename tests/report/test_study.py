@@ -177,7 +177,7 @@ def test_warnings_come_before_assumptions_and_are_marked(estimate: Estimate) -> 
         ({"n_open": 1}, "To improve it: answer the 1 open item first"),
         (
             {"defined": False},
-            "To improve it: label more items; study.explain() says where the next labels go",
+            "To improve it: label more items",
         ),
         ({"n_eff": 3.0}, "To improve it: label more items; this value rests on about 3 labels"),
         ({"n_pool": 101}, "To improve it: label more; with the other 1 item labelled it is exact"),

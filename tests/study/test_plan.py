@@ -68,7 +68,7 @@ def test_it_says_which_interval_it_speaks_of_and_what_looking_costs(
         assert found.needed_looking is None
         assert "these intervals do not hold if you stop by looking at them" in text
         return
-    assert f"a stop rule looks at the interval {looks_at!r}" in text
+    assert f"a stop rule looks at a wider interval ({looks_at!r}" in text
     assert "stop=Width(0.2), about" in text
     assert found.wider > 1.2
     assert found.needed.expected < found.needed_looking.expected  # type: ignore[union-attr,operator]

@@ -28,6 +28,8 @@ _ENOUGH = 10
 """Draws left to chance that a signature needs before its slope is trusted."""
 _AT_ONCE = 1 << 17
 """Expected losses that are worked out at once."""
+NO_CHANCE = "had no chance of being asked"
+"""Of items that matter to a measure: no further label of the study changes that."""
 
 
 class ByChance(Estimator):
@@ -117,9 +119,9 @@ def _dark_share(case: Case) -> str | None:
         if not dark:
             return None
         return (
-            f"{dark:,} of {N:,} items matter to this measure but had no chance of being asked: the labels "
-            "were drawn for another measure. Make a study of this measure, or use a design that asks "
-            "everywhere, such as Importance(mix=0.1)"
+            f"{dark:,} of {N:,} items matter to this measure but {NO_CHANCE}: the labels were drawn for "
+            "another measure. Make a study of this measure, or use a design that asks everywhere, such as "
+            "Importance(mix=0.1)"
         )
 
     return case.once(f"dark:{len(case.sample.rounds)}", make)

@@ -163,8 +163,8 @@ class Counts(Estimator):
         why = _no_label(strata, dark, N) if dark.any() else None
         if unknown.any():
             why = (
-                "none of the items that a part of it depends on is labelled yet (true positives, say, depend "
-                "on items predicted positive). Label more items"
+                "it depends on a kind of item of which none is labelled yet (true positives, for example, "
+                "are among the items predicted positive). Label more items"
             )
         return Totals(
             np.where(_depends_on(strata, dark, measure.d) | unknown, np.nan, R),

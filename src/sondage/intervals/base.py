@@ -30,6 +30,7 @@ ALTERNATIVES: tuple[Alternative, ...] = get_args(Alternative)
 ``greater`` is a lower bound (the value is greater than it) and ``less`` an upper bound; the other end is
 then the end of the measure's range, and the whole chance of missing is spent on the one that is left.
 """
+NOT_BY_LOOKING = "the number of labels was not chosen by looking at the estimate"
 
 
 class Interval(Named, family="sondage.intervals"):
@@ -90,7 +91,7 @@ class Interval(Named, family="sondage.intervals"):
     def assumes(self, totals: Totals) -> tuple[str, ...]:
         """What has to hold beside the totals for it to keep its promise."""
         if self.guarantee in ("fixed-n", "posterior"):
-            return ("the number of labels was not chosen by looking at the estimate",)
+            return (NOT_BY_LOOKING,)
         return ()
 
     def drawing(self, least: int) -> Interval:

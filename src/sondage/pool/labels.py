@@ -75,7 +75,8 @@ class LabelSpace:
             return shown(self.values, most)
         bounds = "" if np.isinf([self.low, self.high]).all() else f" from {self.low:g} to {self.high:g}"
         if self.components:
-            return f"{shown(self.components, most)}, a number each{bounds}"
+            each = "0 or 1" if self.whole and self.high == 1 else f"a number{bounds}"
+            return f"{shown(self.components, most)}, each {each}"
         return f"real numbers{bounds}"
 
     def code(self, label: Any) -> float:

@@ -27,7 +27,8 @@ def belief_page(report: BeliefReport) -> Page:
     lines = [f"  {line}".strip() for line in _fit(report)]
     sections = []
     if report.reliability is not None:
-        sections.append(_calibration(report.reliability, report.confidence_level))
+        numbers = report.likelihood is not None and report.likelihood.even is None
+        sections.append(_calibration(report.reliability, report.confidence_level, numbers))
     notes = [
         f"part {part.name}: weight {part.first:.2f} before any label, {part.weight:.2f} now, "
         f"chance given to the labels {part.likelihood.value:.3f}"
@@ -40,12 +41,14 @@ def belief_page(report: BeliefReport) -> Page:
 
 
 def _saving(saving: SavingReport) -> str:
-    line = f"With {counted(saving.n, 'label')}, each is worth this many labels of a random sample: "
-    line += f"{saving.if_calibrated:.1f} if the belief is right"
-    if saving.as_seen is not None:
-        line += f"; {saving.as_seen:.1f} if the labels correct it"
+    line = f"With {counted(saving.n, 'label')}, each is worth as much as so many labels of a random sample: "
     realised = [f"{value:.1f} for {name}" for name, value in saving.realised.items() if np.isfinite(value)]
-    return line + (f"; measured so far: {', '.join(realised[:_NAMED])}" if realised else "")
+    if realised:
+        line += f"{', '.join(realised[:_NAMED])}, as measured; "
+    line += f"{saving.if_calibrated:.1f} by the belief as it was before any label"
+    return line + (
+        "" if saving.as_seen is None else f"; {saving.as_seen:.1f} by the belief as the labels correct it"
+    )
 
 
 def _fit(report: BeliefReport) -> Iterator[str]:
@@ -54,8 +57,8 @@ def _fit(report: BeliefReport) -> Iterator[str]:
         yield f"Mean log-likelihood of the labels {seen.mean_log:.3f} (standard error {seen.std_error:.3f})"
     elif seen is not None:
         yield (
-            f"The label that an item got had been given, on average, a chance of {seen.value:.3f} "
-            f"[{seen.low:.3f}, {seen.high:.3f}]; guessing would give {seen.even:.3f}"
+            f"On average the belief had given a chance of {seen.value:.3f} [{seen.low:.3f}, {seen.high:.3f}] "
+            f"to the label that came; guessing would give {seen.even:.3f}"
         )
     if one is None:
         return
@@ -81,11 +84,14 @@ def _fit(report: BeliefReport) -> Iterator[str]:
         )
 
 
-def _calibration(one: Reliability, level: float) -> Section:
+def _calibration(one: Reliability, level: float, numbers: bool) -> Section:
+    """A row per bin of chances; of labels that are numbers, per range and the share of labels inside it."""
     rows = zip(*(getattr(one, name).tolist() for name in Reliability.COLUMNS), strict=True)
     return Section(
         "calibration",
-        (),
+        ("Each row is a range around the predictions: the share of labels expected inside, and seen.",)
+        if numbers
+        else (),
         ("expected", "seen", f"{100 * level:g}% interval", "share of pool", "labels"),
         tuple(
             (f"{e:.3f}", f"{o:.3f}", f"[{low:.3f}, {high:.3f}]", f"{w:.1%}", f"{n:,}")

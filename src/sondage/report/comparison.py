@@ -133,8 +133,10 @@ def system_rows(result: Comparisons) -> list[tuple[str, str, str, str]]:
 def _rests_on(labels: int, facts: object, who: str) -> str:
     assert isinstance(facts, dict)
     share = facts["can_differ"] / max(facts["n_pool"], 1)
-    items = f"{facts['can_differ']:,} of {facts['n_pool']:,} items ({share:.1%})"
-    return f"{counted(labels, 'label')} used; {who} can differ on {items}"
+    used = f"{counted(labels, 'label')} used"
+    if share == 1:
+        return f"{used}; the label of every item can matter to the comparison"
+    return f"{used}; {who} can differ on {facts['can_differ']:,} of {facts['n_pool']:,} items ({share:.1%})"
 
 
 def _size(value: float) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sondage.estimators.by_chance import NO_CHANCE
 from sondage.estimators.far_tail import FarTail
 from sondage.report.page import Page, Section
 from sondage.wording import counted, rounded
@@ -48,7 +49,7 @@ def estimate_page(estimate: Estimate) -> Page:
     if several and sections[0].head[-1] == _AT_RANDOM:
         notes.insert(
             0,
-            f"{_AT_RANDOM}: how many a random sample would need for the same precision, "
+            f"{_AT_RANDOM}: how many labels a random sample would need for the same precision, "
             "where that is clearly more",
         )
     if notes:
@@ -58,8 +59,11 @@ def estimate_page(estimate: Estimate) -> Page:
     return Page((headline(estimate), rests_on(estimate), better(estimate)), tuple(sections))
 
 
-def headline(estimate: Estimate) -> str:
-    """The value and how sure it is; of several, the lowest and the highest."""
+def headline(estimate: Estimate, table: bool = True) -> str:
+    """The value and how sure it is; of several, the lowest and the highest, if they are of one measure.
+
+    ``table``: whether the intervals of several values are shown below.
+    """
     level = f"{100 * estimate.confidence_level:g}%"
     every = estimate.coordinates()
     if len(every) == 1:
@@ -71,10 +75,15 @@ def headline(estimate: Estimate) -> str:
     known = sorted((value, name) for name, value, *_ in every if not isnan(value))
     if not known:
         return f"{len(every):,} values, all undefined: {_why(estimate)}"
-    beside = f"{level} {INTERVALS[estimate.alternative]}s ({estimate.guarantee}) below"
+    beside = f"{level} {INTERVALS[estimate.alternative]}s ({estimate.guarantee})"
+    beside = f"{beside} below" if table else f"study.estimate() has the {beside}"
     said = ", ".join(f"{name} {value:.4f}" for name, value, *_ in every[:_FEW])
-    if len(every) < _FEW and len(known) == len(every) and len(f"{said}; {beside}") <= _LINE:
+    differ = len({name.split("[")[0] for name, *_ in every}) > 1  # no range goes from one to another
+    short = len(f"{said}; {beside}") <= _LINE or (differ and len(every) <= _NAMED)
+    if len(every) < _FEW and len(known) == len(every) and short:
         return f"{said}; {beside}"
+    if differ:
+        return f"{len(every):,} values of several measures; {beside}"
     (least, low_name), (most, high_name) = known[0], known[-1]
     return f"{len(every):,} values from {least:.4f} ({low_name}) to {most:.4f} ({high_name}); {beside}"
 
@@ -85,7 +94,7 @@ def rests_on(estimate: Estimate) -> str:
     if estimate.method is not None and estimate.method.documents:
         queries = counted(estimate.n_labels, "query", "queries")
         used = f"{queries} judged ({counted(estimate.method.documents, 'document')})"
-    if estimate.n_draws > estimate.n_labels:
+    if estimate.n_draws > estimate.n_labels + estimate.n_refused:
         used += f", from {counted(estimate.n_draws, 'draw')}"
     if estimate.n_open:
         used += f", {estimate.n_open:,} still open"
@@ -103,22 +112,26 @@ def better(estimate: Estimate) -> str:
     if estimate.n_open:
         return f"To improve it: answer the {counted(estimate.n_open, 'open item')} first"
     if not np.all(estimate.defined):
-        return "To improve it: label more items; study.explain() says where the next labels go"
+        if NO_CHANCE in (estimate.why or ""):
+            return "To improve it: make a study of this measure; more labels in this one do not help"
+        return "To improve it: label more items"
     if np.all(np.asarray(estimate.ci.high) == np.asarray(estimate.ci.low)):
         return "Nothing can improve it: every label it depends on is known"
     if estimate.target == "pool" and 4 * n >= estimate.n_pool:
         return f"To improve it: label more; with the other {counted(left, 'item')} labelled it is exact"
     if estimate.n_eff < _FEW:
         return f"To improve it: label more items; {_rests_on_few(estimate)}"
-    tail = _widest_tail(estimate)
+    k, tail = _widest_tail(estimate)
+    it = "it" if len(estimate.names) == 1 else estimate.names[k]
     if tail is not None and tail.items <= n:
         which = counted(tail.items, "item")
-        return f"To improve it: label the {which} that lie beyond the last error seen"
+        return f"To improve {it}: label the {which} that lie beyond the last error seen"
     if tail is not None and tail.labels >= tail.items:
-        return "To improve it: only labels for most of the pool would help"
+        return f"To improve {it}: only labels for most of the pool would help"
     if tail is not None:
         more = counted(rounded(tail.labels), "more label")
-        return f"To improve it: about {more} far from the boundary would halve its width"
+        its = "its width" if estimate.alternative == "two-sided" else "the distance to the bound"
+        return f"To improve {it}: about {more} far from the boundary would halve {its}"
     word = "distance to the bound" if estimate.alternative != "two-sided" else "interval"
     queries = estimate.method is not None and estimate.method.documents
     more = counted(rounded(3 * n), *(("more query", "more queries") if queries else ("more label",)))
@@ -131,32 +144,34 @@ def _rests_on_few(estimate: Estimate) -> str:
     return f"{which} on about {counted(max(estimate.n_eff, 1), 'label')}"
 
 
-def _widest_tail(estimate: Estimate) -> FarTail | None:
-    """The far tail that makes up most of a width, of several values the largest; None where none does.
+def _widest_tail(estimate: Estimate) -> tuple[int, FarTail | None]:
+    """The far tail that makes up most of a width, and of which value: the widest that has one, if any.
 
     The interval is then more than twice as wide as the errors that labels have shown make it.
     """
     if estimate.far_tail is None:
-        return None
-    shares = np.atleast_1d(estimate.far_tail.share)
-    k = int(np.argmax(shares))
-    if not shares[k] >= _MOSTLY:
-        return None
-    return FarTail(*(np.atleast_1d(one)[k].item() for one in estimate.far_tail))
+        return 0, None
+    width = np.atleast_1d(estimate.ci.high) - np.atleast_1d(estimate.ci.low)
+    mostly = np.atleast_1d(estimate.far_tail.share) >= _MOSTLY
+    if not mostly.any():
+        return 0, None
+    k = int(np.argmax(np.where(mostly, np.nan_to_num(width), -1.0)))
+    return k, FarTail(*(np.atleast_1d(one)[k].item() for one in estimate.far_tail))
 
 
 def _kept_wide(estimate: Estimate) -> list[str]:
     """What keeps the interval wide, if most of it lies beyond the last error seen."""
-    tail = _widest_tail(estimate)
+    k, tail = _widest_tail(estimate)
     if tail is None:
         return []
-    names, shares = estimate.names, np.atleast_1d(estimate.far_tail.share)  # type: ignore[union-attr]
-    whose = "the width" if len(names) == 1 else f"the width of {names[int(np.argmax(shares))]}"
+    whose = "the width" if estimate.alternative == "two-sided" else "the uncertainty"
+    whose += "" if len(estimate.names) == 1 else f" of {estimate.names[k]}"
     where = f"{counted(tail.items, 'item')}{' ' if tail.where else ''}{tail.where}"
     which = f"{where}, farther from the boundary than the last error seen"
     if np.isfinite(tail.labels) and tail.labels < tail.items:
         more = counted(rounded(tail.labels), "more label")
-        would = f"about {more} there without an error would halve the width"
+        half = "make the interval half as wide" if estimate.alternative == "two-sided" else "halve it"
+        would = f"about {more} there, if none shows an error, would {half}"
     elif tail.items <= estimate.n_labels:
         would = "labels for all of them would settle it"
     else:
@@ -168,7 +183,20 @@ def _kept_wide(estimate: Estimate) -> list[str]:
 
 def remarks(estimate: Estimate) -> list[str]:
     """What a reader may wonder about: what keeps intervals wide, and values moved or at an end of theirs."""
-    return [*_kept_wide(estimate), *_moved(estimate), *_at_the_ends(estimate)]
+    return [*_exact(estimate), *_kept_wide(estimate), *_moved(estimate), *_at_the_ends(estimate)]
+
+
+def _exact(estimate: Estimate) -> list[str]:
+    """Which of several values have an interval without width."""
+    every = estimate.coordinates()
+    names = [name for name, _, low, high, _ in every if low == high]
+    if not 0 < len(names) < len(every):
+        return []
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    verb = (
+        "is exact: every label it depends on" if len(names) == 1 else "are exact: every label they depend on"
+    )
+    return [f"{', '.join(names[:_NAMED])}{more} {verb} is known"]
 
 
 def _moved(estimate: Estimate) -> list[str]:

@@ -28,6 +28,12 @@ _UNEVEN = 1.2
 _COORDINATES = 6
 """Coordinates of the measure that are written out."""
 _RANK = "Rank 1 is the prediction that the model was least sure of."
+_NOT_LEARNED = (
+    "The belief of this study does not learn from labels: it expects what it expected before the first one."
+)
+_NOT_IN_THE_VALUE = (
+    "The belief decides which items are asked. It may be wrong, and the estimate allows for that."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +106,9 @@ def explain(study: StudyView, *, n: int | None = None) -> Explanation:
     ]
     if estimate is not None and estimate.assumptions:
         sections.append(Section(ASSUMES, estimate.assumptions))
-    first = f"{some_names(study.measure.names)}: no estimate yet" if estimate is None else headline(estimate)
+    first = f"{some_names(study.measure.names)}: no estimate yet"
+    if estimate is not None:
+        first = headline(estimate, table=False)
     lead = (first, done, _next_step(study, coming))
     return Explanation(title, errors, coming, estimate, lead, tuple(sections))
 
@@ -114,26 +122,27 @@ def _wrong(study: StudyView, errors: tuple[Expected, ...]) -> Section:
     whose = pool.system_name(systems[0]) if len(systems) > 1 else "the model"
     heading = f"What {whose} probably gets wrong"
     if not errors:
-        what = "numbers" if study.pool.labels.kind == "real" else "not one class each"
+        what = "a number" if study.pool.labels.kind == "real" else "several numbers"
+        if study.pool.parts is not None:
+            what = "the grades of a query's documents"
         lines: tuple[str, ...] = (
-            f"Labels are {what}, so no prediction is simply right or wrong; study.belief_report() shows "
-            "how well the scores foresaw the labels.",
+            f"A label here is {what} and not a single class, so no prediction is simply right or wrong; "
+            "study.belief_report() shows how well the scores foresaw the labels.",
         )
         if study.pool.labels.finite:
             lines = ("The pool has no predicted classes, so nothing can be right or wrong.",)
         return Section(heading, lines)
     first = sorted(errors, key=lambda one: -one.left_wrong)[:_CLASSES]
-    # A belief that labels do not change, or that is asked item by item, says what it said before any label.
-    learned = not isinstance(study.belief, StaticBelief) and not study.units.itemwise
-    say = _sentence if learned or not study.n_labels else _sentence_by_scores
-    said = [say(one) for one in errors if one in first]
+    ranked = any(one.half_within or one.beyond for one in errors)
+    said = [*([_RANK] if ranked else []), *(_sentence(one) for one in errors if one in first)]
     if len(errors) > len(first):
         rest = _whole(sum(one.left_wrong for one in errors if one not in first))
         more = f"{len(errors) - len(first):,} more predicted classes"
-        what = "errors left unseen" if say is _sentence else "more errors expected before any label"
-        said.append(f"{more}, with about {rest:,} {what}.")
-    if any(one.half_within or one.beyond for one in errors):
-        said.append(_RANK)
+        said.append(f"{more}, where about {rest:,} more errors are expected.")
+    if study.n_labels and all(one.most is None for one in errors) and any(one.left for one in errors):
+        # A belief that labels do not change, or that is asked item by item, says what it said before.
+        learns = not isinstance(study.belief, StaticBelief) and not study.units.itemwise
+        said.append(_NOT_IN_THE_VALUE if learns else _NOT_LEARNED)
     return Section(heading, (*said, *study.belief.remarks(study.problem().state, study.pool.labels)))
 
 
@@ -142,23 +151,20 @@ def _seen(one: Expected) -> str:
     return seen + (f" and {one.wrong:,} of them wrong" if one.labels else "")
 
 
-def _sentence_by_scores(one: Expected) -> str:
-    """What was seen, beside what was expected before any label: the two may well differ."""
-    if not one.left:
-        return f"{_seen(one)}; none is left to label."
-    expected = f"about {counted(_whole(one.left_wrong), 'error')} among the other {one.left:,}"
-    return f"{_seen(one)}. Before any label, the study expected {expected}."
-
-
 def _sentence(one: Expected) -> str:
+    """What was seen, and how many errors are left: as the estimate has it, or as the belief alone does."""
     if not one.left:
         return f"{_seen(one)}; none is left to label."
     others = f"the other {one.left:,}" if one.labels else "them"
+    if one.most is None:
+        whole = _whole(one.left_wrong)
+        expects = f"about {counted(whole, 'error')}" if whole else "hardly any error"
+        return f"{_seen(one)}. The belief expects {expects} among {others}."
     line = f"{_seen(one)}. {_errors(one.left_wrong)} left unseen among {others}"
     if one.half_within and _whole(one.left_wrong) > 1:
-        line += f", half of these errors within rank {one.half_within:,}"
-    if one.most is not None and _whole(one.most) > _whole(one.left_wrong):
-        line += f"; up to {_whole(one.most):,} cannot be ruled out"
+        line += f", half of them within rank {one.half_within:,}"
+    if _whole(one.most) > _whole(one.left_wrong):
+        line += f"; up to {counted(_whole(one.most), 'error')} cannot be ruled out"
     return line + "."
 
 
@@ -173,8 +179,8 @@ def _errors(number: float) -> str:
 def _more(number: float) -> str:
     whole = _whole(number)
     if not whole:
-        return "there is hardly any left out there"
-    return f"about {whole:,} {'is' if whole == 1 else 'are'} probably out there"
+        return "hardly any is left there"
+    return f"still, about {counted(whole, 'error')} {'is' if whole == 1 else 'are'} probably there"
 
 
 def _whole(number: float) -> int:
@@ -186,8 +192,11 @@ def _whole(number: float) -> int:
 
 
 def _why_none(study: StudyView) -> str:
-    every = study.snapshot().asked >= len(study.pool)
-    return "every item has been asked" if every else "the budget is spent"
+    if study.snapshot().asked >= len(study.pool):
+        return "every item has been asked"
+    if study.remaining:
+        return f"the {study.remaining:,.4g} left of the budget may not pay for the next item"
+    return "the budget is spent"
 
 
 def _next_step(study: StudyView, coming: NextLabels) -> str:

@@ -88,7 +88,7 @@ def _better(found: Groups) -> str:
     known = len(found.names) > 1 and found.objective is None and len(found.worst) == 1
     if known:
         return "To improve it: more labels narrow the intervals; the worst group is known"
-    return "To improve it: label more items; study.explain() says where the next labels go"
+    return "To improve it: label more items"
 
 
 def _rows(found: Groups) -> tuple[tuple[str, ...], ...]:

@@ -80,18 +80,15 @@ def _looking(plan: Plan) -> str:
         return (
             "these intervals do not hold if you stop by looking at them: fix the number of labels beforehand"
         )
-    later = "it stops later than this table says"
+    wider = f", about {plan.wider:.1f} times as wide" if np.isfinite(plan.wider) else ""
+    rule = f"a stop rule looks at a wider interval ({plan.looks_at!r}{wider}), so it"
     fixed, looking = plan.needed, plan.needed_looking
     if fixed and looking and (looking.pessimistic or np.inf) < (fixed.pessimistic or np.inf):
-        later = (
-            "it mostly stops later than this table says; but it stops at the first look that is narrow "
-            "enough, in the pessimistic case before the number to be fixed beforehand"
+        return (
+            f"{rule} mostly stops later than this table says. In the pessimistic case it stops earlier, "
+            "because it stops at the first look at which the interval is narrow enough"
         )
-    wider = f", about {plan.wider:.1f} times as wide" if np.isfinite(plan.wider) else ""
-    return (
-        f"a stop rule looks at the interval {plan.looks_at!r}, which is made for looking often{wider}: "
-        f"{later}"
-    )
+    return f"{rule} stops later than this table says"
 
 
 def _table(plan: Plan) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:

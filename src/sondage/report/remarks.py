@@ -40,7 +40,7 @@ def assumptions(case: Case, interval: Interval, totals: Totals) -> tuple[str, ..
     attained = getattr(case.measure, "attained", None)
     if attained is not None and not np.isnan(case.measure.g(totals.R)).any():
         named = zip(case.measure.names, attained(totals.R), strict=True)
-        said += [f"by the labels so far, {name} comes from {levels}" for name, levels in named]
+        said += [f"the labels so far show the right group for {name!r}: {levels}" for name, levels in named]
     return tuple(said)
 
 
@@ -69,9 +69,11 @@ def warnings(
         )
         named = zip(case.measure.names, ends, strict=True)
         ranges = [
-            f"{name} lies between {a:.4f} and {b:.4f}" for name, (a, b) in named if np.isfinite([a, b]).all()
+            f"the value of {name} could be anywhere from {a:.4f} to {b:.4f} (its interval comes on top)"
+            for name, (a, b) in named
+            if np.isfinite([a, b]).all()
         ]
-        said.append(f"{line}; whatever their labels would be, {', '.join(ranges)}" if ranges else line)
+        said.append(f"{line}; depending on their labels, {', '.join(ranges)}" if ranges else line)
     low, high = case.measure.range
     if ((linear.value < low - 1e-9) | (linear.value > high + 1e-9)).any():
         said.append("the estimate fell outside the possible range and was moved to its end: label more items")
@@ -83,11 +85,13 @@ def warnings(
         said.append(f"{this} rests on about {rests}: read the interval as a rough guess")
     squares = np.square(linear.parts[: totals.draws])
     with np.errstate(invalid="ignore"):
-        largest = np.nanmax(squares.max(axis=0, initial=0.0) / squares.sum(axis=0), initial=0.0)
-    if largest > _ONE_DRAW and len(linear.parts) > _FEW_EFFECTIVE:
+        shares = np.nan_to_num(squares.max(axis=0, initial=0.0) / squares.sum(axis=0))
+    k = int(np.argmax(shares))
+    if shares[k] > _ONE_DRAW and len(linear.parts) > _FEW_EFFECTIVE:
+        of, this = ("", "this") if case.measure.m == 1 else (f" of {case.measure.names[k]}", "it")
         said.append(
-            f"one label carries {100 * largest:.0f} % of the uncertainty: label more items before trusting "
-            "this"
+            f"one label carries {100 * shares[k]:.0f} % of the uncertainty{of}: label more items before "
+            f"trusting {this}"
         )
     if totals.n_eff < question.design_n_eff / 3:
         said.append(

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
 from sondage.registry import Named
-from sondage.strata.score_column import score_column, score_ranges
+from sondage.strata.score_column import along_words, score_column, score_ranges
 from sondage.strata.stratification import Stratification
 from sondage.types import Array
 
@@ -56,4 +56,4 @@ class Strata(Named, family="sondage.strata"):
         score, count = score_column(pool, systems), int(codes.max()) + 1
         if score is None:
             return "holds", ("items",) * count
-        return "along the score", score_ranges(score, codes, count)
+        return along_words(pool, systems), score_ranges(score, codes, count)

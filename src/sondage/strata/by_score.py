@@ -14,7 +14,7 @@ from sondage.pool.pool import Pool
 from sondage.strata import boundaries
 from sondage.strata.base import Strata
 from sondage.strata.hierarchy import complete_tree
-from sondage.strata.score_column import score_column, score_ranges
+from sondage.strata.score_column import along_words, score_column, score_ranges
 from sondage.strata.stratification import Stratification, left_out, numbered
 from sondage.types import Array, Floats
 
@@ -78,10 +78,9 @@ class ScoreBands(Strata):
         if len(used) < self.count:
             notes.append(self._why_fewer(score, len(inner) + 1 - len(used)))
         names = score_ranges(score, codes, len(used))
+        along = along_words(pool, systems or (pool.system_name(),))
         edges = np.concatenate([[float(score.min())], inner[used[1:] - 1], [float(score.max())]])
-        return Stratification(
-            self.alias, codes, names, "along the score", self.count, edges, tuple(notes), tree
-        )
+        return Stratification(self.alias, codes, names, along, self.count, edges, tuple(notes), tree)
 
     def _inner(self, score: Array) -> Floats:
         """The boundaries between strata that hold a score on both sides."""

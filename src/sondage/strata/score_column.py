@@ -38,6 +38,11 @@ def score_name(pool: Pool, systems: tuple[str, ...]) -> str:
     return _score_of_rows(pool.rows(slice(0, 1)), systems)[0]
 
 
+def along_words(pool: Pool, systems: tuple[str, ...]) -> str:
+    """What strata are cut along: predictions where there is nothing else, and the score by any name."""
+    return "along the prediction" if score_name(pool, systems) == "prediction" else "along the score"
+
+
 def _score_of_rows(rows: Rows, systems: tuple[str, ...]) -> tuple[str, Array | None]:
     system = systems[0] if systems else None
     return _named_score(

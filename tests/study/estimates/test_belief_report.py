@@ -297,11 +297,11 @@ def test_shown_and_written() -> None:
     assert written["reliability"]["n"] == report.reliability.n.tolist()  # type: ignore[union-attr]
     text = " ".join(str(report).split())
     for word in (
-        "The label that an item got had been given, on average, a chance of",
+        "On average the belief had given a chance of",
         "Calibration error",
         "90% interval",
-        "With 100 labels, each is worth this many labels of a random sample",
-        "measured so far: ",
+        "With 100 labels, each is worth as much as so many labels of a random sample",
+        ", as measured; ",
         " for f1, ",
     ):
         assert word in text

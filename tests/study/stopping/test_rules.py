@@ -334,17 +334,19 @@ def test_an_interval_that_does_not_allow_for_looking_says_so_after_a_stop() -> N
     study = sd.create_study(pool, "f1", rng=1, budget=1000)
     looked_at = study.run(answers, stop=Width(0.2))
     assert looked_at.interval == "calibrated"
-    assert not any("stop rule" in one for one in looked_at.warnings)
+    assert not any("too short" in one for one in looked_at.warnings)
     stopped = (
-        "the study stopped because of what it saw, so this interval is too short; report the one that the "
-        "stop rule looked at: study.estimate(interval='calibrated')"
+        "the study stopped because of what it saw, so this interval is too short; report one that holds "
+        "however often you look: study.estimate({}interval='calibrated')"
     )
-    assert stopped in study.estimate().warnings
-    assert stopped in study.estimate("recall").warnings
-    assert not any("stop rule" in one for one in study.estimate(interval="calibrated").warnings)
+    assert stopped.format("") in study.estimate().warnings
+    assert stopped.format("'recall', ") in study.estimate("recall").warnings
+    assert not any("by looking" in one for one in study.estimate().assumptions)
+    assert not any("too short" in one for one in study.estimate(interval="calibrated").warnings)
     other = sd.create_study(pool, "f1", rng=1, budget=300)
     other.run(answers, stop=LabelsSpent(60))
-    assert not any("stop rule" in one for one in other.estimate().warnings)
+    assert not any("too short" in one for one in other.estimate().warnings)
+    assert any("by looking" in one for one in other.estimate().assumptions)
 
 
 def test_looks_at_the_calibrated_interval_are_no_more_often_than_was_tested() -> None:

@@ -12,8 +12,8 @@ from sondage.strata.stratification import percent
 
 ASSUMPTIONS = {
     "honest": "beyond the last error seen, the error rate does not rise again with distance from the "
-    f"boundary, except for a small share of the items of each class (about {100 * HONEST.astray:.0f} %), "
-    "which may lie at any distance",
+    f"boundary; besides, only about {100 * HONEST.astray:.0f} % of the items of each class have scores that "
+    "say nothing about them, and may lie at any distance",
     "tight": "beyond the last error seen, the odds of an error at least halve whenever the rank "
     "doubles, and fall faster in the outer half of a class",
 }

@@ -29,6 +29,10 @@ from sondage.study.estimates.result import Estimate
 from sondage.study.snapshot import Snapshot
 from sondage.wording import counted, some_names
 
+_TOGETHER = (
+    "The groups are estimated together, and small ones lean on the others. So the overall value can differ a "
+    "little from the one given above."
+)
 _MOMENTS = 14
 """Estimates along the way that the first picture shows."""
 _OTHERS = {
@@ -198,7 +202,8 @@ def _groups(now: Snapshot) -> Iterator[Chapter]:
     """Every group, small ones leaning on the others; where that cannot be, by their own labels alone."""
     for name in now.parts.pool.roles.groups if now.n_labels else ():
         try:
-            yield _of_page(f"By {name}", now.groups(name)._page())
+            made = _of_page(f"By {name}", now.groups(name)._page())
+            yield made._replace(points=(*made.points, _TOGETHER))
         except SondageError:
             yield from _by_own_labels(now, name)
 
@@ -249,7 +254,9 @@ def _where(now: Snapshot) -> Chapter | None:
     places = np.arange(len(found.names), dtype=float)
     ticks = [(float(k), str(int(k) + 1)) for k in places]
     top = 1.3 * float(max(pool.max(), mine.max()))  # with room for the legend
-    axes = Axes((-0.6, len(places) - 0.4), (0, top), ("band of the score", "share, %"), x_ticks=ticks)
+    axes = Axes(
+        (-0.6, len(places) - 0.4), (0, top), ("tenth of the pool, by score", "share, %"), x_ticks=ticks
+    )
     axes.columns(places.tolist(), pool.tolist(), -1.0, COLOURS["grey"])
     axes.columns(places.tolist(), mine.tolist(), 0.0, COLOURS["blue"])
     axes.legend(("of the pool", COLOURS["grey"]), ("of the labels", COLOURS["blue"]))
@@ -258,7 +265,7 @@ def _where(now: Snapshot) -> Chapter | None:
         (str(k + 1), name, f"{found.items[k]:,}", f"{found.labels[k]:,}")
         for k, name in enumerate(found.names)
     )
-    grid = Grid(("band", found.named_by, "items", "labels"), rows)
+    grid = Grid(("part", found.named_by, "items", "labels"), rows)
     return Chapter("Where labels went", grids=(grid,), figures=(Figure(axes.svg(caption), caption),))
 
 

@@ -46,8 +46,14 @@ def sensitivity(study: Study, now: Snapshot, estimate: Estimate) -> Chapter | No
     if not grids:
         return None
     text = (
-        f"The value of {estimate.names[0]} under other assumptions. If these rows disagree by more than the "
-        "interval allows, trust the widest.",
+        *(
+            (
+                f"The first table has the value of {estimate.names[0]} under other assumptions. If the "
+                "values differ by more than the width of the interval, trust the row with the widest one.",
+            )
+            if rows
+            else ()
+        ),
         *(
             (
                 "To see what wrong labels would do, a share of the labels, chosen at random, was changed to "

@@ -7,7 +7,7 @@ from typing import Any
 
 from sondage.errors import InvalidInput
 from sondage.estimators import Estimator, estimate_totals
-from sondage.intervals.base import Alternative, Interval
+from sondage.intervals.base import NOT_BY_LOOKING, Alternative, Interval
 from sondage.intervals.joint_region import Region, region
 from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
 from sondage.pool.groupings import of_system
@@ -15,7 +15,7 @@ from sondage.study.estimates.assess import Question, assess, checked_level
 from sondage.study.estimates.blocks import in_blocks, together
 from sondage.study.estimates.result import Estimate, Method
 from sondage.study.snapshot import Snapshot
-from sondage.study.stopping.looking import after_looks
+from sondage.study.stopping.looking import TOO_SHORT, after_looks
 
 Wanted = tuple[Any, Any, Any, str | None]
 """A measure (a list, or None for the study's own), ``by``, ``where``, ``system``, as the user gave them."""
@@ -58,7 +58,11 @@ def estimate_of(
     estimate = assess(replace(now.case(bound), imported=now.imported), question)
     estimate = replace(estimate, method=method_of(now, bound))
     said = tuple(after_looks(now, estimate))
-    return replace(estimate, warnings=(*estimate.warnings, *said)) if said else estimate
+    if not said:
+        return estimate
+    looked = said[0].startswith(TOO_SHORT)  # what is known to be wrong is not assumed
+    kept = tuple(one for one in estimate.assumptions if not (looked and one == NOT_BY_LOOKING))
+    return replace(estimate, warnings=(*estimate.warnings, *said), assumptions=kept)
 
 
 def method_of(now: Snapshot, measure: Measure) -> Method:

@@ -375,8 +375,8 @@ def _notes(
         if forecast.far[k] >= _FAR:
             said.append(
                 f"with {forecast.labels[k]:,} labels about {100 * forecast.far[k]:.0f} % of the width "
-                "comes from items beyond the last error seen; the numbers of labels above include those that "
-                "go there"
+                "will come from items farther from the boundary than any error found; the numbers of "
+                "labels above include those spent on these items"
             )
     if needed is None:
         return said

@@ -91,7 +91,8 @@ def after_looks(now: Snapshot, estimate: Estimate) -> Iterator[str]:
         yield TOO_SHORT + (
             ""
             if by.interval is None
-            else f"; report the one that the stop rule looked at: study.estimate(interval={by.interval!r})"
+            else f"; report one that holds however often you look: study.estimate({_named(now, estimate)}"
+            f"interval={by.interval!r})"
         )
     if now.corrections_before is None:
         return
@@ -101,6 +102,13 @@ def after_looks(now: Snapshot, estimate: Estimate) -> Iterator[str]:
             "more than 1 % of the labels were corrected after the first look at a stop rule: the interval "
             "holds only if the result did not prompt that"
         )
+
+
+def _named(now: Snapshot, estimate: Estimate) -> str:
+    """The measure of an estimate as the first argument of a call, where it is not the study's own."""
+    if tuple(estimate.names) == tuple(now.measure.names):
+        return ""
+    return f"{estimate.names[0]!r}, " if len(estimate.names) == 1 else "..., "
 
 
 def labels_between(study: StudyView, rule: StopRule, allow_unsafe: bool) -> int:
