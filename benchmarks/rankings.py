@@ -1,10 +1,10 @@
 """Rankings judged query by query: what ``auto`` pays against uniform queries, power, coverage.
 
 On the topics of TREC Robust 2003 (lists of 17 runs, cut after 20 judged documents) and on made-up queries of
-the shape of the thesis' data. What a value costs is exact: the variance of a stratified sample follows from
-the true values. Power is of replays with the package's own cells and numbers of queries and a t-test;
-coverage is of studies. ``--parts`` runs some of the tables and takes the others from the last result;
-``--docs`` puts them into docs/search.md.
+the shape of the thesis' data. What the value of one ranker costs is exact: the variance of a stratified
+sample follows from the true values. Two rankers are compared by replays with the package's own chances, which
+follow judgements, its weights and a t-test; coverage is of studies. ``--parts`` runs some of the tables and
+takes the others from the last result; ``--docs`` puts them into docs/search.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import resource
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -29,8 +29,9 @@ from benchmarks._results import FOLDER, Result, Row, Skipped, markdown
 from benchmarks._sawade_ranking import synthetic
 from benchmarks.compare import plus_minus
 from benchmarks.variance import TABLES, embed, in_parallel, stamp
-from sondage.beliefs import Belief
+from sondage.beliefs import Belief, RelevanceBelief, Seen
 from sondage.designs.influence import predicted_cells
+from sondage.errors import NothingLeft
 from sondage.measures.base import Measure
 from sondage.measures.catalogue.rankings import DCG, ERR, NDCG, PrecisionAt, RankingMeasure
 from sondage.objective import EstimateAll
@@ -44,8 +45,12 @@ TOPICS = (20, 40, 60)
 MADE_UP = (100, 200)
 QUERIES = 2_000
 ALPHA, POWER = 0.05, 0.8
+HISTORIES = 4
+"""Sets of judgements that chances follow; replays are shared out over them."""
 LADDER = (0.5, 0.7, 0.9, 1.1, 1.4)
 """Numbers of queries at which replays are looked at, over a guess of those needed."""
+ROUND = 10
+"""Queries asked at once."""
 FEWEST = 8
 MOST = 0.85
 """Share of the queries beyond which a pair takes too many to say anything about."""
@@ -223,7 +228,11 @@ def precision(args: argparse.Namespace) -> dict[str, list[Row]]:
                     found = []
                     for own, objective in _cases(task, measure, what, names, args.seed):
                         value = task.values(own, objective)
-                        found.append(ratio(value, shares(task, own, objective, n)))
+                        if objective is None:
+                            found.append(ratio(value, shares(task, own, objective, n)))
+                            continue
+                        replays = replayed(task, own, objective, value, [n], 2 * args.repeats, args.seed)
+                        found.append(replays.ratio(value, mean_cost(task, own, objective)))
                     row["studies"] = len(found)
                     row[f"queries {place}"] = n
                     row[f"ratio {place}"] = float(np.exp(np.log(found).mean()))
@@ -244,55 +253,142 @@ def _cases(
         yield measure, sd.Compare(*task.pairs[k])
 
 
+# ---- queries drawn one by one ------------------------------------------------------------------------
+
+
+class Replays(NamedTuple):
+    """(R, L) estimates of R replays after each of L numbers of queries, their p-values, and (L,) costs."""
+
+    estimate: Floats
+    p: Floats
+    cost: Floats
+
+    def ratio(self, value: Floats, usual: float) -> float:
+        """Cost over that of uniform queries with the same variance, after the last number of queries."""
+        variance, spread = float(np.square(self.estimate[:, -1] - value.mean()).mean()), value.var(ddof=1)
+        return float(self.cost[-1] / (spread / (variance + spread / len(value)) * usual))
+
+
+def replayed(
+    task: Task,
+    measure: RankingMeasure,
+    objective: sd.Compare,
+    value: Floats,
+    numbers: list[int],
+    repeats: int,
+    seed: int,
+) -> Replays:
+    """Replays of ``auto``: queries one by one by its chances, the mean of increments with its weights.
+
+    The belief is refitted as in a study, to the queries drawn first; ``HISTORIES`` times, each for a part of
+    the replays.
+    """
+    rng = np.random.default_rng(seed)
+    study = sd.create_study(task.pool, measure, objective=objective, budget=sd.Cost(1e9), rng=1)
+    pool, most = study.parts.pool, max(numbers)
+    assert pool.parts is not None
+    assert pool.parts.wanted is not None
+    assert task.judged.parts is not None
+    predicted = np.concatenate(
+        [
+            study.measure.g(study.measure.expected(rows, *study.belief.items(rows)))[:, 0]
+            for _, rows in pool.chunks()
+        ]
+    )
+    grade = np.where(pool.parts.wanted, task.judged.parts.grade, np.nan)
+    y = pool.labels.encode(pool.parts.table(grade, slice(None), np.nan).tolist())
+    found = []
+    for _ in range(HISTORIES):
+        order, state, begin = np.empty(0, dtype=np.int64), study.parts.start, 0
+        rows = np.empty((repeats // HISTORIES, 0), dtype=np.int64)
+        chances = np.empty(rows.shape)
+        while begin < most:  # rounds as long as refitting takes no notice
+            state = study.belief.step(state, Seen(order, order, y[order]))
+            problem = replace(study.problem(), state=state, memo={})
+            chance = np.asarray(study.design.table(problem, 1).chance)
+            end = min(max(2 * begin, 8), most)
+            order, _ = drawn(chance, order[None], end - begin, rng)
+            order = order[0]
+            rows, more = drawn(chance, rows, end - begin, rng)
+            chances = np.concatenate([chances, more], axis=1)
+            begin = rows.shape[1] if rows.shape[1] > begin else most
+        found.append(_estimates(value, predicted, rows, chances, pool.costs(slice(None)), chance, numbers))
+    estimate, p, cost = zip(*found, strict=True)
+    return Replays(np.concatenate(estimate), np.concatenate(p), np.mean(cost, axis=0))
+
+
+def drawn(chance: Floats, before: Ints, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
+    """(R, T) queries so far and n more, one by one by chances of those left, and (R, n) their chances."""
+    repeats, n = len(before), min(n, int((chance > 0).sum()) - before.shape[1])
+    left = np.broadcast_to(chance, (repeats, len(chance))).copy()
+    np.put_along_axis(left, before, 0.0, axis=1)
+    with np.errstate(divide="ignore"):
+        order = np.argsort(rng.exponential(size=left.shape) / left, axis=1)[:, :n]
+    mine = np.take_along_axis(left, order, axis=1)
+    rest = left.sum(axis=1, keepdims=True) - (np.cumsum(mine, axis=1) - mine)
+    return np.concatenate([before, order], axis=1), mine / rest
+
+
+def _estimates(
+    value: Floats, predicted: Floats, rows: Ints, p: Floats, cost: Floats, chance: Floats, numbers: list[int]
+) -> tuple[Floats, Floats, Floats]:
+    """Means of increments ``known + predicted rest + (v - m) / p`` and their t-tests (see ``sequential``)."""
+    off, N, drawable = value - predicted, len(value), int((chance > 0).sum())
+    mine = off[rows]
+    z = (predicted.sum() + np.cumsum(mine, axis=1) - mine + mine / p) / N
+    estimate, tests, costs = [], [], []
+    for n in numbers:
+        t = np.arange(1.0, min(n, rows.shape[1]) + 1.0)
+        share = 1.0 / ((drawable - t) * (drawable - t + 1.0)) if len(t) < drawable else (t == drawable) * 1.0
+        share = share / share.sum()
+        some = z[:, : len(t)]
+        mean = some @ share
+        slack = max(1.0 - float(share @ share), 1e-12)
+        error = np.sqrt(np.square(share * (some - mean[:, None])).sum(axis=1) / slack)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            away = np.where(mean == 0, 0.0, np.abs(mean) / error)
+        estimate.append(mean)
+        tests.append(2.0 * stdtr(max(len(t) - 1, 1), -away))
+        costs.append(float(cost[rows[:, : len(t)]].sum(axis=1).mean()))
+    return np.stack(estimate, axis=1), np.stack(tests, axis=1), np.array(costs)
+
+
 # ---- power -------------------------------------------------------------------------------------------
 
 
-def p_values(value: Floats, found: Shares, repeats: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """(repeats,) estimates and two-sided p-values of stratified samples without replacement."""
-    N = len(value)
-    estimate, variance, free = np.zeros(repeats), np.zeros(repeats), 0
-    for rows, n in zip(found.members, found.quota.tolist(), strict=True):
-        if not n:
-            continue
-        drawn = value[rows][np.argsort(rng.random((repeats, len(rows))), axis=1)[:, :n]]
-        estimate += len(rows) / N * drawn.mean(axis=1)
-        if n > 1:
-            variance += (len(rows) / N) ** 2 * (1 - n / len(rows)) * drawn.var(axis=1, ddof=1) / n
-            free += n - 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(estimate == 0, 0.0, np.abs(estimate) / np.sqrt(variance))
-    return estimate, 2.0 * stdtr(max(free, 1), -t)
-
-
-def cost_to_power(
-    value: Floats, ladder: list[Shares], repeats: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Cost at which the better one is found in ``POWER`` of the studies, and the power at the most queries.
+def cost_to_power(value: Floats, found: Replays) -> float:
+    """Cost at which the better one is found in ``POWER`` of the studies.
 
     The normal quantile of the power is a straight line in the root of the cost.
     """
-    cost, reached = [], []
-    for found in ladder:
-        estimate, p = p_values(value, found, repeats, rng)
-        cost.append(found.cost)
-        reached.append(float(((p <= ALPHA) & (np.sign(estimate) == np.sign(value.mean()))).mean()))
+    repeats = len(found.p)
+    reached = ((found.p <= ALPHA) & (np.sign(found.estimate) == np.sign(value.mean()))).mean(axis=0)
     y = ndtri(np.clip(reached, 0.5 / repeats, 1 - 0.5 / repeats))
-    slope, start = np.polyfit(np.sqrt(cost), y, 1)
-    return float(np.square(max((ndtri(POWER) - start) / slope, 0.0))), reached[-1]
+    slope, start = np.polyfit(np.sqrt(found.cost), y, 1)
+    return float(np.square(max((ndtri(POWER) - start) / slope, 0.0)))
 
 
-def uniform(N: int, n: int, usual: float) -> Shares:
-    return Shares([np.arange(N)], np.array([n]), n * usual, usual)
+def uniform(value: Floats, numbers: list[int], usual: float, repeats: int, seed: int) -> Replays:
+    """Replays of queries drawn evenly."""
+    rng, N = np.random.default_rng([seed, 1]), len(value)
+    order = np.argsort(rng.random((repeats, N)), axis=1)[:, : max(numbers)]
+    some = [value[order[:, :n]] for n in numbers]
+    estimate = np.stack([one.mean(axis=1) for one in some], axis=1)
+    each = zip(some, numbers, strict=True)
+    error = np.stack([np.sqrt((1 - n / N) * one.var(axis=1, ddof=1) / n) for one, n in each], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(estimate == 0, 0.0, np.abs(estimate) / error)
+    return Replays(estimate, 2.0 * stdtr(np.array(numbers) - 1.0, -t), usual * np.array(numbers, dtype=float))
 
 
 def power(args: argparse.Namespace) -> dict[str, list[Row]]:
-    rng, pairs, totals = np.random.default_rng(args.seed), [], []
+    pairs, totals = [], []
     for task in tasks(args):
         for measure in COMPARED:
             mine = []
             for k in np.random.default_rng(args.seed).permutation(len(task.pairs))[: args.pairs].tolist():
                 pair = task.pairs[k]
-                row = _pair(task, measure, pair, args.repeats, rng)
+                row = _pair(task, measure, pair, args.repeats, args.seed)
                 if row is not None:
                     mine.append(row)
             pairs += mine
@@ -310,9 +406,7 @@ def power(args: argparse.Namespace) -> dict[str, list[Row]]:
     return {TOGETHER: totals, PAIRS: pairs}
 
 
-def _pair(
-    task: Task, measure: RankingMeasure, pair: tuple[str, str], repeats: int, rng: np.random.Generator
-) -> Row | None:
+def _pair(task: Task, measure: RankingMeasure, pair: tuple[str, str], repeats: int, seed: int) -> Row | None:
     """Documents, or their cost, to a power of .8 by uniform queries and by ``auto``; None if out of reach."""
     objective = sd.Compare(*pair)
     value = task.values(measure, objective)
@@ -327,10 +421,11 @@ def _pair(
         middle = max(middle, FEWEST / LADDER[0])  # steps that differ, and enough queries for a test
         return sorted({int(np.clip(round(middle * step), FEWEST, N - 2)) for step in LADDER})
 
-    first = shares(task, measure, objective, max(round(guess), 8))
-    ours = [shares(task, measure, objective, n) for n in numbers(guess * ratio(value, first))]
-    alike = [uniform(N, n, first.usual) for n in numbers(guess)]
-    auto, even = (cost_to_power(value, one, repeats, rng)[0] for one in (ours, alike))
+    usual = mean_cost(task, measure, objective)
+    first = replayed(task, measure, objective, value, [max(round(guess), FEWEST)], repeats, seed)
+    ours = numbers(guess * first.ratio(value, usual))
+    auto = cost_to_power(value, replayed(task, measure, objective, value, ours, repeats, seed))
+    even = cost_to_power(value, uniform(value, numbers(guess), usual, repeats, seed))
     return {
         "pool": task.title,
         "measure": measure.names[0],
@@ -357,6 +452,27 @@ def _together(rows: list[Row]) -> Row:
         "ratio": float(np.exp(np.log(found).mean())),
         "largest": float(found.max()),
     }
+
+
+def bound(args: argparse.Namespace) -> dict[str, list[Row]]:
+    """What the best choice of queries would cost if the belief knew all grades to fit its curve to.
+
+    The chance of a query goes with ``sqrt(variance / cost)``, so that the cost of a variance goes with the
+    square of the mean of ``sqrt(cost * variance)`` (Cochran 1977, 5.5, with a cell for every query).
+    """
+    rows: list[Row] = []
+    for task in tasks(args):
+        for measure in COMPARED if task.title == MADE else ():
+            for pair in task.pairs:
+                study = sd.create_study(
+                    task.pool, measure, objective=sd.Compare(*pair), budget=sd.Cost(1e9), rng=1
+                )
+                belief, pool = RelevanceBelief().bind(task.judged, pair), study.parts.pool
+                known, cost = predicted_cells.predicted(pool, study.measure, belief), pool.costs(slice(None))
+                least = float(np.sqrt(cost * known.variance).mean() ** 2 / cost.mean())
+                row = {"pool": task.title, "measure": measure.names[0], "rankers": ", ".join(pair)}
+                rows.append({**row, "ratio": least})
+    return {BOUND: rows}
 
 
 # ---- coverage ----------------------------------------------------------------------------------------
@@ -408,8 +524,10 @@ def covered(task: Task, measure: RankingMeasure, comparing: bool, n: int, args: 
         study = sd.create_study(
             task.pool, own, objective=objective, budget=sd.Cost(n * usual), rng=args.seed + number
         )
-        items = study.ask(n)
-        study.tell({item.id: task.truth[item.id] for item in items})
+        with suppress(NothingLeft):  # of a cost that does not pay for the dearest query left
+            for begin in range(0, n, ROUND):
+                items = study.ask(min(ROUND, n - begin))
+                study.tell({item.id: task.truth[item.id] for item in items})
         found = study.estimate()
         return np.array(
             [
@@ -471,9 +589,16 @@ def scale(args: argparse.Namespace) -> dict[str, list[Row]]:
     return {SIZE: rows}
 
 
-COSTS = "what the same precision costs, against uniform queries (exact)"
+COSTS = "what the same precision costs, against uniform queries"
 TOGETHER = "what a power of .8 costs, against uniform queries"
 PAIRS = "pair by pair"
+BOUND = "what the best possible choice of queries would cost, against uniform queries"
 COVERAGE = "bias and coverage of auto (95 % intervals)"
 SIZE = "30,000 queries with 100 documents each (processor time)"
-PARTS: dict[str, Any] = {"precision": precision, "power": power, "coverage": coverage, "scale": scale}
+PARTS: dict[str, Any] = {
+    "precision": precision,
+    "power": power,
+    "bound": bound,
+    "coverage": coverage,
+    "scale": scale,
+}

@@ -236,6 +236,20 @@ def test_scores_tell_queries_apart_and_the_methods_of_the_thesis_can_be_had() ->
         sd.create_study(POOL, "DCG@3", design=Importance(belief=by_score), rng=1)
 
 
+@pytest.mark.parametrize("design", ["uniform", "auto", "importance", "disagreement"])
+@pytest.mark.parametrize("objective", [None, sd.Compare("a", "b")], ids=["one", "two"])
+def test_queries_that_cannot_be_graded_are_left_out_and_said(
+    design: str, objective: sd.Compare | None
+) -> None:
+    study = sd.create_study(POOL, "DCG@3", design=design, objective=objective, rng=1)
+    items = study.ask(15)
+    study.tell({item.id: None if k % 17 == 5 else TRUTH[item.id] for k, item in enumerate(items)})
+    found = study.estimate()
+    assert found.defined
+    assert found.n_refused == study.n_refused >= 2
+    assert found.n_labels + found.n_refused == 15
+
+
 def cost_against_uniform(
     pool: sd.Pool, everything: sd.Pool, measure: str, objective: object, n: int
 ) -> float:
@@ -246,7 +260,15 @@ def cost_against_uniform(
     grades = everything.parts.table(everything.parts.grade, slice(None), np.nan)
     labels = everything.labels.encode(grades.tolist())[:, None]
     value = study.measure.bind(everything).loss(everything.rows(slice(None)), labels)[:, 0, 1]
-    units, quota, N = study.units, study.design.table(study.problem(), n).quota, len(pool)
+    table, N = study.design.table(study.problem(), n), len(pool)
+    if table.quota is None:  # one by one: what a draw varies by, about what was predicted
+        rows = study.parts.pool.rows(slice(None))
+        predicted = study.measure.expected(rows, *study.belief.items(rows))[:, 1]
+        away, q = (value - predicted) / N, table.chance
+        assert not np.abs(value[q == 0]).any()
+        one = (np.square(away[q > 0]) / q[q > 0]).sum() - away.sum() ** 2
+        return float(q @ cost * one / (cost.mean() * value.var(ddof=1)))
+    units, quota = study.units, table.quota
     variance = 0.0  # Cochran 1977, 5.6
     for unit, number in enumerate(quota.tolist()):
         mine = value[units.members(unit)]
@@ -272,7 +294,8 @@ def test_auto_never_pays_more_than_uniform_queries_and_less_where_queries_can_be
             assert blind < 1.03, (measure, objective)
         with_scores = pool_of(scored, score="score")
         assert cost_against_uniform(with_scores, judged(frame, truth), measure, None, 60) < limit, measure
-    assert sd.create_study(POOL, "ERR@4", objective=both, rng=1).design.alias == "stratified"
+    assert sd.create_study(POOL, "ERR@4", rng=1).design.alias == "stratified"
+    assert sd.create_study(POOL, "ERR@4", objective=both, rng=1).design.alias == "disagreement"
 
 
 def test_an_item_says_what_is_predicted_of_its_query() -> None:

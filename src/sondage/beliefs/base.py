@@ -60,12 +60,14 @@ class State:
     """What a belief holds after some rounds: the label weights of every unit.
 
     For classes ``weights`` is (U, S). For real labels it belongs to the units' representative rows. ``nodes``
-    is None where units are single items: a static belief is then asked row by row.
+    is None where units are single items: a static belief is then asked row by row. ``stage`` is how often
+    labels have changed what is believed of single items (``Belief.as_of``).
     """
 
     nodes: Nodes | None
     strength: Floats | None = None
     start: Nodes | None = None
+    stage: int = 0
 
     @property
     def errors(self) -> ErrorState | None:
@@ -146,6 +148,15 @@ class Belief(Named, family="sondage.beliefs"):
                 member: Any = csr_array((np.ones(n), (code, np.arange(n))), shape=(count, n))
                 total += member @ weights
         return total
+
+    @property
+    def renews(self) -> bool:
+        """Whether labels change what is believed of single items, so that chances of these may follow."""
+        return False
+
+    def as_of(self, state: State) -> Self:
+        """The belief about single items at a state; the first one, unless it ``renews`` itself."""
+        return self
 
     def log_likelihood(self, rows: Rows, y: Floats) -> Floats:
         """(n,) log chance of one label per row before any label; for a number, of its density.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from sondage.beliefs.base import Nodes, StaticBelief, label_nodes, normal_below, normal_log_density
+from sondage.beliefs.base import Belief, Nodes, StaticBelief, label_nodes, normal_below, normal_log_density
 from sondage.beliefs.relevance import RelevanceBelief
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool
@@ -119,6 +119,12 @@ class ScoreBelief(StaticBelief):
             std = rows.std(name) if rows.has("std", name) else np.full(len(rows), width)
             found.append((mean, std))
         return found
+
+
+def following(belief: Belief, pool: Pool) -> Belief:
+    """The belief of a design whose chances may follow labels: of documents, one that follows judgements."""
+    ranked = pool.parts is not None and isinstance(belief, ScoreBelief)
+    return RelevanceBelief(refit=True) if ranked else belief
 
 
 def _middle_and_width(said: Summary, labels: LabelSpace) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sondage.beliefs.group_values import ByClass, RightOrWrong, group_values
 from sondage.designs.base import Design
-from sondage.designs.disagreement import Disagreement
+from sondage.designs.disagreement import MOST_ITEMS, Disagreement
 from sondage.designs.error_curve.design import ErrorCurveDesign
 from sondage.designs.importance import Importance
 from sondage.designs.influence.of_items import is_mean_over_pool
@@ -28,7 +28,7 @@ from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.strata.fillable_cells import too_many
 
-AUTO_VERSION = 10
+AUTO_VERSION = 11
 
 _MOST_GROUPS = 200
 """Groups up to which an estimate of all of them is drawn from one posterior."""
@@ -44,14 +44,16 @@ def resolve_auto(
     from it: uniform, or by size where systems disagree. Other measures (of scores, of groups, of weighted
     items, of which class a wrong prediction should have been): strata by rank, labels by the scores. Labels
     of several numbers have no one order along which to stratify: there items are drawn one by one. Queries
-    are drawn from strata by what the belief predicts of them. A study that compares systems (objective
-    ``Compare``) asks where they disagree, by chances that tests and sequences can rest on. One about groups,
-    or about predictions in each of them (``PerGroup``), chooses among groups (``thompson``).
+    are drawn from strata by what the belief predicts of them, or one by one to compare rankers. A study that
+    compares systems (objective ``Compare``) asks where they disagree, by chances that tests and sequences can
+    rest on. One about groups, or about predictions in each of them (``PerGroup``), chooses among groups
+    (``thompson``).
     """
     if oracle != "deterministic":
         return Importance()
     if pool.parts is not None:
-        return Stratified()
+        compares = isinstance(objective, Compare) and getattr(measure, "paired", False)
+        return Disagreement() if compares and len(pool) <= MOST_ITEMS else Stratified()
     if pool.labels.kind == "vector":
         return Poisson(fixed_size=True)
     systems = measure.systems(pool)

@@ -181,9 +181,9 @@ class Design(Named, family="sondage.designs"):
         if pool.parts is not None:
             from sondage.designs.influence.predicted_cells import query_words
 
-            rows = units.members(unit)
+            rows, belief = units.members(unit), problem.belief.as_of(problem.state)
             return problem.once(
-                ("place", unit), lambda: query_words(pool, problem.measure, problem.belief, rows)
+                ("place", unit, problem.state.stage), lambda: query_words(pool, problem.measure, belief, rows)
             )
         return problem.once(("place", unit), lambda: place_words(pool, systems, units.members(unit)))
 

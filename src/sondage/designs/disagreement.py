@@ -8,7 +8,8 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
-from sondage.designs.base import Problem, over_root_cost
+from sondage.beliefs.scores import following
+from sondage.designs.base import Oracle, Problem, over_root_cost
 from sondage.designs.influence.of_units import unit_mean
 from sondage.designs.influence.slope import item_expectation
 from sondage.designs.sequential import Sequential
@@ -68,8 +69,8 @@ class Disagreement(Sequential):
     ``pairs`` puts the pairs of many systems together: ``"rms"``, the root of the weighted mean square over
     the pairs that count now, ``"largest"``, or ``"mean"``, the average of normalised sizes (Sawade 2013,
     eq. 5.16). With the objective ``Compare`` pairs that are told apart stop counting as labels arrive, for
-    means over the pool. ``floor`` is added to every size, in terms of its mean, so that no item that may
-    count is left out, however sure the belief is of it.
+    means over the pool. Chances of queries follow what has been judged. ``floor`` is added to every size, in
+    terms of its mean, so that no item that may count is left out, however sure the belief is of it.
 
     >>> import sondage as sd
     >>> votes = {"a": [0, 1, 1, 0], "b": [0, 1, 0, 1]}
@@ -105,7 +106,11 @@ class Disagreement(Sequential):
         # What is no mean of the items' contrasts has sequences by cells alone.
         if self.strata is None and few and getattr(measure, "paired", False):
             return ItemUnits(pool, seed)
-        return cells_to_fill(pool, strata, systems, measure.signature(pool), seed, labels)
+        cells = self.cells_of_queries(pool, measure, seed, labels)
+        return cells or cells_to_fill(pool, strata, systems, measure.signature(pool), seed, labels)
+
+    def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
+        return following(self.belief, pool)
 
     def refuses(self, problem: Problem) -> str | None:
         """Why the size does not fit the labels: distances need predicted numbers."""
@@ -117,7 +122,7 @@ class Disagreement(Sequential):
 
     def pair_weights(self, problem: Problem) -> Floats:
         """(k, k) how much it counts now to tell each two of many systems apart."""
-        believed = problem.once("spread of contrasts", lambda: believed_contrasts(problem))
+        believed = believed_contrasts(problem)
         return self._pair_weights(problem, self._looked_at(problem), believed)
 
     def table(self, problem: Problem, n: int) -> Table:
@@ -125,7 +130,7 @@ class Disagreement(Sequential):
         if not _compares(problem.pool, problem.measure):
             return super().table(problem, n)
         known = self._looked_at(problem)
-        told = problem.seen.row[:known].tobytes(), problem.seen.y[:known].tobytes()
+        told = problem.state.stage, problem.seen.row[:known].tobytes(), problem.seen.y[:known].tobytes()
         kept = problem.memo.get("disagreement")
         if kept is None or kept[0] != told:
             if isinstance(problem.objective, Compare) and _many(problem.measure):
@@ -144,7 +149,7 @@ class Disagreement(Sequential):
 
     def _sizes(self, problem: Problem, known: int) -> Floats:
         """(U,) the size of an item of each unit."""
-        believed = problem.once("spread of contrasts", lambda: believed_contrasts(problem))
+        believed = believed_contrasts(problem)
         weight = self._pair_weights(problem, known, believed)
         contended, total = self._together(problem, believed, weight)
         size = np.sqrt(total) if self.pairs == "rms" else total
@@ -186,7 +191,7 @@ class Disagreement(Sequential):
             gap = np.abs(believed.predicted[:, i] - believed.predicted[:, j if i != j else 1])
             return gap if self.size == "gap" else np.square(gap)
         if self.size == "risk":
-            return problem.once("own sizes", lambda: _own_sizes(problem))
+            return problem.once(("own sizes", problem.state.stage), lambda: _own_sizes(problem))
         square = believed.of_pair(believed.covariance, i, j)
         if self.size == "square":
             mean = believed.mean[:, i] - (believed.mean[:, j] if i != j else 0.0)
@@ -209,7 +214,7 @@ class Disagreement(Sequential):
 
 
 class Believed(NamedTuple):
-    """What the belief holds of the contrasts of an item of each unit, before any label."""
+    """What the belief holds of the contrasts of an item of each unit."""
 
     covariance: Floats
     """(U, m, m) of their influences."""
@@ -249,8 +254,13 @@ def _refreshed_at(labels: int) -> int:
 
 
 def believed_contrasts(problem: Problem) -> Believed:
-    """What the belief holds of the contrasts of an item of each unit, before any label."""
-    pool, units, measure, belief = problem.pool, problem.units, problem.measure, problem.belief
+    """What the belief holds of the contrasts of an item of each unit, as far as it knows of single items."""
+    return problem.once(("spread of contrasts", problem.state.stage), lambda: _contrasts(problem))
+
+
+def _contrasts(problem: Problem) -> Believed:
+    pool, units, measure = problem.pool, problem.units, problem.measure
+    belief = problem.belief.as_of(problem.state)
     R = item_expectation(pool, measure, belief)
     psi = measure.influence(R)
     rows, unit = units.representatives()
@@ -288,7 +298,7 @@ def _unit_means(values: Floats, unit: Ints, units: Units) -> Floats:
 
 def _own_sizes(problem: Problem) -> Floats:
     """(U,) root mean square influence on a system's own value, the mean of all systems' (normalised)."""
-    pool, measure, belief = problem.pool, problem.measure, problem.belief
+    pool, measure, belief = problem.pool, problem.measure, problem.belief.as_of(problem.state)
     rows, unit = problem.units.representatives()
     total, shown = np.zeros(problem.units.count), pool.rows(rows)
     for side in measure.sides if isinstance(measure, Contrast) else (measure,):
@@ -333,7 +343,7 @@ def _shares_that_differ(problem: Problem) -> Floats:
     """(k, k) share of the items on which two systems can differ."""
 
     def make() -> Floats:
-        covariance = problem.once("spread of contrasts", lambda: believed_contrasts(problem)).covariance
+        covariance = believed_contrasts(problem).covariance
         each = [problem.units.size @ _differ(covariance, i) for i in range(covariance.shape[1])]
         return np.array(each) / len(problem.pool)
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sondage.beliefs import Belief, ScoreBelief
+from sondage.beliefs.scores import following
 from sondage.beliefs.true_labels import KnownLabels
 from sondage.designs.base import (
     COST_RULES,
@@ -16,11 +17,14 @@ from sondage.designs.base import (
     CostRule,
     Design,
     Form,
+    Oracle,
     Problem,
     drawing_power,
     over_root_cost,
 )
 from sondage.designs.influence.of_items import item_spread, may_matter
+from sondage.measures.base import Measure
+from sondage.pool.pool import Pool
 from sondage.sampling import SamplingKind, Table, WithReplacement
 from sondage.strata.base import Strata
 from sondage.types import Floats
@@ -39,8 +43,9 @@ class Importance(Design):
     that the design reckons with: without it a positive that the model is sure is none gets an unbounded
     weight. ``risk_floor`` keeps the believed value away from the ends of its range; ``mix`` is the share of
     draws made uniformly, which bounds every weight by ``1 / mix`` and lets any other measure be estimated
-    from the sample. ``cost="ignore"`` leaves label costs out of the chances, and ``cost="only"`` everything
-    else: the two yardsticks of Sawade (2013, 4.3).
+    from the sample. Chances of queries follow what has been judged (unless ``belief`` says otherwise); all
+    others stay what they are. ``cost="ignore"`` leaves label costs out of the chances, and ``cost="only"``
+    everything else: the two yardsticks of Sawade (2013, 4.3).
     """
 
     alias: ClassVar[str] = "importance"
@@ -65,10 +70,14 @@ class Importance(Design):
             cost=COST_RULES,
         )
 
+    def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
+        return following(self.belief, pool)
+
     def table(self, problem: Problem, n: int) -> Table:
-        return problem.once("importance", lambda: self._make(problem))
+        return problem.once(("importance", problem.state.stage), lambda: self._make(problem))
 
     def _make(self, problem: Problem) -> Table:
+        problem = replace(problem, belief=problem.belief.as_of(problem.state))
         power = drawing_power(self.form, problem)
         size = item_spread(problem, power, floor=self.probability_floor, risk_floor=self.risk_floor)
         if power == 2:

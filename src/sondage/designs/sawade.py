@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from sondage.beliefs import Belief, UniformBelief
-from sondage.designs.base import CostRule, Form
+from sondage.designs.base import CostRule, Form, Oracle
 from sondage.designs.importance import Importance
+from sondage.measures.base import Measure
+from sondage.pool.pool import Pool
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class Active(Importance):
     alias: ClassVar[str] = "active"
     form: Form = "rms"
     mix: float = 0.01
+
+    def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
+        """As given: chances stay the same throughout (Sawade 2013, ch. 7)."""
+        return self.belief
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class ActiveLambda(Active):
 
 
 @dataclass(frozen=True)
-class Passive(Importance):
+class Passive(Active):
     """Every item alike, with replacement."""
 
     alias: ClassVar[str] = "passive"

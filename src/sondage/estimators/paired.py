@@ -25,7 +25,8 @@ class PairedEstimator(SequentialEstimator):
     What is predicted of an item is what the belief expected before any label, and stays so: that takes no
     more room for single items than for cells. Once chances have changed, because some pairs of many systems
     count no more, each draw counts by the inverse of the variance that was foreseen before it: what rare
-    draws say of a pair would drown what is known of it otherwise.
+    draws say of a pair would drown what is known of it otherwise. Where chances changed only because the
+    belief was renewed, weights stay those fixed in advance: that leaves the mean exactly unbiased.
     """
 
     alias: ClassVar[str] = "paired"
@@ -44,7 +45,8 @@ class PairedEstimator(SequentialEstimator):
         """(T, P) weights of the draws for contrasts with variances foreseen before each, adding up to 1."""
         sample = case.sample.prefix()
         digests = {table.digest for n in range(len(sample.rounds)) if (table := case.tables(n)) is not None}
-        if len(digests) < 2 or len(sample) == self.drawable(case):
+        stages = {state.stage for state in case.states[: len(sample.rounds)]}
+        if len(digests) <= max(len(stages), 1) or len(sample) == self.drawable(case):
             return np.broadcast_to(super().shares(case, sample)[:, None], foreseen.shape)
         return np.asarray(1.0 / foreseen / (1.0 / foreseen).sum(axis=0))
 

@@ -15,7 +15,7 @@ from sondage.estimators.expected_variance import expected_second_moment
 from sondage.estimators.missing import Response
 from sondage.estimators.sample import Sample
 from sondage.sampling import SamplingKind, WithReplacement
-from sondage.types import Floats, Ints
+from sondage.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,11 @@ class Weighted(ByChance):
         plain = self.variance == "latest"
         draws = mine.times.astype(np.float64) if plain else _without_the_last(case, mine)
         T = float(draws.sum())
-        share = draws / T if self.stages == "draws" else _by_rounds(mine.round, draws)
+        share, stage = draws / T, _stage_of_rounds(case, mine)
+        if self.stages == "root":
+            share = _by_rounds(mine.round, draws)
+        elif stage is not None:
+            share = _by_stages(mine, stage, draws)
         inverse = 1.0 / (N * mine.p)
         response = Response(case, mine, share * inverse)
         # Of one draw among draws made alike, share^2 / times; the mean taken costs one draw in T.
@@ -103,24 +107,52 @@ def _without_the_last(case: Case, sample: Sample) -> Floats:
     would make weights too large. Of the draws before it any order is as likely, so that their mean is
     unbiased; and so is its mean over the items that may have been the last, all that were drawn once and
     were new. (Compare m - 1 over n - 1 in inverse sampling: Haldane 1945.) That is exact as long as chances
-    stay what they are; where they change from round to round, the last round alone is considered. A round
-    that ended before an item too dear for the budget has no such draw.
+    stay what they are; where they change from round to round, the last round alone is considered, and where
+    they are renewed now and then, each stage. A round that ended before an item too dear for the budget has
+    no such draw.
     """
     draws = sample.times.astype(np.float64)
     if case.oracle != "deterministic" or not len(sample):
         return draws
     last = int(sample.round.max())
+    stage = _stage_of_rounds(case, sample)
+    if stage is None:
+        alike = np.array([case.tables(number) is case.tables(last) for number in range(last + 1)])
+        return draws - _may_be_last(sample, alike, last)
+    for one in np.unique(stage):
+        draws = draws - _may_be_last(sample, stage == one, int(np.flatnonzero(stage == one)[-1]))
+    return draws
+
+
+def _may_be_last(sample: Sample, alike: Bools, last: int) -> Floats:
+    """(T,) how likely each draw is the one at which the last of rounds with the same chances stopped."""
+    none = np.zeros(len(sample))
     if not np.isnan(sample.rounds[last].scale):
-        return draws
-    alike = np.array([case.tables(number) is case.tables(last) for number in range(last + 1)])
+        return none
     recent = alike[sample.round]
     _, item = np.unique(sample.row, return_inverse=True)
-    often = np.bincount(item, weights=draws * recent)
+    often = np.bincount(item, weights=sample.times * recent)
     single = recent & sample.new & (often[item] == 1)
     number = int(single.sum())
-    if number < (1 if alike.all() and len(sample) > 1 else 2):
-        return draws
-    return np.asarray(draws - single / number)
+    return none if number < (1 if alike.all() and len(sample) > 1 else 2) else single / number
+
+
+def _stage_of_rounds(case: Case, sample: Sample) -> Ints | None:
+    """(rounds,) how often the belief of each was renewed by labels; None where it never was."""
+    states = case.states[: len(sample.rounds)]
+    stage = np.array([state.stage for state in states], dtype=np.int64)
+    return stage if len(stage) == len(sample.rounds) and stage.any() else None
+
+
+def _by_stages(sample: Sample, stage: Ints, draws: Floats) -> Floats:
+    """(T,) share of each draw, when stages count by the items that they asked for, and draws alike in each.
+
+    How many draws a stage took to find its items may depend on their labels, once chances do.
+    """
+    asked = np.bincount(stage, weights=np.diff([0.0, *(one.expected for one in sample.rounds)]))
+    made = np.bincount(stage[sample.round], weights=draws, minlength=len(asked))
+    asked = np.where(made > 0, asked, 0.0)
+    return np.asarray((asked / asked.sum() / np.maximum(made, 1e-300))[stage[sample.round]] * draws)
 
 
 def _by_rounds(number: Ints, draws: Floats) -> Floats:

@@ -69,6 +69,11 @@ class Parts:
         return belief.bind(self.pool, self.measure.systems(self.pool))
 
     @cached_property
+    def static(self) -> bool:
+        """Whether chances stay what they are: they can then be made again and are not kept."""
+        return self.design.static and not self.belief.renews
+
+    @cached_property
     def estimator(self) -> str:
         """Name of the estimator that the rounds belong to; "" for the usual one of their kind."""
         return self.design.estimator or self.belief.estimator
@@ -247,7 +252,7 @@ class Snapshot(StudyView):
         if kind.by_quota:
             return None
         if digest not in self._tables:
-            if self.parts.design.static:
+            if self.parts.static:
                 made = self.parts.design.table(self.problem(), 1)
                 if made.digest != digest:
                     raise VersionMismatch(

@@ -256,7 +256,10 @@ def _refusal_bounds(
     """The value with every refused label at its least and greatest influence."""
     sample, measure = case.sample, case.measure
     too_few = question.n_refused <= _MANY_REFUSED * (question.n_refused + question.n_labels)
-    if question.exclude or too_few or not totals.given or case.pool.labels.kind == "real":
+    unwritten = (
+        case.pool.labels.kind == "real" or case.pool.parts is not None
+    )  # labels cannot be gone through
+    if question.exclude or too_few or not totals.given or unwritten:
         return None
     refused = sample.status == REFUSED
     told = np.where(refused, ANSWERED, sample.status)

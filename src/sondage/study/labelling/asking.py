@@ -53,7 +53,7 @@ def next_round(now: Snapshot, n: int) -> Round:
     if design.kind.by_quota:  # quotas for more than the budget pays would be cut short
         n = int(min(n, max(now.labels_left, 1)))
     table = design.table(now.problem(), min(n, limit.labels))
-    if not design.static and table.chance is not None:
+    if not now.parts.static and table.chance is not None:
         now.journal.put_table(now.name, table.digest, np.asarray(table.content, dtype=np.float64))
     source = stream(now.parts.seed, "draw", len(now.rounds))
     draws = table.draw(now.units, now.history(), min(n, limit.labels), limit, source)

@@ -47,7 +47,7 @@ def hardest_pair(study: Snapshot) -> Pair | None:
         return Pair(measure, (0, 0), 1, 1.0)
     names, problem, design = measure.compared, study.problem(), study.design
     pairs = objective.pairs(names)
-    believed = problem.once("spread of contrasts", lambda: believed_contrasts(problem))
+    believed = believed_contrasts(problem)
     counting: tuple[tuple[int, int], ...] = pairs
     over = problem.units.size.astype(np.float64)
     if isinstance(design, Disagreement):
@@ -66,7 +66,7 @@ def by_contrast(study: Snapshot, pair: Pair, sampling: Sampling, labels: Ints | 
     """Widths of the interval of a difference, by formula; for more labels until the goal is reached."""
     problem, N = study.problem(), study.parts.size
     units, table = problem.units, study.design.table(problem, 1)
-    believed = problem.once("spread of contrasts", lambda: believed_contrasts(problem))
+    believed = believed_contrasts(problem)
     spread = np.asarray(believed.of_pair(believed.covariance, *pair.places), dtype=np.float64)
     most = _largest_squares(study, pair.measure)
     differ = int(units.size[np.asarray(table.chance) > 0].sum())
