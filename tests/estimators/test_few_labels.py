@@ -160,3 +160,32 @@ def test_with_every_label_the_worst_group_is_exact_whichever_it_is(worst: Any, c
     study.tell({item.id: truth[item.id].tolist() for item in study.ask(60)})
     each = study.estimate(PerGroup("multilabel_f1", "region"))
     assert study.estimate().value == pytest.approx(chosen(each.value))
+
+
+@pytest.mark.parametrize("interval", [None, "wald", "t", "logit"])
+def test_a_worst_group_that_is_known_has_an_error_while_others_may_be_worse(interval: str | None) -> None:
+    pool, labels, rows = small_group("two")
+    said = np.asarray(pool.system().prediction)
+    labels = {
+        row: int(1 - said[row] if row in rows[:2] or row % 7 == 0 else said[row]) for row in range(SIZE)
+    }
+    study = sd.create_study(pool, WorstGroup("accuracy", "region"), design="uniform", rng=0)
+    while not np.isin(rows, study.sample.distinct().row).all():
+        study.tell({item.id: labels[item.id] for item in study.ask(5)})
+    found = study.estimate(interval=interval)
+    assert (found.ci.high, study.n_labels < SIZE) == (found.value, True)
+    assert found.std_error > 0
+
+
+def test_one_number_of_a_group_leaves_the_least_of_all_groups_open() -> None:
+    groups = np.repeat(["a", "b"], [3, 57])
+    truth = np.random.default_rng(1).normal(8.0, 1.0, 60)
+    pool = sd.Pool.from_arrays(prediction=np.zeros(60), labels="real", groups={"g": groups})
+    seen = set()
+    for seed in range(12):
+        study = sd.create_study(pool, WorstGroup("mean_absolute_error", "g"), design="sequential", rng=seed)
+        study.tell({item.id: float(truth[item.id]) for item in study.ask(20)})
+        few = int((study.sample.distinct().row < 3).sum())
+        seen.add(few)
+        assert study.estimate().defined is (few > 1)
+    assert seen >= {1, 2}

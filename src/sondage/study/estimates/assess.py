@@ -16,7 +16,7 @@ from sondage.estimators.tangent import GREATEST, LEAST
 from sondage.intervals.base import Alternative, Interval
 from sondage.measures.base import Measure
 from sondage.measures.combine.coordinates import separately
-from sondage.measures.combine.over_groups import WorstGroup
+from sondage.measures.combine.over_groups import OverGroups, WorstGroup
 from sondage.streams import kept_stream
 from sondage.study.estimates.blocks import in_blocks, joined
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
@@ -165,6 +165,8 @@ def _of_block(case: Case, question: Question, notes: tuple[str, ...]) -> Estimat
     linear = linearise(totals, measure)
     # A posterior has a value where there is no label, too: what the belief expects.
     lacking = too_little(case, linear) if given and totals.replicates is None else {}
+    if lacking and isinstance(measure, OverGroups):
+        lacking[1] = lacking[1] | _unknown_levels(case, measure, totals)
     if question.target == "population" and given:
         totals = for_population(totals, len(case.pool), drawn="replicates" in interval.needs)
         linear = linearise(totals, measure)
@@ -296,20 +298,33 @@ def _refusal_bounds(
 def _with_rivals(
     case: Case, measure: WorstGroup, question: Question, estimate: Estimate, known: Bools
 ) -> Estimate:
-    """The estimate of a worst group that is (m,) known: the others, which are not, may be worse still."""
-    each = assess(replace(case, measure=measure.inner, memo={}), question)
-    side, worst = (0, np.argmin) if measure.worst == "min" else (1, np.argmax)
-    ends = measure.table(np.asarray(each.ci[side]))
-    ends = np.where(np.isnan(ends), measure.range[side], ends)  # nothing is known of that group
-    place = worst(ends, axis=0), np.arange(len(known))
-    error = measure.table(np.asarray(each.std_error))[place]
-    ci = [np.atleast_1d(end) for end in estimate.ci]
-    ci[side] = np.where(known, (np.minimum, np.maximum)[side](ends[place], ci[side]), ci[side])
-    return replace(
-        estimate,
-        ci=ConfidenceInterval(_plain(ci[0]), _plain(ci[1])),
-        std_error=_plain(np.where(known & np.isfinite(error), error, estimate.std_error)),
+    """The estimate of a worst group that is (m,) known: the others, which are not, may be worse still.
+
+    Where no interval of theirs reaches that far, the default one may: to know one group is not to know all.
+    """
+    side, nearer, nearest = (
+        (0, np.minimum, np.argmin) if measure.worst == "min" else (1, np.maximum, np.argmax)
     )
+    ci = [np.atleast_1d(end).astype(np.float64) for end in estimate.ci]
+    error = np.atleast_1d(estimate.std_error).astype(np.float64)
+    for interval in dict.fromkeys((question.interval, None)):
+        each = assess(replace(case, measure=measure.inner, memo={}), replace(question, interval=interval))
+        ends, errors = (measure.table(np.asarray(of)) for of in (each.ci[side], each.std_error))
+        ends = np.where(np.isnan(ends), measure.range[side], ends)  # nothing is known of that group
+        rivals = np.where(errors <= _NO_WIDTH, (np.inf, -np.inf)[side], ends)
+        place = nearest(rivals, axis=0), np.arange(len(known))
+        point = known & (ci[0] == ci[1])
+        ci[side] = np.where(point, nearer(rivals[place], ci[side]), ci[side])
+        error = np.where(point & np.isfinite(errors[place]), errors[place], error)
+    return replace(estimate, ci=ConfidenceInterval(_plain(ci[0]), _plain(ci[1])), std_error=_plain(error))
+
+
+def _unknown_levels(case: Case, measure: OverGroups, totals: Totals) -> Bools:
+    """(m,) coordinates of which some level has one label only, and labels may be anything."""
+    each = measure.inner
+    lacking = too_little(replace(case, measure=each), linearise(totals, each))
+    unknown = lacking[1].reshape(-1, measure.measure.m).any(axis=0)
+    return np.asarray(unknown & (measure.zero_division == "undefined"))
 
 
 def _plain(values: Any) -> Any:
