@@ -1,13 +1,15 @@
 """Studies of many pools, their values and intervals, by whichever version of the package is imported.
 
-``python -m benchmarks._sharpness OUT PART STUDIES SOME POOLS SEED TAIL`` writes them; the benchmark
-``sharpness`` runs it with the package as it is and with another one, on the same pools and labels.
+``python -m benchmarks._sharpness FOLDER PART STUDIES SOME POOLS SEED TAIL`` writes a file for every pool that
+has none there yet; the benchmark ``sharpness`` runs it with the package as it is and with another one, on the
+same pools and labels.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,22 +53,26 @@ def pools(part: str, count: int, seed: int) -> Iterator[tuple[str, str, Any, Any
             yield part, f"l{k}: n={n} prevalence={prevalence:.3f} lost={share:.2f}", pool, labels
 
 
-def main(out: str, part: str, studies: int, some: int, count: int, seed: int, tail: str) -> None:
+def main(kept: str, part: str, studies: int, some: int, count: int, seed: int, tail: str) -> None:
     """Write (budgets, some, 3, 4) values and limits of the first studies of every pool, and true values."""
-    found: dict[str, Any] = {}
     interval = PosteriorInterval(tail=tail)  # type: ignore[arg-type]
     for k, (group, name, pool, labels) in enumerate(pools(part, count, seed)):
+        file = Path(kept) / f"{k:03d}.npz"
+        if file.exists():
+            continue
         many = ManyStudies(pool, labels, "f1", seed)
         budgets = [one for one in BUDGETS if one < len(pool) // 2]
         each = []
         for _, counts, _ in many.run(studies, budgets, seed):
             each.append([many.intervals(counts, s, interval=interval) for s in range(some)])
-        found |= {f"{k}|{group}|{name}": np.array(each), f"{k}|truth": many.truth}
+        half = file.with_suffix(".half")  # so that a run that is stopped leaves whole files alone
+        with half.open("wb") as out:
+            np.savez(out, group=group, name=name, found=np.array(each), truth=many.truth)
+        half.rename(file)
         print(f"  {part}, {name.split(':')[0]}: done", file=sys.stderr, flush=True)
-    np.savez(out, **found)
 
 
 if __name__ == "__main__":
-    file, part, *numbers, tail = sys.argv[1:]
+    kept, part, *numbers, tail = sys.argv[1:]
     studies, some, count, seed = (int(one) for one in numbers)
-    main(file, part, studies, some, count, seed, tail)
+    main(kept, part, studies, some, count, seed, tail)

@@ -4,6 +4,8 @@
 with 20 to 500 positives and of all kinds. ``lost``: pools in which 6 to 12 % of the positives lie anywhere,
 with the default's assumption about errors far out and with ``tail="tight"``. ``--before`` names the ``src``
 folder of another version (``git worktree add ../before COMMIT``): both see the same pools and labels.
+``--keep`` names a folder in which studies stay: run again, say after a stop, it makes only those that are
+missing (delete the folders ``now-...`` there when the package has changed).
 ``--docs`` puts the tables into docs/tables.md.
 """
 
@@ -45,6 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pools", type=int, default=12, help="random pools of each kind")
     parser.add_argument("--seed", type=int, default=0, help="of the pools, and of the studies")
     parser.add_argument("--before", metavar="SRC", help="folder src of another version")
+    parser.add_argument("--keep", metavar="FOLDER", help="where studies stay, for a further run")
     parser.add_argument("--docs", action="store_true", help="put the tables into docs/tables.md")
 
 
@@ -72,15 +75,16 @@ def _studied(
 ) -> Found:
     """By a process of its own, which imports one version of the package."""
     path = source or str(Path(sondage.__file__).parents[1])
-    with tempfile.TemporaryDirectory() as folder:
-        out = str(Path(folder) / "found.npz")
-        numbers = [str(one) for one in (args.studies, some, args.pools, args.seed)]
-        command = [sys.executable, "-m", "benchmarks._sharpness", out, part, *numbers, tail]
+    numbers = [str(one) for one in (args.studies, some, args.pools, args.seed)]
+    with tempfile.TemporaryDirectory() as passing:
+        version = "before" if source else "now"
+        folder = Path(args.keep or passing).resolve() / "-".join([version, part, *numbers, tail])
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "benchmarks._sharpness", str(folder), part, *numbers, tail]
         paths = os.pathsep.join([str(Path(path).resolve()), str(ROOT)])
         subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": paths})
-        held = np.load(out)
-        keys = [name.split("|", 2) for name in held.files if not name.endswith("|truth")]
-        return {(group, name): (held[f"{k}|{group}|{name}"], held[f"{k}|truth"]) for k, group, name in keys}
+        held = [np.load(file) for file in sorted(folder.glob("*.npz"))]
+        return {(str(one["group"]), str(one["name"])): (one["found"], one["truth"]) for one in held}
 
 
 def _coverage(found: Found) -> list[Row]:

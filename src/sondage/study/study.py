@@ -85,10 +85,11 @@ class Study(StudyView):
         def asking() -> list[Record]:
             made = next_round(latest(), n)
             known, row_of = self.replay.ledger.imports, self.replay.ledger.row_of
-            fresh = [
-                id for id, new in zip(made.id, made.new, strict=True) if new and not known.has(row_of(id))
-            ]
-            return [made, *(hold.on(fresh, self.clock()) if hold else ())]
+            if hold is None:
+                return [made]
+            each = zip(made.id, made.new, strict=True)
+            fresh = [id for id, new in each if new and not known.has(row_of(id))]
+            return [made, *hold.on(fresh, self.clock())]
 
         while True:
             made, *_ = self.replay.write(asking)

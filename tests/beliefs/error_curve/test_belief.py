@@ -433,6 +433,31 @@ def test_drawn_curves_are_straighter_and_those_of_a_weak_model_more_so() -> None
     assert bends[-1] == pytest.approx(-0.03, abs=0.001)
 
 
+def test_what_looser_curves_explain_does_not_make_them_less_certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors up to some rank and none beyond: curves of the estimate miss such a step, those drawn less."""
+    units, belief, state = started(pool_of(4000), ErrorCurve(bend=(-0.15, 0.1), loose=2.0))
+    rows = np.arange(2000, 4000, 10)  # of those predicted 1, wrong up to the rank 1,000
+    after = stepped(belief, state, units, rows, rows >= 3000)
+    heated: list[Any] = []
+    monkeypatch.setattr(
+        "sondage.beliefs.error_curve.belief.drawn_rates",
+        lambda fit, seen, outermost, heat, *rest: (
+            heated.append(heat) or (np.full((9, units.count), 0.1), False)
+        ),
+    )
+    belief.rates(after, stream(1, "interval"), 9)
+    c = int(after.curve.curves.curve[units.of(rows[:1])[0]])
+    mine = after.curve.curves.curve == c
+
+    def off(rate: Any) -> float:
+        n, wrong, p = after.n[mine], after.wrong[mine], rate[mine]
+        return float(np.clip(np.square(wrong - n * p).sum() / (n * p * (1 - p)).sum(), 1.0, 4.0))
+
+    stretch = 1.05 + 0.15 / (1.0 + 100 / 50)
+    assert heated[0][c] == pytest.approx(stretch**2 * off(belief.loosened(after).rate))
+    assert off(belief.loosened(after).rate) < 0.8 * off(after.curve.rate)
+
+
 @pytest.mark.parametrize(
     "options",
     [

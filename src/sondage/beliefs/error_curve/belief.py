@@ -154,7 +154,8 @@ class ErrorCurve(ErrorBelief):
         assert isinstance(state, CurveState)
         tail = TAILS[tail] if isinstance(tail, str) else tail
         fit, seen = self.loosened(state), (state.n, state.wrong)
-        heat = np.square(self._stretch(state) * state.misfit)
+        # Looser curves fit better: what they explain does not make them less certain as well.
+        heat = np.square(self._stretch(state) * state.misfit(fit.rate))
         items = float(state.ranks.size.sum())
         anywhere = tail.anywhere(state.n, state.others, fit.curves.curve, items)
         drawn, rough = drawn_rates(fit, seen, state.outermost, heat, tail.fall, anywhere, stream, count)

@@ -99,10 +99,9 @@ class CurveState(ErrorState):
         """(U,) labels that the curve is worth in a unit."""
         return strength_of_curve(self.n, self.wrong, self.by_place, self.curve.curves.curve)
 
-    @property
-    def misfit(self) -> Floats:
-        """(C,) factor by which the labels lie further from each curve than chance explains; 1 to 2."""
-        mean, curves = self.curve.rate, self.curve.curves
+    def misfit(self, mean: Floats) -> Floats:
+        """(C,) how much further labels lie from curves of rates ``mean`` than chance explains; 1 to 2."""
+        curves = self.curve.curves
         found, expected = (
             sums_by(one, curves.curve, len(curves.priors))
             for one in (np.square(self.wrong - self.n * mean), self.n * mean * (1.0 - mean))

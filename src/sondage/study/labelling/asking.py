@@ -107,10 +107,11 @@ def items_of(now: Snapshot, slots: Ints) -> list[Item]:
     """The items of some slots; why each was asked is said when somebody wants to know."""
     pool, slots = now.pool, handed_out(now, slots)
     rows, items = now.asked_rows[slots], []
-    for id, row, slot in zip(pool.ids_of(rows), rows.tolist(), slots.tolist(), strict=True):
+    each = zip(pool.ids_of(rows), rows.tolist(), pool.costs(rows).tolist(), slots.tolist(), strict=True)
+    for id, row, cost, slot in each:
         why = partial(_reason, now.latest, slot)
         if pool.parts is None:
-            items.append(Item(id, pool.payload_of(row), pool.cost_of(row), why))
+            items.append(Item(id, pool.payload_of(row), cost, why))
             continue
         for place in now.open_places[slot]:
             part: Any = (id, pool.parts.id_of(row, place))
