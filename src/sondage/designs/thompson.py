@@ -11,11 +11,11 @@ from sondage.beliefs import Belief
 from sondage.beliefs.group_values import cells_of
 from sondage.beliefs.learned_rates import LearnedRates, Prior
 from sondage.designs.base import Design, Oracle, Problem
-from sondage.designs.group_choice import Chooser, grouping_of, values_of
+from sondage.designs.group_choice import Chooser, grouping_of
 from sondage.errors import NotSupported
 from sondage.measures.base import Measure
 from sondage.measures.combine.per_group import by_words
-from sondage.objective import CompareGroups, IdentifyGroups
+from sondage.objective import IdentifyGroups
 from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
@@ -87,18 +87,6 @@ class Thompson(Design):
         aim, by = grouping_of(pool, measure)
         strata = ByGroup(cells_of(pool, aim, by))
         return strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
-
-    def refuses(self, problem: Problem) -> str | None:
-        pool, measure = problem.pool, problem.measure
-        refusal = super().refuses(problem)
-        wanted = isinstance(problem.objective, (IdentifyGroups, CompareGroups))
-        if refusal is None and wanted and values_of(problem) is None:
-            refusal = (
-                f"{measure.names[0]} has no posterior in groups, which is there for measures of predicted "
-                "classes and calibration_error, on items that all weigh the same: use one of these, or "
-                f"AssessGroups with design='stratified' ({len(pool):,} items)"
-            )
-        return refusal
 
     def even_parts(self, pool: Pool, measure: Measure, units: Units) -> Division:
         """Its groups; for measures of classes, each predicted class of them apart."""

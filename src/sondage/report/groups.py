@@ -43,6 +43,8 @@ def headline(found: Groups) -> str:
     what = f"{found.measure} by {found.by}"
     if len(found.names) == 1:
         return f"{what}: there is one group"
+    if not found.n_labels.any():
+        return f"{what}: no labels yet"
     answer, sure = found.found
     if isinstance(found.objective, CompareGroups):
         pair = found.objective.groups

@@ -37,6 +37,7 @@ from sondage.streams import seed_from
 from sondage.study.budget import Budget, Cost, checked_budget, labels_paid_for
 from sondage.study.estimates.assess import checked_level
 from sondage.study.estimates.blocks import check_losses
+from sondage.study.grouping.groups import check_answerable
 from sondage.study.snapshot import Parts
 from sondage.study.study import Study
 
@@ -140,6 +141,7 @@ def create_study(
     }
     journal = open_journal(storage)
     study = Study(name or "", parts, journal)  # parts that do not fit are refused before anything is written
+    check_answerable(study.replay.latest())
     study.replay.change(name=_enter(journal, name, config))
     return study
 

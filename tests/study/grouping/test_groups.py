@@ -112,3 +112,35 @@ def test_groups_of_a_population_are_refused_before_any_label() -> None:
     pool, _ = sd.datasets.synthetic_pool(n=100, prevalence=0.3, rng=3)
     with pytest.raises(NotSupported, match="leave target= out"):
         sd.create_study(pool, objective=sd.AssessGroups("prediction"), target="population")
+
+
+@pytest.mark.parametrize("design", ["poisson", "importance", "ais", "oasis", "disagreement"])
+@pytest.mark.parametrize("kind", [sd.IdentifyGroups, sd.CompareGroups])
+def test_a_question_that_the_design_cannot_answer_is_refused_before_any_label(
+    design: str, kind: type[sd.IdentifyGroups | sd.CompareGroups]
+) -> None:
+    pool, labels, _ = made(4)
+    with pytest.raises(NotSupported, match=f"{kind.__name__} needs items drawn evenly .* design='thompson'"):
+        sd.create_study(pool, objective=kind("region"), design=design)
+    study = sd.create_study(pool, objective=kind("region"), design="thompson", budget=20, rng=1)
+    study.run(labels)
+    assert study.groups().found[0] in {(one,) for one in RATES} | {()}
+    all_of_them = sd.create_study(pool, objective=sd.AssessGroups("region"), design=design, budget=40, rng=1)
+    assert len(all_of_them.run(labels).names) == len(RATES)  # the way out
+
+
+def test_questions_about_measures_without_a_posterior_or_answers_that_vary_are_refused_at_once() -> None:
+    pool, _, _ = made(4)
+    with pytest.raises(NotSupported, match=r"no posterior of .roc_auc.*use AssessGroups"):
+        sd.create_study(pool, objective=sd.IdentifyGroups("region", "roc_auc"))
+    with pytest.raises(NotSupported, match="answers vary: use AssessGroups"):
+        sd.create_study(pool, objective=sd.IdentifyGroups("region"), oracle="stochastic")
+
+
+@pytest.mark.parametrize("wanted", [sd.AssessGroups, sd.IdentifyGroups, sd.CompareGroups])
+def test_nothing_is_claimed_of_groups_without_a_label(wanted: type[sd.AssessGroups]) -> None:
+    pool, labels, _ = made(4)
+    study = sd.create_study(pool, objective=wanted("region"), budget=20, rng=1)
+    assert study.groups().summary().splitlines()[0] == "accuracy by region: no labels yet"
+    study.run(labels)
+    assert "no labels" not in study.groups().summary()

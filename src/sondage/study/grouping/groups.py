@@ -18,7 +18,7 @@ from sondage.measures.base import Measure
 from sondage.measures.combine.over_groups import OverGroups
 from sondage.measures.combine.per_group import By, PerGroup, by_words, crossing
 from sondage.measures.combine.stack import for_system, resolve
-from sondage.objective import OfGroups
+from sondage.objective import CompareGroups, IdentifyGroups, OfGroups
 from sondage.objective.groups import grouped
 from sondage.pool.groupings import PREDICTION, of_system
 from sondage.streams import Stream, kept_stream
@@ -42,20 +42,8 @@ def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: f
     one = _measure(now, measure, wanted, system).bind(pool)
     if now.parts.target != "pool":
         raise NotSupported("groups() is about this pool: use study.estimate(..., by=...) for a population")
-    if not all(round_.kind.by_quota for round_ in now.rounds) or now.units.itemwise:
-        raise NotSupported(
-            f"groups() needs items drawn evenly inside cells, which design {now.design.alias!r} does not do: "
-            "use design='thompson', 'uniform', 'stratified' or 'auto', or study.estimate(measure, by=...)"
-        )
-    names = pool.levels(wanted)
-    even = now.design.even_parts(now.parts.pool, now.measure, now.units)
-    values = group_values(pool, one, wanted, even)
-    if values is None:
-        raise NotSupported(
-            f"groups() has no posterior of {one.names[0]!r}, only of measures of predicted classes and of "
-            "calibration_error, on items that all weigh the same: use study.estimate(measure, by=...) here"
-        )
-    seen = now.seen
+    values = _values(now, one, wanted, "groups()", "study.estimate(measure, by=...)")
+    names, seen = pool.levels(wanted), now.seen
     right, n = values.count(seen.row, seen.y)
     stream = kept_stream(now.parts.seed, "interval")
     count = int(np.clip(_AT_ONCE // values.heaviness(), _LEAST, _DRAWS))
@@ -80,6 +68,37 @@ def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: f
         bins=_bins(values, names, found, n, confidence_level) if isinstance(values, InBins) else None,
         confusion=_confusion(values, found, confidence_level) if isinstance(values, ByClass) else None,
     )
+
+
+def check_answerable(now: Snapshot) -> None:
+    """Refuse a study whose question about groups its labels could never answer, before any is paid for."""
+    wanted = now.parts.objective
+    if isinstance(wanted, (IdentifyGroups, CompareGroups)) and isinstance(now.measure, PerGroup):
+        one = _measure(now, None, now.measure.by, None).bind(now.pool)
+        _values(now, one, now.measure.by, type(wanted).__name__, "AssessGroups")
+
+
+def _values(now: Snapshot, measure: Measure, by: By, who: str, instead: str) -> GroupValues:
+    """How values of groups follow from labels; refused where they do not, or not from these draws."""
+    kinds = (now.design.kind, *(round_.kind for round_ in now.rounds))
+    even = all(kind.by_quota for kind in kinds) and not now.units.itemwise
+    parts = now.design.even_parts(now.parts.pool, now.measure, now.units) if even else None
+    values = group_values(now.pool, measure, by, parts)
+    if values is None:
+        raise NotSupported(
+            f"{who} has no posterior of {measure.names[0]!r}, only of measures of predicted classes and of "
+            f"calibration_error, on items that all weigh the same: use {instead} here"
+        )
+    if now.parts.oracle != "deterministic":
+        raise NotSupported(
+            f"{who} needs one label for each item, and this oracle's answers vary: use {instead} here"
+        )
+    if not even:
+        raise NotSupported(
+            f"{who} needs items drawn evenly inside cells, which design {now.design.alias!r} does not do: "
+            f"use design='thompson', 'uniform', 'stratified' or 'auto', or {instead}"
+        )
+    return values
 
 
 def _drawn(
