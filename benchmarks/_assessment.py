@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks import _assessment_ropes, _assessment_rows
+from benchmarks._assessment_figures import draw
 from benchmarks._group_replay import (
     Grouped,
     Prior,
@@ -117,6 +118,8 @@ def run(args: argparse.Namespace) -> Result:
         f"{args.repeats:,} studies for each number (Figure 3: half of them; Table 7: all pairs). news20 is "
         "not the paper's model. Table 4 as printed cannot be had by a right update: see docs/groups.md."
     ]
+    figures = draw(tables[made["fig1"][0]], tables[made["fig3"][0]])
+    notes.append(f"Figures beside the tables: {', '.join(figures)}.")
     if args.docs:
         short = {title: condensed(rows) for title, rows in tables.items() if "Figure 1" not in title}
         lines = [stamp("papers active-bayesian-assessment", args.repeats, args.seed), *markdown(short)]

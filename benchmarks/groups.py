@@ -33,6 +33,7 @@ from sondage.beliefs.grouped.ranks import chance_worst
 from sondage.beliefs.grouped.rates import Rates
 from sondage.beliefs.grouped.rewards import Decided, RateKnown
 from sondage.beliefs.grouped.rules import RULES
+from sondage.intervals.posterior import few_labels
 from sondage.streams import Stream, stream
 from sondage.types import Floats
 
@@ -48,6 +49,8 @@ SURE = (0.8, 0.9, 0.95)
 _INTERVALS = 600
 """That coverage rests on at each look, at least."""
 ROPE = 0.05
+_LOOKS = 5
+"""Labels between two looks at whether two classes are told apart."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -146,7 +149,12 @@ def interval(look: Look, draws: Stream, count: int = DRAWS) -> tuple[Floats, Flo
     else:
         found = rates.drawn(draws, count)
     size = np.where(np.isinf(rates.size), 1.0, rates.size)
-    low, high = np.quantile(found / size, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    share = found / size
+    value = share.mean(axis=0)
+    low, high = np.quantile(share, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    reach = few_labels(float(rates.n.sum(axis=-1).mean()))  # as Groups has it
+    low = np.maximum(value + reach * (low - value), share.min(axis=0))
+    high = np.minimum(value + reach * (high - value), share.max(axis=0))
     return low, high, np.asarray(found.mean(axis=0).sum(axis=-1) / size.sum(axis=-1))
 
 
@@ -371,7 +379,11 @@ def stopping_by_rope(name: str, runs: int, seed: int, most: int = 300) -> list[R
                 a, b = learned(expected, hits, n).typical()
                 fitted = max(1.2 * n.sum(), n.sum() + 1.0)
             decided = Decided(Rates(a, b, hits, n, size), (0, 1), ROPE)
-            chance = decided.certainty()
+            if n.sum() % _LOOKS == 0:  # over all priors, as ``Certain`` does
+                nodes = learned(expected, hits, n).nodes(decided.rates)
+                chance = np.mean([Decided(one, (0, 1), ROPE).certainty() for one in nodes], axis=0)
+            else:
+                chance = np.zeros(3)
             if chance.max() >= LEVEL:
                 stopped.append(n.sum())
                 right.append(int(chance.argmax()) == region)

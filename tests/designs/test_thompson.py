@@ -16,6 +16,7 @@ from sondage.beliefs.grouped.rates import Rates
 from sondage.designs.thompson import Rule
 from sondage.errors import InvalidInput
 from sondage.measures import PerGroup
+from sondage.strata.log_rank import LogRank
 
 OBJECTIVES = (
     sd.AssessGroups("group"),
@@ -206,3 +207,27 @@ def test_slopes_are_those_of_the_measure() -> None:
     hits, misses = 20 * 0.6, 30 * 0.2
     want = [30 * hits / (hits + misses) ** 2, 20 * misses / (hits + misses) ** 2]
     np.testing.assert_allclose(found, want, rtol=1e-3)
+
+
+def test_measures_of_two_classes_are_cut_by_the_score_inside_groups_and_rates_are_not() -> None:
+    rng = np.random.default_rng(1)
+    group, score = rng.choice(["a", "b"], 800), rng.random(800)
+    pool = sd.Pool.from_arrays(score=score, threshold=0.5, groups={"group": group})
+    cells = {}
+    for measure in ("accuracy", "f1"):
+        units = sd.create_study(pool, PerGroup(measure, "group"), rng=1).snapshot().units
+        cells[measure] = units.count
+        for unit in range(units.count):
+            rows = pool.rows(units.members(unit))
+            assert len(set(rows.group("group").tolist())) == len(set(rows.prediction().tolist())) == 1
+    assert cells == {"accuracy": 4, "f1": 20}  # five bands of each class and group
+    plain = sd.Pool.from_arrays(prediction=(score > 0.5).astype(int), labels=[0, 1], groups={"group": group})
+    assert sd.create_study(plain, PerGroup("f1", "group"), rng=1).snapshot().units.count == 4
+
+
+def test_bands_of_a_class_hold_at_least_a_share_of_it() -> None:
+    pool = sd.Pool.from_arrays(score=np.linspace(0, 1, 320), threshold=0.5)
+    sizes = np.bincount(LogRank(growth=1.0, largest=0.5, least=1 / 16).codes(pool, ("model",), 0))
+    assert sizes.tolist() == [10, 10, 20, 40, 80] * 2
+    with pytest.raises(InvalidInput, match="least="):
+        LogRank(least=2)

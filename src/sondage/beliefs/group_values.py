@@ -62,6 +62,11 @@ class GroupValues(ABC):
         assert found is not None
         return found
 
+    @property
+    def family(self) -> Ints:
+        """(C,) the family of each cell: cells that may be off together."""
+        return self.of
+
     @cached_property
     def _starts(self) -> Ints:
         return np.searchsorted(self.of, np.arange(self.groups.count))
@@ -158,6 +163,12 @@ class ByClass(GroupValues):
         labels = np.arange(self.pool.labels.size, dtype=np.float64)
         return self.measure.loss(self.pool.rows(self.cells.first), labels)
 
+    @property
+    def family(self) -> Ints:
+        """Bands of a predicted class; without bands, the classes of a group."""
+        classes = self.of * self.pool.labels.size + self.predicted
+        return self.of if len(np.unique(classes)) == len(classes) else classes
+
     def heaviness(self) -> int:
         return int(self.loss.size)
 
@@ -196,12 +207,13 @@ class ByClass(GroupValues):
         miss = now * (1.0 - hit)
         total = miss.sum(axis=-1, keepdims=True)
         miss = np.divide(miss, total, out=(1.0 - hit) / max(now.shape[1] - 1, 1), where=total > 0)
-        value, out = self._value(now * self.size[:, None])[0], np.zeros(len(own))
-        for one in self.classes.tolist():
-            mine = self.predicted == one
-            moved = now + _STEP * np.where(mine[:, None], hit - miss, 0.0)
-            out[mine] = ((self._value(moved * self.size[:, None])[0] - value) / _STEP)[self.of[mine]]
-        return np.nan_to_num(out)
+        sums = self.by_group(np.einsum("ck,ckd,c->dc", now, self.loss, self.size)).T
+        mean = sums / self.groups.size[:, None]
+        moved = mean[:, None] + _STEP * np.eye(mean.shape[1])  # (G, d, d) each coordinate by itself
+        with np.errstate(all="ignore"):
+            rises = (self.measure.g(moved) - self.measure.g(mean)[:, None])[..., 0] / _STEP
+        each, share = np.einsum("ck,ckd->cd", hit - miss, self.loss), self.size / self.groups.size[self.of]
+        return np.asarray(np.nan_to_num(share * (rises[self.of] * each).sum(axis=-1)))
 
     @cached_property
     def classes(self) -> Ints:

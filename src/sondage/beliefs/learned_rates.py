@@ -12,6 +12,7 @@ from scipy.special import betainc
 
 from sondage.beliefs.base import Seen, State
 from sondage.beliefs.error_rates import ErrorBelief, ErrorState, Places
+from sondage.beliefs.grouped.families import Families, by_family
 from sondage.beliefs.grouped.gamma import beta
 from sondage.beliefs.grouped.learned import Learned, learned
 from sondage.beliefs.grouped.priors import SURE, from_scores, uninformative
@@ -37,8 +38,10 @@ class RatesState(ErrorState):
     """(U,) share of right predictions, as the scores say."""
     prior: tuple[Floats, Floats]
     """(S,) right and wrong pseudo-labels of every stratum: a fixed prior, or the typical one of ``fit``."""
-    fit: Learned | None = None
+    fit: Learned | Families | None = None
     """The prior that was learned; None where it is fixed."""
+    family: Ints | None = None
+    """(S,) the family of each stratum, where those of one may be off together."""
     fitted: int = 0
     """Labels that it was learned from."""
     over_priors: bool = False
@@ -63,8 +66,8 @@ class RatesState(ErrorState):
         """A prior drawn by its weight; the fixed one where nothing is learned."""
         if self.fit is None:
             return self.prior
-        a, b = self.fit.at(self.fit.pick(stream, 1)[0])
-        return a, b
+        a, b = self.fit.priors(stream, 1)
+        return a[0], b[0]
 
     @cached_property
     def _base(self) -> tuple[Floats, Floats]:
@@ -122,8 +125,9 @@ class LearnedRates(ErrorBelief):
     as much as the labels of all strata show scores to be off, and worth as many labels as they show
     (``prior="learned"``; Ji et al. 2021 have neither). ``prior="scores"`` takes the scores as they are, worth
     ``strength`` labels, ``"even"`` knows nothing. Items must be drawn evenly inside a stratum; where they are
-    only inside its cells, ``by_cell=True`` gives every cell a rate of its own. Known labels count as they
-    are: a stratum labelled to its end does not vary.
+    only inside its cells, ``by_cell=True`` gives every cell a rate of its own. Strata of one level of the
+    grouping ``families`` may be off together, by a shift of their own. Known labels count as they are: a
+    stratum labelled to its end does not vary.
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.2, rng=1)
@@ -141,6 +145,7 @@ class LearnedRates(ErrorBelief):
     prior_kind: Prior = "learned"
     strength: float = 2.0
     by_cell: bool = False
+    families: str | tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.require(prior_kind=("learned", "scores", "even"), strength="(0, 1e9]")
@@ -154,9 +159,13 @@ class LearnedRates(ErrorBelief):
         nothing, count = np.zeros(units.count), int(stratum.max()) + 1
         size = np.bincount(stratum, units.size, count)
         by_scores = np.bincount(stratum, units.size * expected, count) / size
+        family: Ints | None = None
+        if self.families and self.prior_kind == "learned":
+            family = np.zeros(count, dtype=np.int64)
+            family[stratum] = pool.rows(units.first).group(self.families)
         fit, prior = None, uninformative(count, self.strength)
         if self.prior_kind == "learned":
-            fit = learned(by_scores, np.zeros(count), np.zeros(count))
+            fit = _fit(by_scores, np.zeros(count), np.zeros(count), family)
             prior = fit.typical()
         elif self.prior_kind == "scores":
             prior = from_scores(by_scores, self.strength)
@@ -170,6 +179,7 @@ class LearnedRates(ErrorBelief):
             expected=expected,
             prior=prior,
             fit=fit,
+            family=family,
         )
         made.forget()
         return replace(made, start=made.nodes)
@@ -193,7 +203,7 @@ class LearnedRates(ErrorBelief):
         if state.fit is None:
             return state
         right, labels, _ = state.counts
-        fit = learned(state.fit.expected, right, labels)
+        fit = _fit(state.fit.expected, right, labels, state.family)
         moved = replace(
             state, nodes=None, fit=fit, prior=fit.typical(), fitted=total, over_priors=over_priors
         )
@@ -204,7 +214,7 @@ class LearnedRates(ErrorBelief):
         assert isinstance(state, RatesState)
         a, b = state.prior
         if state.fit is not None:
-            a, b = state.fit.at(state.fit.pick(stream, count))
+            a, b = state.fit.priors(stream, count)
         right, n, _ = state.counts
         shape = count, len(right)
         drawn = beta(np.broadcast_to(a + right, shape), np.broadcast_to(b + n - right, shape), stream)
@@ -212,3 +222,8 @@ class LearnedRates(ErrorBelief):
 
     def words_for_unseen(self, state: State) -> str:
         return "expected from the labels of the same group and of the other groups"
+
+
+def _fit(expected: Floats, right: Floats, n: Floats, family: Ints | None) -> Learned | Families:
+    """What labels teach of all strata, or of families of them."""
+    return learned(expected, right, n) if family is None else by_family(expected, right, n, family)

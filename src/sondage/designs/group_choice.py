@@ -17,6 +17,7 @@ from sondage.measures.combine.per_group import By, PerGroup
 from sondage.objective import AssessGroups, CompareGroups, IdentifyGroups
 from sondage.pool.groupings import PREDICTION, of_system
 from sondage.pool.pool import Pool
+from sondage.strata.log_rank import LogRank
 from sondage.streams import Stream
 from sondage.types import Bools, Floats, Ints
 
@@ -26,6 +27,8 @@ _FLOOR = 0.2
 """Share of the items of a group that are drawn evenly from it, whatever its labels say."""
 _DRAWS = 32
 """Draws from which the variance of a group's value is made, where it has no closed form."""
+BANDS = LogRank(growth=1.0, largest=0.5, least=1 / 16)
+"""Of a predicted class: the sixteenth nearest to the boundary, the next, then bands twice as wide each."""
 _SURE = 0.999
 """Certainty at which two groups need no further labels."""
 
@@ -42,7 +45,18 @@ def values_of(problem: Problem) -> GroupValues | None:
     aim, by = grouping_of(problem.pool, problem.measure)
     if not isinstance(problem.measure, PerGroup):
         return None
-    return problem.once("values of groups", lambda: group_values(problem.pool, aim, by))
+    even = problem.units if in_bands(problem.pool, problem.measure) else None
+    return problem.once("values of groups", lambda: group_values(problem.pool, aim, by, even))
+
+
+def in_bands(pool: Pool, measure: Measure) -> bool:
+    """Whether groups are cut by the score: what is wanted are classes, of which there are two."""
+    if not isinstance(measure, PerGroup) or pool.labels.size != 2:
+        return False
+    name = measure.systems(pool)[0]
+    return pool.summary(name).tells_apart and isinstance(
+        group_values(pool, measure.measure, measure.by), ByClass
+    )
 
 
 class Chooser:
@@ -104,19 +118,23 @@ class Chooser:
         """
         if not isinstance(self.values, ByClass) or self.rule.startswith("uniform"):
             return room
+        there, at, gain = room > 0, self.state.stratum, self._gains()
+        if stream.uniform(1)[0] < _FLOOR or not gain[at[there]].any():
+            return room
+        best = at[there][int(np.argmax(gain[at[there]]))]
+        self._asked[best] += 1.0
+        return np.where(at == best, room, 0.0)
+
+    def _gains(self) -> Floats:
+        """(S,) variance of its group's value that one more label of each stratum removes, nearly."""
+        assert isinstance(self.values, ByClass)
         if self._moves is None:
             rates = self.state.rates()
             self._moves = np.square(self.values.slopes(rates, self.labels)) * rates.variance
             _, n, _ = self.state.counts
             self._worth = n + self.state.prior[0] + self.state.prior[1]
             self._asked = np.zeros(len(n))
-        there, at = room > 0, self.state.stratum
-        if stream.uniform(1)[0] < _FLOOR or not self._moves[at[there]].any():
-            return room
-        gain = self._moves * self._worth / np.square(self._worth + self._asked + 1.0)
-        best = at[there][int(np.argmax(gain[at[there]]))]
-        self._asked[best] += 1.0
-        return np.where(at == best, room, 0.0)
+        return np.asarray(self._moves * self._worth / np.square(self._worth + self._asked + 1.0))
 
     def _rates(self, stream: Stream) -> Rates:
         """What is known of the groups' own rates, open items counted in as expected."""
@@ -139,9 +157,9 @@ class Chooser:
             return self._found(-1.0 if low else 1.0, stream)
         if isinstance(objective, CompareGroups):
             return self._compared(objective, left, stream)
-        weight = self.size / self.size.sum()
-        if isinstance(objective, AssessGroups) and objective.weights == "equal":
-            weight = np.ones(len(weight))
+        weight = np.ones(len(self.size))
+        if isinstance(objective, AssessGroups) and objective.weights == "size":
+            weight = self.size / self.size.sum()
         return self._known(weight, stream)
 
     def _found(self, sign: float, stream: Stream) -> Reward:
@@ -155,6 +173,10 @@ class Chooser:
         if self.plain:
             return RateKnown(self._rates(stream), weight)
         assert self.values is not None
+        if isinstance(self.values, ByClass):
+            best = np.zeros(len(weight))
+            np.maximum.at(best, self.of, self._gains())
+            return Tells(weight * best)
         if self._variance is None:
             self._variance = variance_of(self.values, self.state, self.labels, stream)
         _, n, _ = self.state.counts

@@ -11,7 +11,7 @@ from sondage.beliefs import Belief
 from sondage.beliefs.group_values import cells_of
 from sondage.beliefs.learned_rates import LearnedRates, Prior
 from sondage.designs.base import Design, Oracle, Problem
-from sondage.designs.group_choice import Chooser, grouping_of
+from sondage.designs.group_choice import BANDS, Chooser, grouping_of, in_bands
 from sondage.errors import NotSupported
 from sondage.measures.base import Measure
 from sondage.measures.combine.per_group import by_words
@@ -20,7 +20,9 @@ from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.sampling import Quotas, SamplingKind, Table
+from sondage.strata.base import Strata
 from sondage.strata.by_group import ByGroup
+from sondage.strata.cross import Cross
 from sondage.streams import Stream
 from sondage.types import Floats, Ints
 
@@ -74,7 +76,13 @@ class Thompson(Design):
         LearnedRates(self.prior, self.strength)  # refuses what is no prior
 
     def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:
-        return LearnedRates(self.prior, self.strength)
+        aim, by = grouping_of(pool, measure)
+        cells, families = cells_of(pool, aim, by), (by,) if isinstance(by, str) else tuple(by)
+        if in_bands(pool, measure):
+            families = cells  # bands of a predicted class may be off together
+        elif len(cells) == len(families):
+            families = ()  # a stratum for each group
+        return LearnedRates(self.prior, self.strength, families=families)
 
     def make_units(self, pool: Pool, measure: Measure, seed: int, labels: float = np.inf) -> Units:
         """Groups, cut further by what the measure and the belief tell apart."""
@@ -84,12 +92,19 @@ class Thompson(Design):
                 f"design {self.alias!r} is about predicted classes being right, and system {name!r} predicts "
                 "none: use design='uniform', or pass prediction= or threshold= when making the pool"
             )
-        aim, by = grouping_of(pool, measure)
-        strata = ByGroup(cells_of(pool, aim, by))
+        strata = self._strata(pool, measure)
         return strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
 
-    def even_parts(self, pool: Pool, measure: Measure, units: Units) -> Division:
-        """Its groups; for measures of classes, each predicted class of them apart."""
+    def _strata(self, pool: Pool, measure: Measure) -> Strata:
+        """Groups; for measures of classes by predicted class, and of two classes by bands of the score."""
+        aim, by = grouping_of(pool, measure)
+        cells = ByGroup(cells_of(pool, aim, by))
+        return Cross((cells, BANDS)) if in_bands(pool, measure) else cells
+
+    def even_parts(self, pool: Pool, measure: Measure, units: Units) -> Division | Units:
+        """Its groups; for measures of classes, each predicted class of them apart, or its bands."""
+        if in_bands(pool, measure):
+            return units
         return pool.division(("group", pool.group_name(cells_of(pool, *grouping_of(pool, measure)))))
 
     def tells_of(self, problem: Problem) -> tuple[str | None, ...]:

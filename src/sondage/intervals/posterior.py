@@ -21,6 +21,15 @@ BETWEEN_LOOKS = 50
 """Labels between two looks at ``Calibrated`` in the simulations that set how far it reaches."""
 
 
+def few_labels(n: float) -> float:
+    """How much further an interval from draws reaches with ``n`` labels: what a prior assumes may not hold.
+
+    >>> few_labels(20), few_labels(500)
+    (1.5, 1.02)
+    """
+    return 1.0 + _SMALL / max(n, 1.0)
+
+
 @dataclass(frozen=True)
 class PosteriorInterval(Interval):
     """Quantiles of the measure over ``replicates`` pools drawn from the belief, given the labels seen.
@@ -96,7 +105,7 @@ class PosteriorInterval(Interval):
                     high[j] = np.fmax(high[j], most + shifts.max())
                 else:
                     low[j] = high[j] = np.nan
-        widen = (1.0 + _SMALL / max(totals.df, 1.0)) * max(float(ndtri(tail) / ndtri(told)), 1.0)
+        widen = few_labels(totals.df) * max(float(ndtri(tail) / ndtri(told)), 1.0)
         return value - widen * (value - low), value + widen * (high - value)
 
 

@@ -26,7 +26,8 @@ class LogRank(Strata):
     narrow bands where they pay, whatever the scale or calibration of the scores. Equal scores stay in one
     band, however many they are. With more than two classes, neighbouring bands are joined until there are
     about ``most`` in all: bands that get no label would have to be stood for by others. With ``across``,
-    ranks are over all predicted classes together, by how sure the systems are.
+    ranks are over all predicted classes together, by how sure the systems are. No band but the last holds
+    less than the share ``least`` of its class.
     """
 
     alias: ClassVar[str] = "log-rank"
@@ -34,8 +35,11 @@ class LogRank(Strata):
     largest: float = 1 / 16
     most: int = 60
     across: bool = False
+    least: float = 0.0
 
     def __post_init__(self) -> None:
+        if not (is_number(self.least) and 0 <= self.least <= 1):
+            raise InvalidInput(f"least= must be a number in [0, 1], not {self.least!r}")
         if not (is_number(self.growth) and 0 < self.growth < np.inf):
             raise InvalidInput(f"growth= must be a number above 0, not {self.growth!r}")
         if not (is_number(self.largest) and 0 < self.largest <= 1):
@@ -67,10 +71,10 @@ class LogRank(Strata):
         return whole_runs(far, self._cuts(len(pool))) if self.across else codes
 
     def _cuts(self, n: int) -> Ints:
-        widest = math.ceil(n * self.largest)
+        narrowest, widest = max(1, math.ceil(n * self.least)), math.ceil(n * self.largest)
         cuts = [0]
         while cuts[-1] < n:
-            size = min(max(1, math.ceil(self.growth * cuts[-1])), widest)
+            size = max(min(math.ceil(self.growth * cuts[-1]), widest), narrowest)
             cuts.append(min(n, cuts[-1] + size))
         return np.array(cuts)
 

@@ -60,3 +60,14 @@ def test_families_that_agree_are_as_one_and_others_are_told_apart() -> None:
     rate = a / (a + b)
     assert rate[0] < 0.4
     assert rate[-1] > 0.65
+
+
+def test_the_mean_over_all_priors_is_that_of_the_draws() -> None:
+    rng = np.random.default_rng(0)
+    n = rng.integers(0, 8, 12).astype(np.float64)
+    right, size = np.floor(n * rng.random(12)), n + rng.integers(1, 40, 12)
+    fit = by_family(rng.uniform(0.5, 0.99, 12), right, n, np.repeat(np.arange(4), 3))
+    rates = Rates(*fit.typical(), right, n, size)
+    drawn = fit.drawn(rates, stream(1, "interval"), 6_000) / size
+    error = drawn.std(axis=0) / np.sqrt(6_000)
+    assert (np.abs(drawn.mean(axis=0) - fit.mean(rates)) < 4.5 * error + 1e-9).all()

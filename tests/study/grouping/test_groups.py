@@ -144,3 +144,33 @@ def test_nothing_is_claimed_of_groups_without_a_label(wanted: type[sd.AssessGrou
     assert study.groups().summary().splitlines()[0] == "accuracy by region: no labels yet"
     study.run(labels)
     assert "no labels" not in study.groups().summary()
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "f1", "recall"])
+def test_groups_and_estimates_have_one_number_and_one_interval(measure: str) -> None:
+    pool, labels, _ = made(5)
+    for study in (
+        sd.create_study(pool, PerGroup(measure, "region"), budget=60, rng=1),
+        sd.create_study(pool, objective=sd.IdentifyGroups("region", measure), budget=60, rng=1),
+    ):
+        study.run(labels)
+        found, estimate = study.groups(), study.estimate(PerGroup(measure, "region"))
+        np.testing.assert_array_equal(found.columns["value"], estimate.value)
+        np.testing.assert_array_equal(found.columns["low"], estimate.ci.low)
+        np.testing.assert_array_equal(found.columns["high"], estimate.ci.high)
+        assert found.overall.value == study.estimate(measure).value
+        # draws, by which groups are ranked, are of the same posterior
+        np.testing.assert_allclose(found.draws.mean(axis=0), estimate.value, atol=0.05)
+
+
+def test_with_few_labels_intervals_reach_further_than_quantiles_but_not_beyond_what_is_possible() -> None:
+    pool, labels, _ = made(5)
+    for budget, longer in ((20, 1.3), (400, 1.01)):
+        study = sd.create_study(pool, "accuracy", design="uniform", budget=budget, rng=1)
+        study.run(labels, batch=budget)
+        found = study.groups("region")
+        low, high = np.quantile(found.draws, [0.025, 0.975], axis=0)
+        width = np.subtract(found.columns["high"], found.columns["low"])
+        assert np.mean(width / (high - low)) > 1 + 0.5 * (longer - 1)
+        assert np.all(np.array(found.columns["low"]) >= found.draws.min(axis=0))
+        assert np.all(np.array(found.columns["high"]) <= found.draws.max(axis=0))

@@ -29,12 +29,14 @@ _AT_ONCE = 4_000_000
 class Families:
     """What labels say of cells whose families are each off by a shift of its own; used like ``Learned``.
 
-    ``around`` (C,) are the scores' rates as far as they tell cells apart, ``family`` (C,) the family of each.
+    ``expected`` (C,) are the scores' rates, ``around`` (C,) these as far as they tell cells apart,
+    ``family`` (C,) the family of each.
     ``common`` (T, S, K) is the weight of how far families are apart, of what cells are worth, and of the
     shift that families lie around; ``seen`` (F, S, K) how likely a family's labels are under a strength and
     a shift.
     """
 
+    expected: Floats
     around: Floats
     family: Ints
     common: Floats
@@ -51,8 +53,8 @@ class Families:
         strength = np.exp(self.common.sum(axis=(0, 2)) @ np.log(STRENGTHS))
         return self._pseudo(np.einsum("tsc,ftsc->f", self.common, shift), np.asarray(strength))
 
-    def drawn(self, rates: Rates, stream: Stream, count: int) -> Floats:
-        """(count, C) right predictions among all items of every cell, over all priors."""
+    def priors(self, stream: Stream, count: int) -> tuple[Floats, Floats]:
+        """(count, C) right and wrong pseudo-labels of priors drawn by their weight."""
         total = np.cumsum(self.common)
         place = np.searchsorted(total, stream.uniform(count) * total[-1], side="right")
         t, s, c = np.unravel_index(np.minimum(place, total.size - 1), self.common.shape)
@@ -62,10 +64,25 @@ class Families:
             chance = np.moveaxis(self.seen[:, s[some]], 0, 1) * _KERNEL[t[some], :, c[some]][:, None]
             each = np.cumsum(chance, axis=-1)  # (draws, F, K)
             target = stream.uniform(each[..., 0].size).reshape(each.shape[:2])[..., None] * each[..., -1:]
-            shift = SHIFTS[np.minimum((each <= target).sum(axis=-1), len(SHIFTS) - 1)]
-            a, b = self._pseudo(shift, STRENGTHS[s[some]][:, None])
-            out.append(Rates(a, b, rates.right, rates.n, rates.size).drawn(stream, 1)[0])
-        return np.concatenate(out)
+            out.append(SHIFTS[np.minimum((each <= target).sum(axis=-1), len(SHIFTS) - 1)])
+        return self._pseudo(np.concatenate(out), STRENGTHS[s][:, None])
+
+    def drawn(self, rates: Rates, stream: Stream, count: int) -> Floats:
+        """(count, C) right predictions among all items of every cell, over all priors."""
+        a, b = self.priors(stream, count)
+        return np.asarray(Rates(a, b, rates.right, rates.n, rates.size).drawn(stream, 1)[0])
+
+    def mean(self, rates: Rates) -> Floats:
+        """(C,) expected rate of every cell, over all priors."""
+        total = np.einsum("fsk,tkc->ftsc", self.seen, _KERNEL)
+        share = self.common[None] / np.maximum(total, 1e-300)
+        weight = self.seen * np.einsum("ftsc,tkc->fsk", share, _KERNEL)  # of a family's strength and shift
+        weight /= weight.sum(axis=(1, 2), keepdims=True)
+        mean = np.clip(expit(logit(self.around) + SHIFTS[:, None]), SURE, 1.0 - SURE)  # (K, C)
+        own = np.moveaxis(weight[self.family], 0, -1)  # (S, K, C)
+        strength = STRENGTHS[:, None]
+        right = strength * np.einsum("skc,kc->sc", own, mean) + own.sum(axis=1) * rates.right
+        return np.asarray(rates.seen + rates.unseen * (right / (strength + rates.n)).sum(axis=0))
 
 
 def by_family(expected: Floats, right: Floats, n: Floats, family: Ints) -> Families:
@@ -97,4 +114,4 @@ def by_family(expected: Floats, right: Floats, n: Floats, family: Ints) -> Famil
     for one in seen:  # (S, K)
         evidence += np.log(np.einsum("sk,tkc->tsc", one, _KERNEL) + 1e-300)
     common = np.exp(evidence - evidence.max())
-    return Families(around, code, common / common.sum(), seen)
+    return Families(np.asarray(expected, dtype=np.float64), around, code, common / common.sum(), seen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, gammaln, logit
@@ -21,6 +21,8 @@ USUAL_SHIFT = 1.5
 """Standard deviation, in logits, by which scores are thought to be off before any label."""
 _SLOPE, _SHIFT, _WORTH = (one.ravel() for one in np.meshgrid(SLOPES, SHIFTS, STRENGTHS, indexing="ij"))
 _BEFORE = np.log(np.repeat(SLOPE_WEIGHT, len(_SHIFT) // len(SLOPES))) - 0.5 * np.square(_SHIFT / USUAL_SHIFT)
+_NODES = 24
+"""Priors over which chances of pairs are averaged."""
 _AT_ONCE = 2_000_000
 _SPLIT_STRENGTHS = np.geomspace(0.5, 200.0, 10)
 _ANYWHERE = 0.05
@@ -80,6 +82,19 @@ class Learned:
         )
         return np.asarray(np.minimum(found, flat.shape[-1] - 1).reshape(count, *chance.shape[:-1]))
 
+    def priors(self, stream: Stream, count: int) -> tuple[Floats, Floats]:
+        """(count, ..., G) right and wrong pseudo-labels of priors drawn by their weight."""
+        return self.at(self.pick(stream, count))
+
+    def nodes(self, rates: Rates) -> tuple[Rates, ...]:
+        """What is known under priors of equal weight, from those worth little to those worth much."""
+        a, b = replace(self, expected=self.expected[:1]).at(np.arange(len(self.weight)))
+        order = np.lexsort((a[:, 0], (a + b)[:, 0]))
+        total = np.cumsum(self.weight[order])
+        place = np.searchsorted(total, total[-1] * (np.arange(_NODES) + 0.5) / _NODES)
+        each = zip(*self.at(order[place]), strict=True)
+        return tuple(Rates(a, b, rates.right, rates.n, rates.size) for a, b in each)
+
     def mean(self, rates: Rates) -> Floats:
         """(G,) expected rate of every group, over all priors."""
         keep = np.flatnonzero(self.weight > 1e-6 * self.weight.max())
@@ -89,7 +104,7 @@ class Learned:
 
     def drawn(self, rates: Rates, stream: Stream, count: int) -> Floats:
         """(count, ..., G) right predictions among all items of every group, over all priors."""
-        a, b = self.at(self.pick(stream, count))
+        a, b = self.priors(stream, count)
         return np.asarray(Rates(a, b, rates.right, rates.n, rates.size).drawn(stream, 1)[0])
 
 

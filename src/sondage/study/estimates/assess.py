@@ -71,11 +71,12 @@ def assess(case: Case, question: Question) -> Estimate:
     if question.joint:
         return _of_measure(case, question, notes)
     parts = separately(case.measure, case.pool)
-    pieces = []
+    pieces: list[Estimate] = []
+    # What is worked out once is kept for the next look, unless that piles up measure by measure.
+    common = None if len(parts) <= _KEPT else dict[Any, Any]()
     for one, _ in parts:
-        # What is worked out once is kept for the next look, unless that piles up measure by measure.
-        memo = case.memo if len(parts) <= _KEPT else {}
-        pieces.append(_of_measure(replace(case, measure=one, memo=memo), question, notes))
+        memo = case.memo if common is None else {}
+        pieces.append(_of_measure(replace(case, measure=one, memo=memo, shared=common), question, notes))
     if parts[0][0] is case.measure:
         return pieces[0]
     order = np.argsort(np.concatenate([places for _, places in parts]))

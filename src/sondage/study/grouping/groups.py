@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sondage.beliefs.group_values import ByClass, Drawn, GroupValues, InBins, RightOrWrong, group_values
 from sondage.beliefs.grouped.families import by_family
-from sondage.beliefs.grouped.learned import Learned, learned
+from sondage.beliefs.grouped.learned import learned
 from sondage.beliefs.grouped.priors import from_scores, uninformative
 from sondage.beliefs.grouped.rates import Rates
 from sondage.beliefs.learned_rates import LearnedRates
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure
+from sondage.measures.catalogue.calibration import CalibrationError
 from sondage.measures.combine.over_groups import OverGroups
 from sondage.measures.combine.per_group import By, PerGroup, by_words, crossing
 from sondage.measures.combine.stack import for_system, resolve
@@ -23,7 +24,8 @@ from sondage.objective.groups import grouped
 from sondage.pool.groupings import PREDICTION, of_system
 from sondage.streams import Stream, kept_stream
 from sondage.study.estimates.questions import level_of
-from sondage.study.grouping.result import Groups
+from sondage.study.estimates.result import Estimate
+from sondage.study.grouping.result import Ends, Groups
 from sondage.study.snapshot import Snapshot
 from sondage.types import Floats
 
@@ -31,8 +33,15 @@ _DRAWS = 2_000
 _AT_ONCE = 5_000_000
 """Numbers drawn in all; of very many cells there are fewer draws."""
 _LEAST = 200
-_NODES = 24
-"""Priors over which chances of pairs are averaged."""
+
+
+_ESTIMATED = 200
+"""Groups up to which each is estimated by itself; of more, ends come from the same draws as ranks do."""
+_ENDS: tuple[Callable[[Estimate], Any], ...] = (
+    lambda one: one.value,
+    lambda one: one.ci.low,
+    lambda one: one.ci.high,
+)
 
 
 def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: float | None) -> Groups:
@@ -67,7 +76,21 @@ def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: f
         variants=values.variants(rates, drawn) if isinstance(values, InBins) else None,
         bins=_bins(values, names, found, n, confidence_level) if isinstance(values, InBins) else None,
         confusion=_confusion(values, found, confidence_level) if isinstance(values, ByClass) else None,
+        estimates=_estimates(now, one, wanted, confidence_level),
     )
+
+
+def _estimates(now: Snapshot, measure: Measure, by: By, level: float) -> tuple[Ends, ...] | None:
+    """What ``Study.estimate`` says of every group and of the pool, if by the same posterior: one number."""
+    if not isinstance(now.belief, LearnedRates) or isinstance(measure, CalibrationError):
+        return None
+    if len(now.pool.levels(by)) > _ESTIMATED:
+        return None
+    each = [now.estimate(one, confidence_level=level) for one in (PerGroup(measure, by), measure)]
+    if not all(one.interval == "posterior" and np.all(one.defined) for one in each):
+        return None
+    ends = [np.concatenate([np.atleast_1d(part(one)) for one in each]).tolist() for part in _ENDS]
+    return tuple(Ends(*one) for one in zip(*ends, strict=True))
 
 
 def check_answerable(now: Snapshot) -> None:
@@ -107,13 +130,13 @@ def _drawn(
     """What is known of the cells, also under some priors of equal weight, and (count, C) draws of it."""
     belief = now.belief if isinstance(now.belief, LearnedRates) else LearnedRates()
     if belief.prior_kind == "learned" and values.cells.count > values.groups.count:
-        families = by_family(values.expected, right, n, values.of)  # cells of a group may be off together
+        families = by_family(values.expected, right, n, values.family)
         rates = Rates(*families.typical(), right, n, values.size)
         return rates, (rates,), families.drawn(rates, stream, count)
     if belief.prior_kind == "learned":
         fit = learned(values.expected, right, n)
         rates = Rates(*fit.typical(), right, n, values.size)
-        return rates, _nodes(fit, rates), fit.drawn(rates, stream, count)
+        return rates, fit.nodes(rates), fit.drawn(rates, stream, count)
     scores = belief.prior_kind == "scores"
     a, b = from_scores(values.expected, belief.strength) if scores else uninformative(len(n), belief.strength)
     rates = Rates(a, b, right, n, values.size)
@@ -152,16 +175,6 @@ def _confusion(values: ByClass, found: Drawn, level: float) -> dict[str, list[An
         "low": low.ravel().tolist(),
         "high": high.ravel().tolist(),
     }
-
-
-def _nodes(fit: Learned, rates: Rates) -> tuple[Rates, ...]:
-    """What is known under priors of equal weight, from those that are worth little to those worth much."""
-    a, b = replace(fit, expected=fit.expected[:1]).at(np.arange(len(fit.weight)))
-    order = np.lexsort((a[:, 0], (a + b)[:, 0]))
-    total = np.cumsum(fit.weight[order])
-    place = np.searchsorted(total, total[-1] * (np.arange(_NODES) + 0.5) / _NODES)
-    each = zip(*fit.at(order[place]), strict=True)
-    return tuple(Rates(a, b, rates.right, rates.n, rates.size) for a, b in each)
 
 
 def _own(now: Snapshot) -> Any:

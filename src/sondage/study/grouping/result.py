@@ -12,6 +12,7 @@ from sondage.beliefs.grouped import comparing, ranks
 from sondage.beliefs.grouped.rates import Rates
 from sondage.errors import InvalidInput
 from sondage.frames import frame_of
+from sondage.intervals.posterior import few_labels
 from sondage.objective import CompareGroups, IdentifyGroups, OfGroups
 from sondage.objective.groups import MOST_PAIRED
 from sondage.results import Result
@@ -67,6 +68,8 @@ class Groups(Result):
     """What is known of the groups' rates under priors of equal weight, where the value follows from these."""
     turned: bool = False
     scale: float = 1.0
+    estimates: tuple[Ends, ...] | None = field(default=None, repr=False)
+    """What ``study.estimate`` says of every group and of the pool, where it rests on the same posterior."""
     variants: dict[str, Floats] | None = field(default=None, repr=False)
     """(G,) other estimates of a calibration error, by name."""
     bins: dict[str, list[Any]] | None = field(default=None, repr=False)
@@ -75,17 +78,22 @@ class Groups(Result):
     """Of measures of classes: columns ``predicted, true, value, low, high``, shares of a predicted class."""
 
     def _ends(self, draws: Floats) -> Ends:
-        """Mean and quantiles; nan where half of the draws have no value."""
+        """Mean and quantiles, these further out with few labels; nan where half of the draws have no value.
+
+        No end lies beyond all draws: what labels have settled stays settled.
+        """
         some, tail = draws[np.isfinite(draws)], (1.0 - self.confidence_level) / 2.0
         if len(some) < 0.5 * len(draws):
             return Ends(np.nan, np.nan, np.nan)
+        value, reach = float(_mean(some)), few_labels(float(self.n_labels.sum()))
         low, high = np.quantile(some, [tail, 1.0 - tail])
-        return Ends(float(_mean(some)), float(low), float(high))
+        least, most = value + reach * (low - value), value + reach * (high - value)
+        return Ends(value, float(max(least, some.min())), float(min(most, some.max())))
 
     @property
     def overall(self) -> Ends:
         """The measure on the whole pool: groups by their size, however labels were shared out."""
-        return self._ends(self.total)
+        return self._ends(self.total) if self.estimates is None else self.estimates[-1]
 
     @cached_property
     def _badness(self) -> Floats:
@@ -158,7 +166,7 @@ class Groups(Result):
     @cached_property
     def columns(self) -> dict[str, list[Any]]:
         """The columns of ``by_group`` as lists, by name."""
-        each = [self._ends(one) for one in self.draws.T]
+        each = [self._ends(one) for one in self.draws.T] if self.estimates is None else self.estimates[:-1]
         first, last = ranks.rank_range(self._badness, self.confidence_level)
         return {
             "group": list(self.names),
