@@ -76,7 +76,7 @@ def test_equal_lists_are_a_cell_that_needs_no_label_and_rows_may_come_in_any_ord
     found = []
     for one in (frame, frame.sample(frac=1, random_state=1)):
         pool = sd.Pool.from_rankings(one, query="q", document="d", system="s", rank="r")
-        study = sd.create_study(pool, "ERR@5", objective=sd.Compare("a", "b"), budget=200, rng=1)
+        study = sd.create_study(pool, "ERR@5", design="stratified", objective=sd.Compare("a", "b"), rng=1)
         found.append(
             {int(id): int(code) for id, code in zip(pool.ids, study.units.of(slice(None)), strict=True)}
         )
@@ -89,4 +89,6 @@ def test_equal_lists_are_a_cell_that_needs_no_label_and_rows_may_come_in_any_ord
         assert all(item.id[0] >= 20 for item in items)
         study.tell({item.id: item.id[1] % 2 for item in items})
         assert study.compare().difference.defined
+        by_default = sd.create_study(pool, "ERR@5", objective=sd.Compare("a", "b"), rng=1)
+        assert all(item.id[0] >= 20 for item in by_default.ask(30))
     assert found[0] == found[1]
