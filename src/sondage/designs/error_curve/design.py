@@ -14,7 +14,15 @@ from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.base import COST_RULES, CostRule, Design, Problem
-from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
+from sondage.designs.error_curve.cautious_quotas import (
+    MEAN,
+    RATIO,
+    SHARED,
+    Caution,
+    evenly,
+    remains,
+    strangeness,
+)
 from sondage.designs.error_curve.companions import joint
 from sondage.designs.error_curve.reasons import reason_of, rule_words, tells_of
 from sondage.designs.influence.of_items import is_mean_over_pool
@@ -75,8 +83,8 @@ class ErrorCurveDesign(Design):
     under it, without replacement. With ``joint`` a single measure is aimed at together with those that are
     read off the same labels (F1 with precision and recall), as far as that costs it little (``companions``).
 
-    It is cautious (``caution``): part of the labels goes by size alone, the more the less there is to gain,
-    and part evenly along the log-rank. ``floor`` is the least share of the latter.
+    It is cautious (``cautious_quotas``): part of the labels goes by size alone, the more the less there is to
+    gain, and part evenly along the log-rank. ``floor`` is the least share of the latter.
     """
 
     alias: ClassVar[str] = "error-curve"

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from sondage.arithmetic import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
-from sondage.designs.error_curve.caution import MEAN, RATIO, SHARED, Caution, evenly, remains, strangeness
+from sondage.designs.error_curve.cautious_quotas import (
+    MEAN,
+    RATIO,
+    SHARED,
+    Caution,
+    evenly,
+    remains,
+    strangeness,
+)
 from sondage.designs.error_curve.design import Thought, cautious
 from sondage.types import Bools, Floats, Ints
 

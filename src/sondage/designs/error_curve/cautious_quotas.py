@@ -1,4 +1,4 @@
-"""Caution: how far the quotas of a design follow a belief that may be wrong.
+"""Cautious quotas: how far the quotas of a design follow a belief that may be wrong.
 
 Quotas by size alone are never worse than a uniform sample, Neyman's are the best under a right belief and can
 be far worse than either under a wrong one. The ratio of the variances that both are expected to leave says
