@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 from sondage.errors import InvalidInput
 from sondage.ingest.columns import Columns
 from sondage.ingest.tables import columns_of, names_of
-from sondage.pool.arrays import System
+from sondage.pool.in_memory import System
 from sondage.pool.labels import LabelSpace, shown
 from sondage.pool.text import is_text
 from sondage.types import Array, Floats

@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.ingest.columns import Columns
-from sondage.pool.arrays import System
+from sondage.pool.in_memory import System
 from sondage.pool.labels import LabelSpace
 from sondage.types import Array
 

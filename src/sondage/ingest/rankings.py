@@ -12,7 +12,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.ingest.columns import Columns
 from sondage.ingest.roles import ONLY_SYSTEM, Roles, read_group
-from sondage.pool.arrays import Arrays, Group, System
+from sondage.pool.in_memory import Arrays, Group, System
 from sondage.pool.parts import Documents, Grades
 from sondage.pool.plain_values import is_gap, plain
 from sondage.pool.pool import Pool

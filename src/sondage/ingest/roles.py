@@ -15,7 +15,7 @@ from sondage.ingest.calibrate import check_calibration
 from sondage.ingest.columns import Columns
 from sondage.ingest.multilabel import read_vector_systems
 from sondage.ingest.tables import NO_COLUMNS
-from sondage.pool.arrays import PARTS, Group, System
+from sondage.pool.in_memory import PARTS, Group, System
 from sondage.pool.labels import TOO_LARGE, LabelSpace, shown
 from sondage.pool.plain_values import is_gap, plain
 from sondage.pool.text import is_text

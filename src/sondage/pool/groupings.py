@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.pool.arrays import Group
 from sondage.pool.division import compressed
+from sondage.pool.in_memory import Group
 from sondage.types import Array, Floats, is_whole
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported, UnknownItem
-from sondage.pool.arrays import Arrays, Group, System
 from sondage.pool.division import Division
 from sondage.pool.groupings import CONFIDENCE, PREDICTION, derived_group, is_derived
+from sondage.pool.in_memory import Arrays, Group, System
 from sondage.pool.labels import LabelSpace
 from sondage.pool.parts import Documents
 from sondage.pool.plain_values import plain

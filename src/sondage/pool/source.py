@@ -1,6 +1,6 @@
 """Where the items of a pool are: the few questions that everything downstream may ask of them.
 
-Columns in memory are one source (``arrays.py``). Another can answer from a database, since nothing after
+Columns in memory are one source (``in_memory.py``). Another can answer from a database, since nothing after
 ``strata/`` ever holds a whole column: it sees
 
 * **units** and other **divisions** of the pool: how many items there are of a kind, rows that stand for them,

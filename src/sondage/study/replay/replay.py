@@ -10,7 +10,7 @@ from sondage.beliefs.base import State
 from sondage.errors import Conflict, DamagedJournal, Receded
 from sondage.journal import Event, Grouping, Journal, Record, Redaction, Round
 from sondage.mutex import Mutex
-from sondage.pool.arrays import Group
+from sondage.pool.in_memory import Group
 from sondage.pool.pool import Pool
 from sondage.sampling import Table
 from sondage.study.replay.ledger import Ledger
