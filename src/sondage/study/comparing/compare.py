@@ -23,7 +23,7 @@ from sondage.measures import Measure, resolve
 from sondage.measures.combine.systems import Contrast, Difference, Leads
 from sondage.objective import Compare
 from sondage.streams import kept_stream
-from sondage.study.comparing.looking import (
+from sondage.study.comparing.by_sequences import (
     MOST_PAIRS,
     Sides,
     no_sequence,

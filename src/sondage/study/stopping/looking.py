@@ -46,7 +46,7 @@ def look(study: StudyView, rule: StopRule, allow_unsafe: bool, interval: Interva
         check_safety(rule, found, allow_unsafe)
         return found
     if interval is None and rule.peeks and not allow_unsafe and not safe_intervals(study):
-        from sondage.study.comparing.looking import no_sequence
+        from sondage.study.comparing.by_sequences import no_sequence
 
         comparing = isinstance(objective, Compare)
         why = _no_sequence(study) or (no_sequence(study.measure.names[0]) if comparing else None)

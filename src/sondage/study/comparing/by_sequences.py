@@ -1,4 +1,4 @@
-"""Looking often at measures that are no means over the items, such as F1: by sequences, pair by pair."""
+"""By sequences, pair by pair: how to look often at measures that are no means over the items, such as F1."""
 
 from __future__ import annotations
 
