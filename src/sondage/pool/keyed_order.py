@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sondage.pool.text import in_pieces, lengths_of
+from sondage.pool.text import lengths_of, of_like_width
 from sondage.types import Array, Ints, Words
 
 _BLOCK = 1 << 15
@@ -73,7 +73,7 @@ def keyed_hash(seed: int, ids: Array) -> Words:
     prefix = _prefix(seed).encode()
     begun = hashlib.md5(prefix, usedforsecurity=False)
     out = np.empty(len(ids), dtype=np.uint64)
-    for place, part in in_pieces(ids, _BLOCK):
+    for place, part in of_like_width(ids, _BLOCK):
         columns = _characters(part) if len(part) >= _MANY else None
         if columns is not None:
             out[place] = _md5_of_columns(prefix, *columns)

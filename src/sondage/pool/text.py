@@ -50,7 +50,7 @@ def as_text(values: Array) -> Array:
     return values.astype(f"U{max(int(lengths.max(initial=1)), 1)}", copy=False)
 
 
-def in_pieces(ids: Array, most: int) -> Iterator[tuple[slice | Bools | Ints, Array]]:
+def of_like_width(ids: Array, most: int) -> Iterator[tuple[slice | Bools | Ints, Array]]:
     """Ids in blocks of one width each: their places, and the ids."""
     if ids.dtype.kind != "O":
         width = ids.dtype.itemsize // 4 if ids.dtype.kind == "U" else 1
