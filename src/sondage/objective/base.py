@@ -41,8 +41,11 @@ class Objective(Named, family="sondage.objective"):
         return measure
 
     def weight(self, G: Floats, replicates: Floats | None = None) -> Floats:
-        """(m,) weights, given the current value and, if there are any, (B, m) posterior draws of it."""
-        raise AssertionError("an objective must say what matters")
+        """(m,) weights, given the current value and, if there are any, (B, m) posterior draws of it.
+
+        Unless an objective says otherwise, all coordinates matter alike.
+        """
+        return np.ones(len(G))
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class EstimateAll(Objective):
     def weight(self, G: Floats, replicates: Floats | None = None) -> Floats:
         """How much each coordinate counts: all alike, unless weights were given."""
         if self.weights is None:
-            return np.ones(len(G))
+            return super().weight(G)
         if len(self.weights) != len(G):
             raise InvalidInput(f"weights= has {len(self.weights)} entries, but the measure has {len(G)}")
         return np.array(self.weights)

@@ -137,10 +137,6 @@ class Compare(Objective):
         out[leader, rivals] = out[rivals, leader] = (given[leader] * hard)[rivals]
         return out / out.max() if out.any() else given
 
-    def weight(self, G: Floats, replicates: Floats | None = None) -> Floats:
-        """Ones: designs that do not look at pairs care for all leads alike."""
-        return np.ones(len(G))
-
 
 def _checked_weights(weights: Any) -> tuple[tuple[str, str, float], ...] | None:
     if weights is None:

@@ -15,7 +15,7 @@ from sondage.measures.combine.stack import resolve
 from sondage.objective.base import Objective, Unsaid
 from sondage.pool.labels import shown
 from sondage.pool.pool import Pool
-from sondage.types import Floats, is_number, is_whole
+from sondage.types import is_number, is_whole
 
 MOST_PAIRED = 300
 """Groups of which all pairs are looked at."""
@@ -60,10 +60,6 @@ class OfGroups(Objective):
 
     def check(self, measure: Measure, levels: tuple[str, ...]) -> None:
         """Refuse what cannot be asked of a bound measure and these groups."""
-
-    def weight(self, G: Floats, replicates: Floats | None = None) -> Floats:
-        """Ones: designs that know of no groups care for all alike."""
-        return np.ones(len(G))
 
 
 def grouped(measure: Measure, by: By) -> PerGroup:
