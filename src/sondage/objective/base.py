@@ -40,11 +40,8 @@ class Objective(Named, family="sondage.objective"):
         """What a study of ``measure`` with this objective estimates."""
         return measure
 
-    def weight(self, G: Floats, replicates: Floats | None = None) -> Floats:
-        """(m,) weights, given the current value and, if there are any, (B, m) posterior draws of it.
-
-        Unless an objective says otherwise, all coordinates matter alike.
-        """
+    def weight(self, G: Floats) -> Floats:
+        """(m,) weights, given the current value; unless an objective says otherwise, all matter alike."""
         return np.ones(len(G))
 
 
@@ -70,7 +67,7 @@ class EstimateAll(Objective):
             raise InvalidInput(f"weights= must be numbers of 0 and above, not all 0: {self.weights!r}")
         object.__setattr__(self, "weights", weights)
 
-    def weight(self, G: Floats, replicates: Floats | None = None) -> Floats:
+    def weight(self, G: Floats) -> Floats:
         """How much each coordinate counts: all alike, unless weights were given."""
         if self.weights is None:
             return super().weight(G)
