@@ -25,9 +25,9 @@ from sondage.beliefs.error_curve.uninformative import uninformative
 from sondage.beliefs.error_curve.weak_models import towards_mean
 from sondage.binomial import sum_of_binomials
 from sondage.designs.error_curve.companions import joint
-from sondage.designs.error_curve.design import ErrorCurveDesign, Thought, cautious, shortfall
+from sondage.designs.error_curve.design import ErrorCurveDesign, Thought, cautious
 from sondage.designs.influence.slope import least_value
-from sondage.designs.shares import shares
+from sondage.designs.shares import shares, shortfall
 from sondage.estimators.base import Totals
 from sondage.intervals import PosteriorInterval
 from sondage.simulation.engine import encoded_labels

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sondage.designs.error_curve.design import shortfall
-from sondage.designs.shares import shares, top_up
+from sondage.designs.shares import rounded_at_random, shares, shortfall, top_up
 
 
 @st.composite
@@ -100,3 +101,42 @@ def test_what_units_lack_is_what_their_families_lack(
         possible = np.maximum(goal - have, 0)[mine & (have < size)].sum()
         expected = min(max((goal - have)[mine].sum(), 0), possible)
         assert lack[mine].sum() == pytest.approx(expected, abs=1e-6)
+
+
+class Fixed:
+    """A stream that gives one number."""
+
+    def __init__(self, u: float) -> None:
+        self.u = u
+
+    def uniform(self, n: int) -> np.ndarray:
+        return np.full(n, self.u)
+
+
+LACK = [np.array([3.0, 0.5, 0.5]), np.array([0.0, 1.7, 0.3, 0.0, 4.0]), np.array([0.01, 0.0, 0.02])]
+
+
+@pytest.mark.parametrize("lack", LACK, ids=str)
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_rounding_gives_every_share_on_average(lack: np.ndarray, n: int) -> None:
+    """Over all of the uniform number, and never more than one away from the share."""
+    steps = 6000
+    streams: list[Any] = [Fixed((k + 0.5) / steps) for k in range(steps)]
+    counts = np.array([rounded_at_random(lack, n, one) for one in streams])
+    share = n * lack / lack.sum()
+    assert (counts.sum(axis=1) == n).all()
+    np.testing.assert_allclose(counts.mean(axis=0), share, atol=2e-3)
+    assert (np.abs(counts - share) < 1 + 1e-9).all()
+    assert not counts[:, lack == 0].any()
+
+
+@pytest.mark.parametrize("u", [0.0, 1.0 - 2.0**-53])
+def test_rounding_at_the_ends_of_the_uniform(u: float) -> None:
+    for lack in (*LACK, np.array([0.1] * 10), np.array([1.0, 0.0])):
+        counts = rounded_at_random(lack, 3, Fixed(u))  # type: ignore[arg-type]
+        assert counts.sum() == 3
+        assert not counts[lack == 0].any()
+
+
+def test_nothing_to_share_out() -> None:
+    assert rounded_at_random(np.zeros(3), 2, Fixed(0.3)).tolist() == [0, 0, 0]  # type: ignore[arg-type]

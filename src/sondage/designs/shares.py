@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sondage.arithmetic import sums_by
+from sondage.streams import Stream
 from sondage.types import Bools, Floats, Ints
 
 
@@ -78,6 +80,36 @@ def top_up(goal: Floats, have: Ints, size: Ints, n: int, prefer: Floats | None =
         best = np.lexsort((-prefer, -lack))[: min(missing, int((add < room).sum()))]
         add[best] += 1
     return add
+
+
+def shortfall(goal: Floats, have: Floats | Ints, room: Floats | Ints, family: Ints) -> Floats:
+    """(..., U) how far units with ``room`` are below their goals, as far as their family is below its own.
+
+    Goals are fractions of labels, and labels are whole: a family of many small units has some that are above
+    their goals at all times, and the sum of what the others lack is more than the family does.
+
+    >>> shortfall(np.array([0.5, 0.5, 2.0]), np.array([1, 0, 1]), np.ones(3), np.array([0, 0, 1])).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    lack = np.maximum(goal - have, 0.0) * (room > 0)
+    each, whole = sums_by(lack, family), np.maximum(sums_by(goal - have, family), 0.0)
+    part = np.divide(whole, each, out=np.zeros_like(each), where=each > 0)
+    return np.asarray(lack * np.minimum(part, 1.0)[..., family])
+
+
+def rounded_at_random(lack: Floats, n: int, stream: Stream) -> Ints:
+    """Whole numbers in proportion to ``lack``, ``n`` in all: its running sum, read off at random equal steps.
+
+    >>> from sondage.streams import stream
+    >>> rounded_at_random(np.array([3.0, 0.5, 0.5]), 2, stream(1, "belief")).tolist()
+    [2, 0, 0]
+    """
+    total = float(lack.sum())
+    if total <= 0:
+        return np.zeros(len(lack), dtype=np.int64)
+    marks = (np.arange(n) + stream.uniform(1)) * (total / n)
+    place = np.searchsorted(np.cumsum(lack), marks, "right")
+    return np.bincount(np.minimum(place, np.flatnonzero(lack)[-1]), minlength=len(lack))
 
 
 def some_of_each(holds: Bools, have: Ints, room: Ints, prefer: Floats, n: int) -> Ints:

@@ -1,4 +1,4 @@
-"""The default for classifiers: quotas by the spread of the influence, rounded at random."""
+"""The default for classifiers: quotas by the spread of the influence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import sondage as sd
 from sondage.beliefs import ErrorCurve
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs import Design, ErrorCurveDesign, Problem
-from sondage.designs.error_curve.design import rounded
 from sondage.designs.influence.of_units import unseen_variances
 from sondage.designs.shares import shares
 from sondage.errors import InvalidInput, NothingLeft
@@ -24,44 +23,6 @@ from sondage.measures import Precision, Recall, resolve
 from sondage.pool import Pool
 from sondage.study import Study
 from sondage.types import Floats
-
-
-class Fixed:
-    """A stream that gives one number."""
-
-    def __init__(self, u: float) -> None:
-        self.u = u
-
-    def uniform(self, n: int) -> np.ndarray:
-        return np.full(n, self.u)
-
-
-LACK = [np.array([3.0, 0.5, 0.5]), np.array([0.0, 1.7, 0.3, 0.0, 4.0]), np.array([0.01, 0.0, 0.02])]
-
-
-@pytest.mark.parametrize("lack", LACK, ids=str)
-@pytest.mark.parametrize("n", [1, 2, 7])
-def test_rounding_gives_every_share_on_average(lack: np.ndarray, n: int) -> None:
-    """Over all of the uniform number, and never more than one away from the share."""
-    steps = 6000
-    counts = np.array([rounded(lack, n, Fixed((k + 0.5) / steps)) for k in range(steps)])  # type: ignore[arg-type]
-    share = n * lack / lack.sum()
-    assert (counts.sum(axis=1) == n).all()
-    np.testing.assert_allclose(counts.mean(axis=0), share, atol=2e-3)
-    assert (np.abs(counts - share) < 1 + 1e-9).all()
-    assert not counts[:, lack == 0].any()
-
-
-@pytest.mark.parametrize("u", [0.0, 1.0 - 2.0**-53])
-def test_rounding_at_the_ends_of_the_uniform(u: float) -> None:
-    for lack in (*LACK, np.array([0.1] * 10), np.array([1.0, 0.0])):
-        counts = rounded(lack, 3, Fixed(u))  # type: ignore[arg-type]
-        assert counts.sum() == 3
-        assert not counts[lack == 0].any()
-
-
-def test_nothing_to_share_out() -> None:
-    assert rounded(np.zeros(3), 2, Fixed(0.3)).tolist() == [0, 0, 0]  # type: ignore[arg-type]
 
 
 def study_of(

@@ -27,7 +27,7 @@ from sondage.designs.error_curve.companions import joint
 from sondage.designs.error_curve.reasons import reason_of, rule_words, tells_of
 from sondage.designs.influence.of_items import is_mean_over_pool
 from sondage.designs.influence.of_units import unseen_variances
-from sondage.designs.shares import shares, some_of_each
+from sondage.designs.shares import rounded_at_random, shares, shortfall, some_of_each
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure, wrong_alike
 from sondage.measures.combine.coordinates import separately
@@ -36,7 +36,6 @@ from sondage.pool.units import Units
 from sondage.sampling import Quotas, SamplingKind, Table
 from sondage.strata.base import Strata
 from sondage.strata.log_rank import LogRank
-from sondage.streams import Stream
 from sondage.types import Array, Bools, Floats, Ints
 
 _NOTHING = 1e-9
@@ -192,7 +191,7 @@ class ErrorCurveDesign(Design):
             lack = shortfall(goal, asked + quota, room, family)
             if not lack.sum() > _NOTHING:
                 lack = room.astype(np.float64)
-            more = rounded(lack, n - int(quota.sum()), source)
+            more = rounded_at_random(lack, n - int(quota.sum()), source)
             quota = quota + np.minimum(more, room)
         return quota
 
@@ -266,33 +265,3 @@ def _strange(rate: Floats, ranks: Ranks, matters: Bools) -> Floats:
 def _normed(weight: Array) -> Floats:
     total = weight.sum(axis=-1, keepdims=True)
     return np.asarray(np.divide(weight, total, out=np.zeros(weight.shape), where=total > 0))
-
-
-def rounded(lack: Floats, n: int, stream: Stream) -> Ints:
-    """Whole numbers in proportion to ``lack``, ``n`` in all: its running sum, read off at random equal steps.
-
-    >>> from sondage.streams import stream
-    >>> rounded(np.array([3.0, 0.5, 0.5]), 2, stream(1, "belief")).tolist()
-    [2, 0, 0]
-    """
-    total = float(lack.sum())
-    if total <= 0:
-        return np.zeros(len(lack), dtype=np.int64)
-    marks = (np.arange(n) + stream.uniform(1)) * (total / n)
-    place = np.searchsorted(np.cumsum(lack), marks, "right")
-    return np.bincount(np.minimum(place, np.flatnonzero(lack)[-1]), minlength=len(lack))
-
-
-def shortfall(goal: Floats, have: Floats | Ints, room: Floats | Ints, family: Ints) -> Floats:
-    """(..., U) how far units with ``room`` are below their goals, as far as their family is below its own.
-
-    Goals are fractions of labels, and labels are whole: a family of many small units has some that are above
-    their goals at all times, and the sum of what the others lack is more than the family does.
-
-    >>> shortfall(np.array([0.5, 0.5, 2.0]), np.array([1, 0, 1]), np.ones(3), np.array([0, 0, 1])).tolist()
-    [0.0, 0.0, 1.0]
-    """
-    lack = np.maximum(goal - have, 0.0) * (room > 0)
-    each, whole = sums_by(lack, family), np.maximum(sums_by(goal - have, family), 0.0)
-    part = np.divide(whole, each, out=np.zeros_like(each), where=each > 0)
-    return np.asarray(lack * np.minimum(part, 1.0)[..., family])
