@@ -137,7 +137,7 @@ def _rows(ax: Axes, found: LabelsByStratum, layers: list[Any], end: float, strat
     names = [f"{one}{name}" for one, name in zip(predicted, brief(found.names), strict=True)]
     style.row_names(ax, names)
     ax.set_xlim(0, end)
-    style.percent(ax.xaxis)
+    style.in_percent(ax.xaxis)
     title = findings.concentrated(found.share_of_pool, found.share_of_labels)
     return style.finish(ax, "share", strata, handles, title, grid="x")
 
@@ -160,7 +160,7 @@ def _columns(
     ax.stairs(layers[0][0], edges, color=style.INK, linewidth=0.6, zorder=5)
     ax.set_xlim(edges[0], edges[-1])
     ax.set_ylim(0, end)
-    style.percent(ax.yaxis)
+    style.in_percent(ax.yaxis)
     if strata == "stratum":
         _name_some(ax, names)
     else:

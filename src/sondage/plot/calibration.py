@@ -160,6 +160,6 @@ def _log_square(ax: Axes, values: Any) -> float:
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(numticks=max(int(min(style.extent(ax)) / _APART), 2)))
         axis.set_minor_locator(NullLocator())
-        style.percent(axis)
+        style.in_percent(axis)
     ax.tick_params(pad=7)  # hollow dots at the edge reach into the numbers
     return float(edge)

@@ -162,7 +162,7 @@ def _ticks(ax: Axes, log: bool) -> None:
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.xaxis.set_minor_formatter(NullFormatter())
     if not log:
-        style.percent(ax.yaxis)
+        style.in_percent(ax.yaxis)
         return
     ax.yaxis.set_major_locator(LogLocator(numticks=max(int(height / 25), 2)))
     ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:,.6g} %")

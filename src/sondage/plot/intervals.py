@@ -181,7 +181,7 @@ def _rows(estimate: Any) -> _Rows:
     pairs = [(name, inner) for name, one in named.items() for inner in one.names]
     bounds = [str(one.alternative) for one in named.values() for _ in one.names]
     names, rows_are, values_are = _names(pairs)
-    values_are = f"{style.measured(values_are)} with {style.level_of(first)}"
+    values_are = f"{style.measured(values_are)} with {style.level_words(first)}"
     return _Rows(names, value, low, high, bounds, rows_are, values_are)
 
 

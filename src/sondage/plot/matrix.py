@@ -137,7 +137,7 @@ def _estimated(estimate: Any, measure: Any) -> _Matrix:
     (value, low, high), asked = np.full((3, *square), np.nan), np.zeros(square, bool)
     value[cells], low[cells], high[cells] = style.ends(estimate)
     asked[cells] = True
-    level = style.level_of(estimate)
+    level = style.level_words(estimate)
     return _Matrix(value, low, high, asked, bound.classes, bound.normalize, estimate.alternative, level)
 
 

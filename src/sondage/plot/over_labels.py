@@ -78,10 +78,10 @@ def progress(
     first = next(iter(estimates.values()))[0]
     measured = said = style.measured(first.names[0])
     if first.alternative != "two-sided":
-        said = f"{measured} with {style.level_of(first)}"
+        said = f"{measured} with {style.level_words(first)}"
     elif np.isfinite(np.concatenate(shown)).any():
         handles.append(
-            style.shade(style.level_of(first), style.colour(0) if len(named) == 1 else style.FAINT)
+            style.shade(style.level_words(first), style.colour(0) if len(named) == 1 else style.FAINT)
         )
     title = findings.settled(
         measured, {name: (labels[-1], low[-1], high[-1]) for name, (labels, _, low, high) in columns.items()}

@@ -211,7 +211,7 @@ def headline(ax: Axes, text: str) -> None:
     ax.set_title(_even(text, letters), loc="left", pad=pad, size=size, weight="bold", color=INK)
 
 
-def percent(axis: Any) -> None:
+def in_percent(axis: Any) -> None:
     """Shares on an axis as percentages."""
     axis.set_major_formatter(lambda share, _: f"{100 * share:,.6g} %")
 
@@ -376,7 +376,7 @@ def measured(name: str) -> str:
     return "F1" if name == "f1" else name
 
 
-def level_of(estimate: Estimate) -> str:
+def level_words(estimate: Estimate) -> str:
     """``95 % interval``."""
     return f"{100 * estimate.confidence_level:g} % {INTERVALS[estimate.alternative]}"
 

@@ -59,7 +59,7 @@ def worst(groups: Groups, ax: Axes | None = None, *, most: int = _MOST) -> Axes:
     for y, one in enumerate(width.tolist()):
         ax.text(one + 0.01, y, _share(one), va="center", color=style.INK, size=size, zorder=3)
     ax.set_xlim(0.0, max(1.14 * float(width.max()), 0.1))
-    style.percent(ax.xaxis)
+    style.in_percent(ax.xaxis)
     sure = 100 * groups.confidence_level
     handles = [style.shade(f"may be the worst (together {sure:g} %)", style.COLOURS[0], 1.0)]
     if not may.all():
