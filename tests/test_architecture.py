@@ -13,7 +13,7 @@ import pytest
 
 import sondage
 from sondage.estimators.sample import RoundInfo, Sample
-from sondage.journal import Answer, Grouping, Lease, Look, Round
+from sondage.journal.base import RECORDS
 from sondage.sampling import Draws, History, Limit, SamplingKind, Table
 
 ROOT = Path(sondage.__file__).parent
@@ -146,7 +146,7 @@ def test_no_module_is_hidden_by_something_of_its_name() -> None:
     assert hidden == []
 
 
-RECORDED = (Round, Answer, Lease, Look, Grouping, Table, Draws, History, Limit, RoundInfo, Sample)
+RECORDED = (*RECORDS.values(), Table, Draws, History, Limit, RoundInfo, Sample)
 """What is written down of a study, or handed from the draw to the estimate."""
 
 
