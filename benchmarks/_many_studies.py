@@ -30,6 +30,7 @@ from sondage.designs.influence.slope import least_value
 from sondage.designs.shares import shares, shortfall
 from sondage.estimators.base import Totals
 from sondage.intervals import PosteriorInterval
+from sondage.intervals.posterior import few_labels
 from sondage.simulation.engine import encoded_labels
 from sondage.streams import kept_stream, stream
 from sondage.types import Floats, Ints
@@ -265,10 +266,13 @@ class ManyStudies:
         )
         source, made = stream(number, "interval"), interval or PosteriorInterval()
         limits = made.limits(totals, self.values, level, 2, source)  # type: ignore[arg-type]
+        bears = few_labels(totals.df, float(n[self.positive].sum())) / few_labels(totals.df)  # on precision
         # Versions before had no other value than the one by the most probable curves.
         value = totals.value(self.values) if hasattr(totals, "value") else self.values.g(R)  # type: ignore[arg-type]
         least, most = self.values.g(seen + left.sum(axis=0)), self.values.g(seen)  # whatever the others are
-        return np.asarray(np.clip([value, *limits], least, most))
+        further = np.where(np.arange(Values.m) == MEASURES.index("precision"), bears, 1.0)
+        low, high = (value + further * (end - value) for end in limits)
+        return np.asarray(np.clip([value, low, high], least, most))
 
     def uniform(self, repeats: int, budget: int, seed: int) -> Floats:
         """(R, 4) by a uniform sample in which the predicted classes are weighted up; undefined is 0."""

@@ -49,6 +49,8 @@ SURE = (0.8, 0.9, 0.95)
 _INTERVALS = 600
 """That coverage rests on at each look, at least."""
 ROPE = 0.05
+LITTLE = 10.0
+"""Labels that the rest counts for where a group's own are to speak for themselves."""
 _LOOKS = 5
 """Labels between two looks at whether two classes are told apart."""
 
@@ -140,7 +142,12 @@ REAL = {
 
 
 def interval(look: Look, draws: Stream, count: int = DRAWS) -> tuple[Floats, Floats, Floats]:
-    """(runs, G) ends of the posterior intervals of accuracies, and (runs,) the mean of the overall one."""
+    """(runs, G) ends of the posterior intervals of accuracies, and (runs,) the mean of the overall one.
+
+    As a study has them (``PosteriorInterval``): quantiles, those around the value, and those around what a
+    group's own labels say with the rest worth ten labels; further out with few labels, and anything possible
+    without one.
+    """
     rates = look.rates
     if look.prior is not None:
         found = look.prior.drawn(rates, draws, count)
@@ -151,10 +158,17 @@ def interval(look: Look, draws: Stream, count: int = DRAWS) -> tuple[Floats, Flo
     size = np.where(np.isinf(rates.size), 1.0, rates.size)
     share = found / size
     value = share.mean(axis=0)
-    low, high = np.quantile(share, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    reach = few_labels(float(rates.n.sum(axis=-1).mean()))  # as Groups has it
-    low = np.maximum(value + reach * (low - value), share.min(axis=0))
-    high = np.minimum(value + reach * (high - value), share.max(axis=0))
+    left = np.maximum(rates.rest, 1e-9)
+    unseen = (value * size - rates.right) / left  # the expected rate of what has no label
+    own = (rates.right + LITTLE * unseen) / (rates.n + LITTLE)
+    beside = np.where(np.isinf(left), own, (rates.right + left * own) / size)
+    low, middle, high = np.quantile(share, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2], axis=0)
+    shifts = np.stack([np.zeros_like(value), value - middle, beside - middle])
+    reach = few_labels(float(rates.n.sum(axis=-1).mean()))
+    low = value - reach * (value - np.minimum(value, low + shifts.min(axis=0)))
+    high = value + reach * (np.maximum(value, high + shifts.max(axis=0)) - value)
+    none = rates.n == 0
+    low, high = np.where(none, 0.0, np.maximum(low, 0.0)), np.where(none, 1.0, np.minimum(high, 1.0))
     return low, high, np.asarray(found.mean(axis=0).sum(axis=-1) / size.sum(axis=-1))
 
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks._group_replay import Grouped, Prior, known, lowest, mean_reciprocal_rank, replay
+from benchmarks._group_replay import Grouped, Look, Prior, known, lowest, mean_reciprocal_rank, replay
+from benchmarks.groups import interval
 
+import sondage as sd
+from sondage.beliefs.grouped.learned import learned
+from sondage.beliefs.grouped.rates import Rates
+from sondage.intervals.posterior import few_labels
+from sondage.measures import PerGroup
 from sondage.streams import stream
 
 
-def pool() -> Grouped:
+def pool(times: int = 1) -> Grouped:
     rng = np.random.default_rng(0)
-    group = np.repeat(np.arange(3), [5, 12, 8])
-    right = (rng.random(25) < np.array([0.2, 0.9, 0.6])[group]).astype(float)
-    return Grouped("small", group, right, np.full(25, 0.8), np.zeros(25, dtype=np.int64), np.ones((25, 1)))
+    group = np.repeat(np.arange(3), [times * one for one in (5, 12, 8)])
+    n = len(group)
+    right = (rng.random(n) < np.array([0.2, 0.9, 0.6])[group]).astype(float)
+    return Grouped("small", group, right, np.full(n, 0.8), np.zeros(n, dtype=np.int64), np.ones((n, 1)))
 
 
 @pytest.mark.parametrize("rule", ["thompson", "uniform-items", "greedy"])
@@ -45,3 +52,26 @@ def test_reciprocal_ranks_do_not_count_other_true_members_and_share_ties() -> No
     assert mean_reciprocal_rank(np.array([0.3, 0.1, 0.5, 0.6]), truth, 2) == 1.0
     assert mean_reciprocal_rank(np.array([0.3, 0.4, 0.2, 0.6]), truth, 1) == 0.5
     assert mean_reciprocal_rank(np.array([0.3, 0.4, 0.3, 0.6]), truth, 1) == pytest.approx(1 / 1.5)
+
+
+@pytest.mark.parametrize("labels", [2, 9, 40])
+def test_intervals_are_those_of_a_study(labels: int) -> None:
+    small, names = pool(20), np.array(["a", "b", "c"])
+    n_items = len(small.group)
+    made = sd.Pool.from_arrays(
+        prediction=np.zeros(n_items, dtype=int),
+        probability=np.full(n_items, 0.2),
+        groups={"group": names[small.group]},
+    )
+    study = sd.create_study(made, PerGroup("accuracy", "group"), design="thompson", budget=labels, rng=1)
+    study.run(dict(enumerate((1 - small.right).astype(int).tolist())), batch=labels)
+    rows = np.array([made.row_of(one) for one in study.labels()["id"]])
+    n = np.bincount(small.group[rows], minlength=3).astype(float)[None]
+    right = np.bincount(small.group[rows], small.right[rows], 3)[None]
+    fit = learned(small.expected, right, n)
+    rates = Rates(*fit.typical(), right, n, small.size[None])
+    low, high, _ = interval(Look(labels, rates, fit), stream(1, "interval"), 4000)
+    found = study.groups("group").columns
+    near = 0.03 * few_labels(labels)
+    np.testing.assert_allclose(low[0], found["low"], atol=near)
+    np.testing.assert_allclose(high[0], found["high"], atol=near)

@@ -138,6 +138,7 @@ class LearnedRates(ErrorBelief):
 
     alias: ClassVar[str] = "learned-rates"
     estimator: ClassVar[str] = "posterior"
+    like_others: ClassVar[bool] = True
     assumptions: ClassVar[Mapping[str, str]] = {
         "honest": "until a group has labels of its own, the model is wrong there about as often as the "
         "scores and the labels of the other groups suggest"

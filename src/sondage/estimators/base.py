@@ -118,8 +118,9 @@ class Totals:
     many, and the name of what is held where nothing was seen (a tail): ``assumptions`` says what that is, for
     each that the belief knows. ``beside`` is (d,) what they would be if the belief
     counted for little where there are labels. ``forced`` are the least and greatest values that the labels
-    leave possible, (m,) each. ``far`` is what the draws are without doubt beyond the last error seen, of some
-    predicted classes.
+    leave possible, (m,) each. ``alone`` are (m,) coordinates that rest on a belief alone which may be all
+    wrong: any value is possible. ``bears`` are (m,) labels that could move a coordinate. ``far`` is what the
+    draws are without doubt beyond the last error seen, of some predicted classes.
     """
 
     R: Floats
@@ -142,6 +143,8 @@ class Totals:
     assumptions: Mapping[str, str] = field(default_factory=dict)
     beside: Floats | None = None
     forced: tuple[Floats, Floats] | None = None
+    alone: Bools | None = None
+    bears: Floats | None = None
     far: tuple[Far, ...] = ()
 
     @property

@@ -19,7 +19,7 @@ from sondage.estimators.counts import Counts
 from sondage.estimators.far_tail import Far
 from sondage.estimators.post_strata import PostStrata, families, post_strata
 from sondage.estimators.sample import Sample
-from sondage.measures.base import wrong_alike
+from sondage.measures.base import Measure, wrong_alike
 from sondage.sampling import Quotas, SamplingKind
 from sondage.strata.in_words import predicted_words
 from sondage.streams import Stream, kept_stream
@@ -32,6 +32,7 @@ _ROUGH = (
     "few of the error curves drawn fit the labels, so they were drawn wider: the interval is wider than the "
     "labels alone would make it"
 )
+_NOTHING = 1e-9
 _TAILS = 3
 """Patterns of predictions that are spoken of one by one where it is said what keeps an interval wide."""
 _LITTLE = 10.0
@@ -136,6 +137,7 @@ class Posterior(Estimator):
         unseen = np.bincount(predicted, weights=n)[predicted] == 0
         dark = (state.unknown[unit] | unseen & (not state.places.across)) & ~strata.determined
         R = np.where((np.ptp(loss[dark], axis=1) > 0).any(axis=0), np.nan, R)
+        alone, lent = _without_labels(case, known, strata, loss), getattr(belief, "like_others", False)
         forced = forced_range(case.measure, known, left, loss)
         settled = forced is not None and bool((forced[0] == forced[1]).all())
         return Totals(
@@ -149,11 +151,13 @@ class Posterior(Estimator):
             labelled=len(seen) / N,
             exact=settled or not bool((left[~strata.determined] > 0).any()),
             why=_nothing_seen(case, strata, dark) if dark.any() else None,
-            notes=() if dark.any() else (*rough, *_notes(case, known, strata, loss)),
+            notes=() if dark.any() else (*rough, *_notes(case, alone)),
             replicates=replicates,
             assumptions=belief.assumptions,
             beside=all_right + (left * cells[unit]) @ jump,
             forced=forced,
+            alone=alone if lent else None,
+            bears=None if lent else _bears(case.measure, all_right + 0.5 * (left @ jump), jump, n),
             far=far,
         )
 
@@ -234,12 +238,25 @@ def _nothing_seen(case: Case, strata: PostStrata, dark: Bools) -> str:
     )
 
 
-def _notes(case: Case, known: Floats, strata: PostStrata, loss: Floats) -> tuple[str, ...]:
-    """What to say where the labels by themselves do not decide the value."""
+def _without_labels(case: Case, known: Floats, strata: PostStrata, loss: Floats) -> Bools:
+    """(m,) coordinates that the labels by themselves give no value."""
     fixed = np.where(strata.determined, strata.size, 0) @ loss[:, 0]
     with np.errstate(all="ignore"):
-        value = case.measure.g((known + fixed) / len(case.pool))
-    if not np.isnan(value).any():
+        return np.isnan(case.measure.g((known + fixed) / len(case.pool)))
+
+
+def _bears(measure: Measure, between: Floats, jump: Floats, n: Ints) -> Floats:
+    """(m,) labels of cells whose items can move each coordinate; ``between`` are totals like any others."""
+    seen = np.flatnonzero(n)
+    with np.errstate(all="ignore"):
+        slopes = np.asarray(measure.jac(between))
+        moves = np.nan_to_num(np.abs(jump[seen] @ slopes.T), nan=np.inf)
+    return np.asarray(n[seen] @ (moves > _NOTHING * np.max(np.abs(jump), initial=0.0)))
+
+
+def _notes(case: Case, alone: Bools) -> tuple[str, ...]:
+    """What to say where the labels by themselves do not decide the value."""
+    if not alone.any():
         return ()
-    names = ", ".join(np.array(case.measure.names)[np.isnan(value)])
+    names = ", ".join(np.array(case.measure.names)[alone])
     return (f"no label seen so far counts below the line of {names}: its value rests on the belief alone",)

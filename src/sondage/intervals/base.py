@@ -126,6 +126,10 @@ class Interval(Named, family="sondage.intervals"):
         )
         if totals.moves and "replicates" not in self.needs:  # which looks at draws itself
             low, high = holding_draws(low, high, totals.drawn(measure), (1 - level) / sides)
+        if totals.alone is not None:
+            low, high = (
+                np.where(totals.alone, end, one) for one, end in zip((low, high), measure.range, strict=True)
+            )
         if totals.forced is not None:
             low, high = np.clip(low, *totals.forced), np.clip(high, *totals.forced)
         low, high = within_range(low, high, value, measure)

@@ -174,3 +174,20 @@ def test_with_few_labels_intervals_reach_further_than_quantiles_but_not_beyond_w
         assert np.mean(width / (high - low)) > 1 + 0.5 * (longer - 1)
         assert np.all(np.array(found.columns["low"]) >= found.draws.min(axis=0))
         assert np.all(np.array(found.columns["high"]) <= found.draws.max(axis=0))
+
+
+def test_of_a_group_without_a_label_anything_is_possible() -> None:
+    """Whatever the others are like: intervals that leant on them missed groups that are unlike them."""
+    pool, labels, _ = made(5)
+    for study in (
+        sd.create_study(pool, PerGroup("accuracy", "region"), budget=3, rng=1),
+        sd.create_study(pool, "accuracy", design="uniform", budget=3, rng=1),
+    ):
+        study.run(labels)
+        found = study.groups("region").columns
+        none = np.array(found["n_labels"]) == 0
+        assert 0 < none.sum() < len(none)
+        assert np.isfinite(found["value"]).all()
+        ends = np.array([found["low"], found["high"]])
+        assert ends[:, none].tolist() == [[0.0] * none.sum(), [1.0] * none.sum()]
+        assert ((ends[1] - ends[0])[~none] < 1).all()

@@ -90,6 +90,15 @@ class Groups(Result):
         least, most = value + reach * (low - value), value + reach * (high - value)
         return Ends(value, float(max(least, some.min())), float(min(most, some.max())))
 
+    def _ends_of_groups(self) -> list[Ends]:
+        """Of a group without a label anything is possible, whatever the others are like."""
+        ends = [self._ends(one) for one in self.draws.T]
+        whole = Ends(np.nan, 0.0, self.scale)
+        return [
+            one if n or not 0.0 <= one.low < one.high <= self.scale else whole._replace(value=one.value)
+            for one, n in zip(ends, self.n_labels.tolist(), strict=True)
+        ]
+
     @property
     def overall(self) -> Ends:
         """The measure on the whole pool: groups by their size, however labels were shared out."""
@@ -166,7 +175,7 @@ class Groups(Result):
     @cached_property
     def columns(self) -> dict[str, list[Any]]:
         """The columns of ``by_group`` as lists, by name."""
-        each = [self._ends(one) for one in self.draws.T] if self.estimates is None else self.estimates[:-1]
+        each = self.estimates[:-1] if self.estimates is not None else self._ends_of_groups()
         first, last = ranks.rank_range(self._badness, self.confidence_level)
         return {
             "group": list(self.names),
