@@ -482,11 +482,8 @@ def coverage(args: argparse.Namespace) -> dict[str, list[Row]]:
     rows: list[Row] = []
     for task in tasks(args):
         numbers = TOPICS if task.title == ROBUST else MADE_UP
-        each = [(ERR(20), False), (ERR(20), True), (DCG(10), False)]
-        for measure, comparing in [
-            *each,
-            *([(NDCG(10, ideal=10), False)] if task.title == ROBUST else []),
-        ]:
+        each = [(ERR(20), False), (ERR(20), True), (DCG(10), False), (NDCG(10, ideal=10), False)]
+        for measure, comparing in each:
             for n in numbers:
                 rows.append(covered(task, measure, comparing, n, args))
             print(f"  {task.title} {measure.names[0]}: done", flush=True)
