@@ -263,6 +263,22 @@ def test_wrong_rows_are_all_listed_and_nothing_is_told(folder, capsys):
     assert f"{4 - len(wrong)} labels" in said(capsys, "status").out
 
 
+@pytest.mark.parametrize("command", ["tell", "import"])
+def test_ids_that_were_sorted_without_the_other_columns_are_refused(folder, capsys, command):
+    said(capsys, "start pool.csv --study er.db --seed 1")
+    said(capsys, "ask -n 4 -o batch.csv")
+    ids = answered("batch.csv", lambda id: 1)
+    text = Path("batch.csv").read_text(encoding="utf-8")
+    moved = dict(zip(ids, [*ids[1:], ids[0]], strict=True))
+    for id, other in moved.items():
+        text = text.replace(f"\n{id},", f"\n{other};", 1)
+    Path("batch.csv").write_text(text.replace(";", ","), encoding="utf-8")
+    refused = said(capsys, f"{command} batch.csv --json", 1)
+    assert len(json.loads(refused.out)["rows"]) == 4
+    assert all(f"id {other!r}" in refused.err and "left" in refused.err for other in moved.values())
+    assert "0 labels, 4 open" in said(capsys, "status").out
+
+
 def test_a_batch_is_not_written_over_and_can_be_written_again(folder, capsys):
     begun(capsys)
     assert "is there already" in said(capsys, "ask -n 3 -o batch.csv", 1).err

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Import, and say what the labels serve for."""
     from sondage.cli._place import taken_up
 
-    study = taken_up(args)
+    study = taken_up(args, payload=True)  # which tells a row whose id was moved to another
     found = study.import_labels(
         args.file,
         chance=args.chance,

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """Tell, and say what became of it."""
     from sondage.cli._place import taken_up
 
-    study = taken_up(args)
+    study = taken_up(args, payload=True)  # which tells a row whose id was moved to another
     told = study.tell(
         args.file, annotator=args.annotator, replace=args.replace, partial=args.partial, dry_run=args.dry_run
     )
