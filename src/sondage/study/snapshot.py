@@ -143,15 +143,15 @@ class Snapshot(StudyView):
     @cached_property
     def seen(self) -> Seen:
         """All labels so far, with the item and unit of each; imported ones come last."""
-        own, known = self._own, self._known
+        own, known = self.own, self._known
         if known is None or not len(known.row):
             return own
         more = Seen(self.units.of(known.row), known.row, known.y, np.ones_like(known.row), known.weight)
         joined: Any = (None if a is None else np.concatenate([a, b]) for a, b in zip(own, more, strict=True))
         return Seen(*joined)
 
-    @property
-    def _own(self) -> Seen:
+    @cached_property
+    def own(self) -> Seen:
         """Labels of the study's own draws."""
         seen, told = self._seen(self.asked)
         if not self.rounds or not self.rounds[-1].kind.comes_again:

@@ -227,3 +227,28 @@ def test_where_answers_vary_nothing_is_imported(case) -> None:
     study = sd.create_study(case[0], "f1", design="importance", oracle="stochastic", rng=1)
     with pytest.raises(NotSupported, match="answers vary"):
         study.import_labels(pd.DataFrame({"id": [1], "label": [1]}))
+
+
+@pytest.mark.parametrize("chances", [True, False])
+@pytest.mark.parametrize("objective", [None, sd.IdentifyGroups("region")])
+def test_groups_rest_on_the_labels_of_the_study_alone(chances: bool, objective: object) -> None:
+    """Errors of one group, brought in from elsewhere, do not make it the worst."""
+    rng = np.random.default_rng(5)
+    score = rng.normal(size=600)
+    y = (rng.random(600) < 1 / (1 + np.exp(2 - 3 * score))).astype(int)
+    region = np.tile(["a", "b"], 300)
+    pool = sd.Pool.from_arrays(id=np.arange(600), score=score, threshold=0.5, groups={"region": region})
+    study = sd.create_study(pool, None if objective else "accuracy", objective=objective, budget=40, rng=1)
+    study.run(dict(enumerate(y.tolist())))
+    before = study.groups("region", measure="accuracy")
+    wrong = np.flatnonzero(((score >= 0.5) != y) & (region == "a"))
+    new = np.setdiff1d(wrong, np.asarray(study.labels()["id"]))
+    assert len(new) > 20
+    frame = pd.DataFrame({"id": new, "label": y[new]} | ({"chance": 0.5} if chances else {}))
+    study.import_labels(frame)
+    after = study.groups("region", measure="accuracy")
+    np.testing.assert_array_equal(after.n_labels, before.n_labels)
+    for one, other in zip(after.to_dict()["by_group"], before.to_dict()["by_group"], strict=True):
+        assert one["group"] == other["group"]
+        assert one["value"] == pytest.approx(other["value"], abs=0.02)
+    assert after.to_dict()["worst"] == before.to_dict()["worst"]

@@ -52,7 +52,7 @@ def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: f
     if now.parts.target != "pool":
         raise NotSupported("groups() is about this pool: use study.estimate(..., by=...) for a population")
     values = _values(now, one, wanted, "groups()", "study.estimate(measure, by=...)")
-    names, seen = pool.levels(wanted), now.seen
+    names, seen = pool.levels(wanted), now.own  # how items of an import were chosen is not known here
     right, n = values.count(seen.row, seen.y)
     stream = kept_stream(now.parts.seed, "interval")
     count = int(np.clip(_AT_ONCE // values.heaviness(), _LEAST, _DRAWS))
@@ -84,7 +84,7 @@ def _estimates(now: Snapshot, measure: Measure, by: By, level: float) -> tuple[E
     """What ``Study.estimate`` says of every group and of the pool, if by the same posterior: one number."""
     if not isinstance(now.belief, LearnedRates) or isinstance(measure, CalibrationError):
         return None
-    if len(now.pool.levels(by)) > _ESTIMATED:
+    if len(now.pool.levels(by)) > _ESTIMATED or now.imported:  # which estimates count, and groups do not
         return None
     each = [now.estimate(one, confidence_level=level) for one in (PerGroup(measure, by), measure)]
     if not all(one.interval == "posterior" and np.all(one.defined) for one in each):
