@@ -231,6 +231,13 @@ def test_the_study_is_the_one_said_the_one_of_the_environment_or_the_one_in_the_
     assert "there is no file 'none.db'" in said(capsys, "status --study none.db", 1).err
 
 
+def test_a_folder_is_no_study(folder, capsys):
+    Path("old.db").mkdir()
+    assert "there is none in this folder" in said(capsys, "status", 1).err
+    begun(capsys)
+    assert "12 labels" in said(capsys, "status").out
+
+
 def test_a_changed_pool_is_refused_and_a_moved_one_found(folder, capsys):
     begun(capsys)
     Path("there").mkdir()

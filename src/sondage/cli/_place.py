@@ -41,8 +41,11 @@ def place_of(args: argparse.Namespace) -> str:
 
 
 def _is_sqlite(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:  # a folder, or nothing that we may read
+        return False
 
 
 def taken_up(args: argparse.Namespace, payload: bool = False) -> Study:
