@@ -364,3 +364,25 @@ def test_the_worst_group_is_found_through_files(folder, capsys):
     assert "in every group of shop" in Path("audit.html").read_text(encoding="utf-8")
     assert "not both" in said(capsys, f"start pool.csv --worst shop --compare --study x.db {roles}", 1).err
     assert "one --measure" in said(capsys, f"start pool.csv --worst shop --measure f1 recall {roles}", 1).err
+
+
+def test_no_command_prints_a_password(folder, capsys, monkeypatch, postgres):
+    place = postgres.address.replace("app@", "app:geheim@") + "?schema=printed"
+    other = postgres.address + "?schema=printed&password=geheim"
+    monkeypatch.setenv("SONDAGE_STUDY", place)
+    lines = [
+        f"start pool.csv --name one --study '{place}'",
+        f"start pool.csv --name two --study '{other}' --json",
+        f"copy '{place}' er.db --name one",
+        f"copy er.db '{other}' --new-name three --json",
+        f"studies '{other}' --json",
+        "status --name one",
+        "status --name one --json",
+        "doctor --name one",
+        "doctor --name one --json",
+    ]
+    for line in lines:
+        assert "geheim" not in "".join(said(capsys, line)), line
+    refused = said(capsys, "status", 1)
+    assert "holds one, two, three" in refused.err
+    assert "geheim" not in refused.err

@@ -28,6 +28,17 @@ def address_of(place: str) -> str:
     )
 
 
+def shown(place: str) -> str:
+    """A place as it may be printed: without a password.
+
+    >>> shown("er.db"), shown("postgresql://ann:secret@host/db")
+    ('er.db', 'postgresql://ann@host/db')
+    """
+    from sondage.journal import without_password
+
+    return str(without_password(place))
+
+
 def place_of(args: argparse.Namespace) -> str:
     """The address of the study that is meant."""
     said = args.study or os.environ.get(VARIABLE)
@@ -61,7 +72,7 @@ def taken_up(args: argparse.Namespace, payload: bool = False) -> Study:
     journal = open_journal(place, must_exist=True)
     names = journal.names()
     if args.name is None and len(names) > 1:
-        raise InvalidInput(f"which study? {place} holds {', '.join(names)}: say it with --name")
+        raise InvalidInput(f"which study? {shown(place)} holds {', '.join(names)}: say it with --name")
     name = args.name or (names[0] if names else None)
     if name in names:
         then: dict[str, Any] = journal.config(name).get("pool", {})

@@ -22,10 +22,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Copy a study to another file or server, and say where it is now."""
-    from sondage.cli._place import address_of
+    from sondage.cli._place import address_of, shown
     from sondage.study.stored import copy_study
 
     name = copy_study(address_of(args.source), address_of(args.target), args.name, new_name=args.new_name)
-    result = {"study": name, "source": args.source, "target": args.target}
-    show(args, result, f"{name} is in {args.target} now")
+    result = {"study": name, "source": shown(args.source), "target": shown(args.target)}
+    show(args, result, f"{name} is in {result['target']} now")
     return 0

@@ -36,14 +36,14 @@ def run(args: argparse.Namespace) -> int:
     """Look, and say what was found; the exit code is 1 if something is broken."""
     from importlib.metadata import version
 
-    from sondage.cli._place import VARIABLE, place_of, taken_up
+    from sondage.cli._place import VARIABLE, place_of, shown, taken_up
     from sondage.errors import SondageError
     from sondage.version import __version__
 
     packages = {name: version(name) if importlib.util.find_spec(name) else None for name in _PACKAGES}
     study, broken = None, None
     try:
-        study = place_of(args)
+        study = shown(place_of(args))
     except SondageError as error:
         if args.study:
             broken = str(error)
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         "python": platform.python_version(),
         "packages": packages,
         "terminal": sys.stdin.isatty() and sys.stdout.isatty(),
-        VARIABLE: os.environ.get(VARIABLE),
+        VARIABLE: shown(os.environ[VARIABLE]) if VARIABLE in os.environ else None,
         "study": study,
         "broken": broken,
     }

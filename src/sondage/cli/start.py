@@ -31,13 +31,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the study, and show what it is."""
-    from sondage.cli._place import address_of
+    from sondage.cli._place import address_of, shown
     from sondage.errors import InvalidInput
     from sondage.study import Cost, create_study
 
     if args.budget is not None and args.budget_cost is not None:
         raise InvalidInput("give --budget or --budget-cost, not both: a study has one cap")
-    pool, roles, shown = pool_of(args)
+    pool, roles, columns = pool_of(args)
     study = create_study(
         pool,
         measure_of(args),
@@ -53,9 +53,10 @@ def run(args: argparse.Namespace) -> int:
     )
     budget = "no budget" if study.parts.budget is None else f"budget {args.budget or args.budget_cost:,}"
     names = ", ".join(study.measure.names[:4])
+    place = shown(args.study)
     result = {
         "study": study.name,
-        "place": args.study,
+        "place": place,
         "pool": {"file": args.file, "items": len(pool), "roles": roles, "fingerprint": pool.fingerprint},
         "measure": list(study.measure.names),
         "design": study.design.alias,
@@ -63,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
         "seed": str(study.parts.seed),
     }
     text = (
-        f"{shown}\n{study.name} in {args.study}: {names} by {study.design.alias}, {budget}\n"
-        f"next: sondage ask -n 20 -o batch.csv --study {args.study}"
+        f"{columns}\n{study.name} in {place}: {names} by {study.design.alias}, {budget}\n"
+        f"next: sondage ask -n 20 -o batch.csv --study {place}"
     )
     show(args, result, text)
     return 0

@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     """Print how many labels there are, what is open and what is left."""
     import time
 
-    from sondage.cli._place import place_of, taken_up
+    from sondage.cli._place import place_of, shown, taken_up
     from sondage.study import Cost
 
     study = taken_up(args)
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     origin = next(iter((now.pool.origin or {}).values()), None)
     result = {
         "study": now.name,
-        "place": place_of(args),
+        "place": shown(place_of(args)),
         "pool": {"file": origin, "items": len(now.pool)},
         "measure": list(now.measure.names),
         "design": now.design.alias,

@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the name and the counts of every study."""
-    from sondage.cli._place import address_of
+    from sondage.cli._place import address_of, shown
     from sondage.report.text import table
     from sondage.study.stored import studies
 
@@ -31,5 +31,5 @@ def run(args: argparse.Namespace) -> int:
         for one in found
     ]
     text = table(["study", "measure", "design", "items", "asked", "answered"], rows, left=3)
-    show(args, {"place": args.place, "studies": [asdict(one) for one in found]}, text)
+    show(args, {"place": shown(args.place), "studies": [asdict(one) for one in found]}, text)
     return 0

@@ -46,10 +46,12 @@ def open_journal(storage: str | Journal | None, *, must_exist: bool = False) -> 
 def without_password(storage: object) -> object:
     """An address as messages may show it.
 
-    >>> without_password("postgresql://ann:secret@host/db")
-    'postgresql://ann@host/db'
+    >>> without_password("postgresql://ann:secret@host/db"), without_password("postgresql://host/?password=secret")
+    ('postgresql://ann@host/db', 'postgresql://host/?password=...')
     """
-    return re.sub(r"(//[^/@:]*):[^/@]*@", r"\1@", storage) if isinstance(storage, str) else storage
+    if not isinstance(storage, str):
+        return storage
+    return re.sub(r"([?&]password=)[^&]*", r"\1...", re.sub(r"(//[^/@:]*):[^/@]*@", r"\1@", storage))
 
 
 __all__ = [
