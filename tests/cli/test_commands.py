@@ -5,9 +5,11 @@ import json
 import os
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -229,6 +231,21 @@ def test_the_study_is_the_one_said_the_one_of_the_environment_or_the_one_in_the_
     monkeypatch.setenv("SONDAGE_STUDY", "er.db")
     assert "12 labels" in said(capsys, "status").out
     assert "there is no file 'none.db'" in said(capsys, "status --study none.db", 1).err
+
+
+def test_reading_makes_no_tables_in_a_database_without_studies(folder, capsys):
+    Path("empty.db").touch()
+    with closing(sqlite3.connect("other.db")) as db:
+        db.execute("CREATE TABLE customers (name)")
+    for name in ("empty.db", "other.db"):
+        for line in (f"status --study {name}", f"studies {name}", f"copy {name} new.db"):
+            assert f"there are no studies in '{name}'" in said(capsys, line, 1).err
+        with closing(sqlite3.connect(name)) as db:
+            assert db.execute("SELECT name FROM sqlite_master WHERE name != 'customers'").fetchall() == []
+    said(capsys, "start pool.csv --study er.db")
+    sd.delete_study("sqlite:///er.db", "study-1")
+    assert "there is no study in sqlite:///er.db yet" in said(capsys, "status --study er.db", 1).err
+    assert json.loads(said(capsys, "studies er.db --json").out)["studies"] == []
 
 
 def test_a_folder_is_no_study(folder, capsys):

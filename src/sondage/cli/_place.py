@@ -71,6 +71,8 @@ def taken_up(args: argparse.Namespace, payload: bool = False) -> Study:
     place = place_of(args)
     journal = open_journal(place, must_exist=True)
     names = journal.names()
+    if not names:
+        raise InvalidInput(f"there is no study in {shown(place)} yet: make one with sondage start")
     if args.name is None and len(names) > 1:
         raise InvalidInput(f"which study? {shown(place)} holds {', '.join(names)}: say it with --name")
     name = args.name or (names[0] if names else None)

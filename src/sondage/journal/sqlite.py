@@ -31,10 +31,10 @@ class SqliteJournal(SqlJournal):
             raise InvalidInput(
                 f"storage: there is no file {str(path)!r}: make a study with create_study (sondage start)"
             )
-        return cls(path, read_only=read_only)
+        return cls(path, read_only=read_only, must_exist=must_exist)
 
-    def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: str | Path, *, read_only: bool = False, must_exist: bool = False) -> None:
         path = Path(path)
         if not path.parent.exists():
             raise InvalidInput(f"storage: the folder {str(path.parent)!r} does not exist")
-        super().__init__(SqliteFile(path, read_only=read_only))
+        super().__init__(SqliteFile(path, read_only=read_only), must_exist=must_exist)
