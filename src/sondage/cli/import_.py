@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
         "file": str(args.file),
         "dry_run": args.dry_run,
         "imported": found.imported,
+        "unchanged": found.unchanged,
         "chances": found.chances,
         "blank": found.blank,
         "wrong": list(found.wrong),

@@ -193,6 +193,8 @@ class Study(StudyView):
         Without chances the labels help to choose items, and no estimate counts them. An item with an imported
         label is never asked for again: where it is drawn, its label is there and costs nothing.
 
+        The same labels again, with the same chances, change nothing.
+
         Every row is checked first, as ``tell`` does; ``partial=True`` leaves wrong ones out (not of a sample
         with chances), ``dry_run=True`` only says what would be imported.
         """

@@ -252,3 +252,21 @@ def test_groups_rest_on_the_labels_of_the_study_alone(chances: bool, objective: 
         assert one["group"] == other["group"]
         assert one["value"] == pytest.approx(other["value"], abs=0.02)
     assert after.to_dict()["worst"] == before.to_dict()["worst"]
+
+
+@pytest.mark.parametrize("chances", [True, False])
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_the_same_labels_imported_again_change_nothing(case, chances: bool, dry_run: bool) -> None:
+    """In any order; they are one sample, and counted as two they made the interval too narrow."""
+    pool, y, chance, _ = case
+    study = sd.create_study(pool, "accuracy", design="uniform", budget=80, rng=1)
+    study.run(dict(enumerate(y.tolist())), budget=40)
+    rows = np.flatnonzero(np.random.default_rng(2).random(len(y)) < chance)
+    frame = pd.DataFrame({"id": rows, "label": y[rows]} | ({"chance": chance[rows]} if chances else {}))
+    assert study.import_labels(frame).imported == len(rows)
+    before, events = study.estimate().to_dict(), study.snapshot().seq
+    again = study.import_labels(frame.sample(frac=1.0, random_state=1), dry_run=dry_run)
+    assert (again.imported, again.unchanged) == (0, len(rows))
+    assert str(again) == f"{len(rows)} labels imported already: nothing was changed"
+    assert (study.estimate().to_dict(), study.snapshot().seq) == (before, events)
+    assert study.import_labels(frame[:-1]).imported == len(rows) - 1  # another sample, which may overlap

@@ -30,13 +30,15 @@ class Imported:
     """What became of a table of labels from elsewhere: how many there are, and what they serve for.
 
     ``chances`` is False where none were given: then they inform the belief, and no estimate. ``wrong`` has a
-    line for each row that was left out (``partial=True``).
+    line for each row that was left out (``partial=True``), and ``unchanged`` counts labels of a sample that
+    was imported before: they count once.
     """
 
     imported: int
     chances: bool
     blank: int = 0
     wrong: tuple[str, ...] = ()
+    unchanged: int = 0
 
     def summary(self) -> str:
         """What was imported and what it is good for, then a line for each row that was left out."""
@@ -47,6 +49,8 @@ class Imported:
             else f"{what} imported without chances: they help to choose items and need not be asked again, "
             "but no estimate counts them, because nobody knows what they stand for"
         )
+        if self.unchanged:
+            serves = f"{counted(self.unchanged, 'label')} imported already: nothing was changed"
         more = [f"{self.blank:,} rows without a label left out"] if self.blank else []
         more += [f"{len(self.wrong):,} wrong rows left out"] if self.wrong else []
         return "\n".join(["; ".join([serves, *more]), *(f"  {line}" for line in self.wrong)])
@@ -85,6 +89,9 @@ def import_table(
             lines = (f"  {line}" for line in outcome.wrong)
             way = " (partial=True, --partial, takes the others)" if column is None else ""
             raise WrongRows("\n".join([head + way, *lines]), outcome.wrong)
+        if _imported_before(study.replay.ledger, good, column):
+            outcome = replace(outcome, imported=0, unchanged=len(good))
+            return []
         return _records(study, good, column, expected, str(source) if isinstance(source, Path) else "", who)
 
     if partial and column is not None:
@@ -153,6 +160,12 @@ def _label_fault(ledger: Ledger, row: AnswerRow) -> str:
         return ""
     known = "cannot tell" if np.isnan(y) else repr(ledger.pool.labels.decode(y))
     return f"id {row.id!r} has the label {known} in the study and {row.label!r} here: correct one of them"
+
+
+def _imported_before(ledger: Ledger, rows: Sequence[AnswerRow], column: str | None) -> bool:
+    """Whether these rows are a sample that the study has: it would count twice."""
+    chances = None if column is None else np.array([float(row.also) for row in rows])
+    return ledger.imports.holds(ledger.pool.rows_of([row.id for row in rows]), chances)
 
 
 def _records(

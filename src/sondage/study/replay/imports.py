@@ -56,6 +56,15 @@ class Imports:
                 self.answers[row] = {} if there is None else there
         self.changed()
 
+    def holds(self, rows: Ints, chance: Floats | None) -> bool:
+        """Whether just these items, with these chances, were imported before: the same sample again."""
+
+        def sample(rows: Ints, chance: Floats | None) -> tuple[list[int], list[float]]:
+            order = np.argsort(rows)
+            return rows[order].tolist(), [] if chance is None else chance[order].tolist()
+
+        return sample(rows, chance) in (sample(its, known) for its, known, _ in self._each)
+
     def changed(self) -> None:
         """What was said of an imported item is no longer what it was."""
         self._samples = self._known = None
