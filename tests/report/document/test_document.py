@@ -194,6 +194,23 @@ def test_every_kind_of_study_has_a_report(world, tmp_path: Path) -> None:
     assert "Examples of wrong predictions" not in said["errors"]
 
 
+def test_a_report_is_about_the_system_that_its_measure_is_about(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random(600) < 0.3
+    systems = {
+        name: {"prediction": np.where(rng.random(600) < wrong, ~truth, truth).astype(int)}
+        for name, wrong in (("good", 0.05), ("bad", 0.4))
+    }
+    pool = sd.Pool.from_arrays(systems=systems)
+    study = sd.create_study(pool, sd.measures.FBeta(system="bad"), design="uniform", budget=200, rng=1)
+    study.run(dict(enumerate(truth.astype(int).tolist())))
+    text = study.report(tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "How good is bad on these 600 items" in text
+    assert "Estimated for bad from the same labels" in text
+    assert f"| accuracy | {study.estimate('accuracy', system='bad').value:.4f} |" in text
+    assert "predictions of bad among" in text
+
+
 def test_paths_that_will_not_do_are_refused(world, tmp_path: Path) -> None:
     study = labelled(world, 5)
     with pytest.raises(InvalidInput, match=r"\.html or \.md"):

@@ -51,7 +51,7 @@ def document_of(study: Study) -> Document:
     now = study.snapshot()
     estimate, why_not = _estimate(now)
     names = some_names(now.measure.names)
-    systems = list(now.pool.systems)
+    systems = list(now.measure.systems(now.pool) or now.pool.systems)
     question = (
         f"How good {'is' if len(systems) == 1 else 'are'} {_listed(systems)} on these "
         f"{counted(len(now.pool), 'item')}, measured by {names}?"
@@ -155,6 +155,7 @@ def _values(estimate: Estimate | None) -> Chapter | None:
 def _others(now: Snapshot, estimate: Estimate | None) -> Chapter | None:
     space = now.pool.labels
     kind = "numbers" if space.values is None else "binary" if space.size == 2 else "classes"
+    system = next(iter(now.measure.systems(now.pool)), None)
     rows: list[tuple[str, ...]] = []
     unknown: list[str] = []
     notes: dict[str, list[str]] = {}
@@ -162,7 +163,7 @@ def _others(now: Snapshot, estimate: Estimate | None) -> Chapter | None:
         if estimate is not None and name in estimate.names:
             continue
         try:
-            found = now.estimate(name)
+            found = now.estimate(name, system=system)
         except SondageError:  # it does not go with this pool
             continue
         if not np.any(found.defined):
@@ -173,7 +174,8 @@ def _others(now: Snapshot, estimate: Estimate | None) -> Chapter | None:
             notes.setdefault(one, []).append(name)
     if not rows:
         return None
-    text = ["Estimated from the same labels, which were chosen for the measure above."]
+    whose = "" if len(now.pool.systems) == 1 else f" for {now.pool.system_name(system)}"
+    text = [f"Estimated{whose} from the same labels, which were chosen for the measure above."]
     if unknown:
         text.append(f"These labels do not decide {_listed(unknown)}.")
     grid = Grid(("measure", "value", "low", "high"), tuple(rows))
