@@ -229,6 +229,12 @@ def test_a_picture_puts_values_where_they_belong() -> None:
     assert "<title>&lt;t&gt;</title>" in axes.svg("<t>")
 
 
+def test_a_long_name_stays_inside_the_picture() -> None:
+    name = "accuracy[region=a very long region name that goes on and on]"
+    assert name not in Axes((0.0, 1.0), (0.0, 1.0), ("x", name)).svg("")
+    assert name[:20] in Axes((0.0, 1.0), (0.0, 1.0), ("x", name)).svg("")
+
+
 @pytest.mark.slow
 def test_nothing_is_wider_than_the_screen_in_a_browser(world, tmp_path: Path) -> None:
     browsers = pytest.importorskip("playwright.sync_api")

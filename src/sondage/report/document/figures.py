@@ -8,6 +8,8 @@ from math import floor, isfinite, log10
 
 _WIDTH, _HEIGHT = 480.0, 270.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 26.0, 12.0, 46.0
+_LETTER = 8.0
+"""How wide a letter is, at most on average."""
 _INK, _FAINT, _BLUE, _BAND, _ORANGE = "#333", "#ddd", "#1f6f8b", "#cfe3ea", "#d9822b"
 
 
@@ -38,7 +40,7 @@ class Axes:
         middle = 0.5 * (_LEFT + _WIDTH - _RIGHT)
         self._marks.append(_text(middle, _HEIGHT - 6, names[0], "middle"))
         up = f'transform="rotate(-90 13 {0.5 * base:.0f})"'
-        self._marks.append(_text(13, 0.5 * base, names[1], "middle", up))
+        self._marks.append(_text(13, 0.5 * base, _cut(names[1], int(base / _LETTER)), "middle", up))
 
     def h(self, x: float) -> float:
         """Where a value lies from the left."""
@@ -130,6 +132,15 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str, width: float 
 
 def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{escape(text)}</text>'
+
+
+def _cut(text: str, letters: int) -> str:
+    """As much of a text as there is room for.
+
+    >>> _cut("accuracy", 8), _cut("accuracy[region=north]", 8)
+    ('accuracy', 'accurac…')
+    """
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
 
 
 def _apart(ends: tuple[float, float]) -> tuple[float, float]:
