@@ -15,6 +15,9 @@ from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import all_unseen
 from sondage.sampling import SamplingKind
 
+LEFT_OUT = "imported labels are left out"
+"""Said of an estimate that cannot count them."""
+
 
 def estimator_for(kind: SamplingKind, named: str = "") -> Estimator:
     """The estimator of a sampling kind: the one that a design has named, if it serves the kind."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sondage.estimators.by_chance import NO_CHANCE
+from sondage.estimators.combine import LEFT_OUT
 from sondage.estimators.far_tail import FarTail
 from sondage.report.page import Page, Section
 from sondage.wording import counted, rounded
@@ -94,6 +95,8 @@ def rests_on(estimate: Estimate) -> str:
     if estimate.method is not None and estimate.method.documents:
         queries = counted(estimate.n_labels, "query", "queries")
         used = f"{queries} judged ({counted(estimate.method.documents, 'document')})"
+    if estimate.method is not None and estimate.method.imported and LEFT_OUT not in estimate.assumptions:
+        used += f", and {estimate.method.imported:,} imported with their chances"
     if estimate.n_draws > estimate.n_labels + estimate.n_refused:
         used += f", from {counted(estimate.n_draws, 'draw')}"
     if estimate.n_open:

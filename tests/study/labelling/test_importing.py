@@ -270,3 +270,18 @@ def test_the_same_labels_imported_again_change_nothing(case, chances: bool, dry_
     assert str(again) == f"{len(rows)} labels imported already: nothing was changed"
     assert (study.estimate().to_dict(), study.snapshot().seq) == (before, events)
     assert study.import_labels(frame[:-1]).imported == len(rows) - 1  # another sample, which may overlap
+
+
+def test_imported_labels_that_count_are_among_those_used(case) -> None:
+    pool, y, chance, _ = case
+    study = sd.create_study(pool, "accuracy", design="uniform", budget=80, rng=1)
+    study.run(dict(enumerate(y.tolist())), budget=40)
+    rows = np.flatnonzero(np.random.default_rng(2).random(len(y)) < chance)
+    study.import_labels(pd.DataFrame({"id": rows[:9], "label": y[rows[:9]]}))
+    assert "imported" not in str(study.estimate())
+    frame = pd.DataFrame({"id": rows, "label": y[rows], "chance": chance[rows]})
+    study.import_labels(frame)
+    assert f"40 labels used, and {len(rows)} imported with their chances" in str(study.estimate())
+    looking = study.estimate(interval="sequence")
+    assert "imported labels are left out" in looking.assumptions
+    assert "with their chances" not in str(looking)

@@ -9,6 +9,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators import Case, Estimator, Totals, estimate_totals
+from sondage.estimators.combine import LEFT_OUT
 from sondage.estimators.far_tail import FarTail, far_tail
 from sondage.estimators.linear import Linear, for_population, linearise, quadratic
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
@@ -96,7 +97,7 @@ def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
     notes: tuple[str, ...] = ()
     if imported:
         if question.by_draws or question.exclude or case.measure.tangent or case.measure.wide:
-            imported, notes = (), ("imported labels are left out",)
+            imported, notes = (), (LEFT_OUT,)
         else:
             count = sum(int(one.answered.sum()) for one in imported)
             blind = (
