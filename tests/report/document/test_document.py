@@ -194,6 +194,26 @@ def test_every_kind_of_study_has_a_report(world, tmp_path: Path) -> None:
     assert "Examples of wrong predictions" not in said["errors"]
 
 
+@pytest.mark.parametrize("n", [0, 150])
+def test_a_study_of_three_systems_is_asked_which_is_best(tmp_path: Path, n: int) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random(600) < 0.3
+    systems = {
+        name: {"prediction": np.where(rng.random(600) < wrong, ~truth, truth).astype(int)}
+        for name, wrong in (("a", 0.05), ("b", 0.3), ("c", 0.4))
+    }
+    pool = sd.Pool.from_arrays(systems=systems)
+    study = sd.create_study(pool, "f1", objective=sd.Compare(), budget=150, rng=1)
+    if n:
+        study.run(dict(enumerate(truth.astype(int).tolist())))
+    lines = study.report(tmp_path / "report.md").read_text(encoding="utf-8").splitlines()
+    if n:
+        assert lines[2] == "Which of a, b and c is best on these 600 items?"
+        assert lines[4].startswith("**f1: a is the best of 3")
+    else:
+        assert lines[4] == "**No answer yet: there is no label.**"
+
+
 def test_a_report_is_about_the_system_that_its_measure_is_about(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     truth = rng.random(600) < 0.3

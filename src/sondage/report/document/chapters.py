@@ -12,6 +12,7 @@ import numpy as np
 from sondage.errors import SondageError
 from sondage.estimators.sample import ANSWERED
 from sondage.journal import Answer, Redaction
+from sondage.objective.compare import Compare
 from sondage.objective.groups import OfGroups
 from sondage.report.allocation import count_by_stratum
 from sondage.report.document.figures import COLOURS, Axes
@@ -60,6 +61,8 @@ def document_of(study: Study) -> Document:
     answer = _answer(estimate, why_not)
     if isinstance(now.parts.objective, OfGroups) and estimate is not None:
         question, answer = _worst(now, systems)
+    if isinstance(now.parts.objective, Compare) and estimate is not None and len(estimate.names) > 1:
+        question, answer = _best(now, systems)
     chapters = [
         _along(study, estimate),
         _values(estimate),
@@ -87,6 +90,15 @@ def _worst(now: Snapshot, systems: list[str]) -> tuple[str, str]:
         f"{counted(len(now.pool), 'item')}, measured by {found.measure}?"
     )
     return question, f"{found._page().lead[0]}."
+
+
+def _best(now: Snapshot, systems: list[str]) -> tuple[str, str]:
+    """Question and answer of a study that compares many systems."""
+    question = f"Which of {_listed(systems)} is best on these {counted(len(now.pool), 'item')}?"
+    try:
+        return question, f"{now.compare()._page().lead[0]}."
+    except SondageError as error:
+        return question, f"No answer: {error}."
 
 
 def _estimate(now: Snapshot) -> tuple[Estimate | None, str]:
