@@ -230,6 +230,14 @@ def test_what_cannot_be_guessed_is_refused_where_nobody_can_be_asked(folder, cap
     assert not Path("study.db").exists()
 
 
+@pytest.mark.parametrize("name", ["score", "probability"])
+def test_a_score_with_a_gap_is_still_the_score_and_is_refused(folder, capsys, name):
+    Path("gap.csv").write_text(f"key,{name},pred\na,,0\nb,0.3,1\nc,0.4,1\n", encoding="utf-8")
+    refused = said(capsys, "start gap.csv", 1)
+    assert repr(name) in refused.err
+    assert not Path("study.db").exists()
+
+
 def test_the_study_is_the_one_said_the_one_of_the_environment_or_the_one_in_the_folder(
     folder, capsys, monkeypatch
 ):

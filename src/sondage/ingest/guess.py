@@ -86,9 +86,11 @@ def guess_roles(path: str | Path, said: Mapping[str, Any]) -> Guess:
 
 
 def _values(column: Any) -> Any:
-    if isinstance(column, nw.Series):
-        return column.to_numpy()
-    return np.asarray(column)
+    """What is in a column, without its gaps: these are for the pool to refuse, by their row."""
+    values = column.drop_nulls().to_numpy() if isinstance(column, nw.Series) else np.asarray(column)
+    if values.dtype.kind == "O":
+        values = np.asarray([one for one in values.tolist() if one is not None])
+    return values[~np.isnan(values)] if values.dtype.kind == "f" else values
 
 
 def _tells_apart(column: Any) -> bool:
