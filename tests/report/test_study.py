@@ -61,7 +61,7 @@ def test_a_study_with_labels_open_items_and_refusals_shows_its_estimate(source: 
 
 @pytest.mark.parametrize(
     ("options", "spent"),
-    [({}, "7 asked, no budget"), ({"budget": sd.Cost(20.0)}, "7 of 20 (cost), 7 asked")],
+    [({}, "7 asked, no budget set"), ({"budget": sd.Cost(20.0)}, "7 of 20 (cost), 7 asked")],
 )
 def test_other_budgets(options: dict[str, Any], spent: str, source: Any) -> None:
     study = sd.create_study(source[0], "f1", rng=0, **options)

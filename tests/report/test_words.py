@@ -87,9 +87,12 @@ def test_studies_estimates_explanations_plans_and_decisions_answer_three_questio
             continue
         value, rests, better = result._page().lead
         assert re.search(r"\d\.\d{3}|undefined|no estimate|Stop: |Go on labelling: |[\d,]+ labels", value)
-        assert re.search(r"\d[\d,]* (labels?|items?)\b|^The interval \(", rests)
-        assert re.search(r"^(To improve [^:]+|To stop|Nothing can|No more labels|study\.ask|Next: )", better)
-        assert len(rests) <= 80 >= len(re.sub("^To improve [^:]+", "To improve it", better))
+        assert re.search(r"\d[\d,]* (labels?|items?)\b|^The(re is no)? interval ", rests)
+        assert re.search(
+            r"^(To improve it|To know [^:]+ better|To stop|Nothing can|No more labels|study\.ask|Next)\b",
+            better,
+        )
+        assert len(rests) <= 80 >= len(re.sub("^To know [^:]+ better", "To improve it", better))
 
 
 @pytest.mark.parametrize("name", sorted(STUDIES))
@@ -107,6 +110,75 @@ def test_every_result_is_plain_values_and_a_frame(name: str) -> None:
             assert json.loads(json.dumps(result.to_dict(), default=float))
             assert result.to_frame() is not None
             assert "\n" not in repr(result)
+
+
+def test_a_decision_does_not_ask_for_labels_where_every_item_has_one() -> None:
+    decision = results_of("all labelled")["decision"]
+    assert decision.explain().split("\n") == [
+        "No more labels, because every item has been asked: 60 labels used; the rule",
+        "  stops at 100",
+        "The interval has no width: every label that matters is known",
+        "Next: study.estimate() gives the value",
+    ]
+    assert not decision.stop
+
+
+def test_a_decision_on_an_undefined_value_promises_no_interval() -> None:
+    decision = results_of("open and refused")["decision"]
+    assert decision.explain().split("\n") == [
+        "Go on labelling: 20 labels used; the rule stops at 100",
+        "There is no interval yet: the value is undefined",
+        "Next: answer the 5 open items, then look again",
+    ]
+
+
+def test_labels_beyond_a_rule_are_not_a_part_of_it() -> None:
+    """150 of 100 labels is nobody's arithmetic."""
+    decision = results_of("rare positives")["decision"]
+    assert decision.explain().startswith("Stop: 150 labels used; the rule stops at 100\n")
+
+
+def test_a_width_without_an_error_seen_names_no_last_error() -> None:
+    text = " ".join(str(results_of("one label")["explain"]).split())
+    assert "98 % of the width comes from 80 items predicted 1, far from the boundary. 1 label there" in text
+    assert "last error seen" not in text
+    assert "33 % of the labels go where they can change precision most; 67 % are spread widely" in text
+    assert "a random sample would need about 43 to be as sure" in text  # the measure is called precision
+
+
+def test_a_region_of_drawn_totals_promises_what_its_intervals_do() -> None:
+    region = results_of("several measures")["region"]
+    assert region.guarantee == results_of("several measures")["estimate"].guarantee == "posterior"
+    assert "of samples" not in str(region)
+
+
+def test_a_difference_that_is_not_settled_is_not_called_so() -> None:
+    comparison = results_of("two systems")["compare"]
+    assert comparison.p_value > 0.5
+    assert "settled" not in str(comparison)
+    assert "hold however often you look" in " ".join(str(comparison).split())
+    explained = str(results_of("two systems")["explain"])
+    assert "What system 'a' probably gets wrong" in explained
+    assert "predicted 0 by both: 302 items" in explained
+
+
+def test_a_belief_is_judged_by_what_was_labelled() -> None:
+    """Chances end at 1; nothing is measured on one label; no more labels are counted than there are."""
+    assert "0.930 (95% interval 0.852 to 1.000)" in " ".join(str(results_of("importance")["belief"]).split())
+    assert "measured" not in str(results_of("one label")["belief"])
+    assert "(measured on 150 labels)" in str(results_of("rare positives")["belief"])
+    several = " ".join(str(results_of("several labels")["belief"]).split())
+    assert "this rests on about 20 labels" in several
+    assert "positives" not in several + str(results_of("many classes")["belief"])
+
+
+def test_ranks_that_run_over_all_classes_say_so() -> None:
+    assert "Ranks run over all" in str(results_of("many classes")["explain"])
+    assert "Ranks run over all" not in str(results_of("rare positives")["explain"])
+
+
+def test_what_is_cut_along_has_its_name() -> None:
+    assert "along the predicted standard deviation" in str(results_of("numbers")["explain"])
 
 
 def test_a_decision_is_explained() -> None:

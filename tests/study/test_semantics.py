@@ -859,7 +859,7 @@ def test_13_should_stop_takes_an_unsafe_rule_with_consent(pool: Pool, labels: di
 def test_13_should_stop_takes_a_number_of_labels_without_consent(pool: Pool, labels: dict[int, int]) -> None:
     study = study_of(pool)
     study.run(labels, budget=30)
-    assert study.should_stop(sd.LabelsSpent(30)) == (True, "30 of 30 labels", "fixed-n")
+    assert study.should_stop(sd.LabelsSpent(30)) == (True, "30 labels used; the rule stops at 30", "fixed-n")
     assert not study.should_stop(sd.LabelsSpent(31)).stop
     assert study.should_stop(sd.LabelsSpent(31) | sd.LabelsSpent(30)).stop
     assert not study.should_stop(sd.LabelsSpent(31) & sd.LabelsSpent(30)).stop

@@ -12,7 +12,7 @@ from scipy.special import fdtri, gammaln
 from sondage.errors import InvalidInput, NotSupported
 from sondage.estimators.base import Totals, root
 from sondage.estimators.linear import Linear, linearise
-from sondage.intervals.base import within_range
+from sondage.intervals.base import Guarantee, within_range
 from sondage.intervals.wald import skewed
 from sondage.measures.base import Measure
 from sondage.results import Result
@@ -46,6 +46,7 @@ class Region(Result):
     rank: int
     confidence_level: float
     ends: tuple[Floats, Floats] | None = None
+    guarantee: Guarantee = "fixed-n"
 
     @cached_property
     def _stretch(self) -> Floats:

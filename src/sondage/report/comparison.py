@@ -16,6 +16,10 @@ _SHOWN = 12
 """Systems that the table lists."""
 _NAMED = 4
 """Systems that a sentence names."""
+_LOOKED = (
+    "interval and p hold however often you look; for a number of labels fixed beforehand, "
+    "study.compare(looking=False) has narrower ones"
+)
 
 
 def comparison_page(result: Comparison) -> Page:
@@ -32,7 +36,10 @@ def comparison_page(result: Comparison) -> Page:
         row = (" - ".join(result.systems), f"{float(est.value):+.4f}", ends, p)
         sections.append(Section("", (), head, ((*row, est.guarantee),)))
     claims = [f"{claim}: p {p_words(p)}" for claim, p in list(result.p_values.items())[2:]]
-    notes = (*claims, *(f"! {warning}" for warning in est.warnings))
+    looked = (
+        [_LOOKED] if sections and result.facts["looked"] and not (result.winner or result.equivalent) else []
+    )
+    notes = (*claims, *looked, *(f"! {warning}" for warning in est.warnings))
     return Page(lead, (*sections, *([Section(lines=notes)] if notes else [])))
 
 
@@ -68,10 +75,8 @@ def _better(result: Comparison) -> str:
     if result.identical or result.winner or result.equivalent:
         return f"No more labels are needed: {'none can change this' if result.identical else 'it is settled'}"
     to_go = result.labels_to_go
-    if not result.difference.n_labels or not np.isfinite(to_go):
+    if not to_go or not result.difference.n_labels or not np.isfinite(to_go):
         return "To improve it: label more items"
-    if not to_go:
-        return "To improve it: label more items; the difference is close to being settled"
     return f"To improve it: {_settles(to_go)}"
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sondage.report.page import Page
+from sondage.wording import counted
 
 if TYPE_CHECKING:
     from sondage.intervals.base import Guarantee
+    from sondage.study.estimates.result import Estimate
     from sondage.study.stopping.rules import Decision
 
 PROMISES: dict[Guarantee, str] = {
@@ -22,9 +26,28 @@ PROMISES: dict[Guarantee, str] = {
 
 def decision_page(decision: Decision) -> Page:
     """Three lines: the decision, the interval behind it, the next step."""
-    verdict = "Stop" if decision.stop else "Go on labelling"
-    promise = f"The interval ({decision.guarantee}) {PROMISES[decision.guarantee]}"
-    following = "Next: label more items (study.ask), then look again"
+    verdict, following = "Go on labelling", "Next: label more items (study.ask), then look again"
     if decision.stop:
+        verdict = "Stop"
         following = "Next: no more labels are needed for this; study.estimate() gives the value"
-    return Page((f"{verdict}: {decision.why}", promise, following))
+    elif _all_asked(decision.looked_at):
+        verdict = "No more labels, because every item has been asked"
+        following = "Next: study.estimate() gives the value"
+    elif decision.looked_at is not None and decision.looked_at.n_open:
+        following = f"Next: answer the {counted(decision.looked_at.n_open, 'open item')}, then look again"
+    return Page((f"{verdict}: {decision.why}", _promise(decision), following))
+
+
+def _all_asked(estimate: Estimate | None) -> bool:
+    """Whether every item has its answer, so that no rule can be met any more."""
+    return estimate is not None and estimate.n_labels + estimate.n_refused >= estimate.n_pool
+
+
+def _promise(decision: Decision) -> str:
+    """What the interval looked at promises, if there is one and something is left to chance."""
+    estimate = decision.looked_at
+    if estimate is not None and not np.any(estimate.defined):
+        return "There is no interval yet: the value is undefined"
+    if estimate is not None and np.all(np.asarray(estimate.ci.high) == np.asarray(estimate.ci.low)):
+        return "The interval has no width: every label that matters is known"
+    return f"The interval ({decision.guarantee}) {PROMISES[decision.guarantee]}"

@@ -50,8 +50,8 @@ def estimate_page(estimate: Estimate) -> Page:
     if several and sections[0].head[-1] == _AT_RANDOM:
         notes.insert(
             0,
-            f"{_AT_RANDOM}: how many labels a random sample would need for the same precision, "
-            "where that is clearly more",
+            f"{_AT_RANDOM}: how many labels a random sample would need to be as sure; empty where that is "
+            "not clearly more than the labels used",
         )
     if notes:
         sections.append(Section(lines=tuple(notes)))
@@ -105,7 +105,8 @@ def rests_on(estimate: Estimate) -> str:
         used += f", {estimate.n_refused:,} could not be labelled"
     needs = [uniform for *_, uniform in estimate.coordinates() if saves(estimate, uniform)]
     if len(needs) == 1 == len(estimate.names):
-        used += f"; a random sample would need about {rounded(needs[0]):,} for the same precision"
+        alike = "to be as sure" if "precision" in estimate.names[0] else "for the same precision"
+        used += f"; a random sample would need about {rounded(needs[0]):,} {alike}"
     return used
 
 
@@ -125,17 +126,15 @@ def better(estimate: Estimate) -> str:
     if estimate.n_eff < _FEW:
         return f"To improve it: label more items; {_rests_on_few(estimate)}"
     k, tail = _widest_tail(estimate)
-    it = "it" if len(estimate.names) == 1 else estimate.names[k]
+    word = "distance to the bound" if estimate.alternative != "two-sided" else "interval"
+    better = "To improve it" if len(estimate.names) == 1 else f"To know {estimate.names[k]} better"
     if tail is not None and tail.items <= n:
-        which = counted(tail.items, "item")
-        return f"To improve {it}: label the {which} that lie beyond the last error seen"
+        return f"{better}: label the {counted(tail.items, 'item')} far from the boundary"
     if tail is not None and tail.labels >= tail.items:
-        return f"To improve {it}: only labels for most of the pool would help"
+        return f"{better}: only labels for most of the pool would help"
     if tail is not None:
         more = counted(rounded(tail.labels), "more label")
-        its = "its width" if estimate.alternative == "two-sided" else "the distance to the bound"
-        return f"To improve {it}: about {more} far from the boundary would halve {its}"
-    word = "distance to the bound" if estimate.alternative != "two-sided" else "interval"
+        return f"{better}: about {more} far from the boundary would halve the {word}"
     queries = estimate.method is not None and estimate.method.documents
     more = counted(rounded(3 * n), *(("more query", "more queries") if queries else ("more label",)))
     return f"To improve it: about {more} should halve the {word}"
@@ -163,14 +162,13 @@ def _widest_tail(estimate: Estimate) -> tuple[int, FarTail | None]:
 
 
 def _kept_wide(estimate: Estimate) -> list[str]:
-    """What keeps the interval wide, if most of it lies beyond the last error seen."""
+    """What keeps the interval wide, if it is mostly the items far from the boundary."""
     k, tail = _widest_tail(estimate)
     if tail is None:
         return []
     whose = "the width" if estimate.alternative == "two-sided" else "the uncertainty"
     whose += "" if len(estimate.names) == 1 else f" of {estimate.names[k]}"
-    where = f"{counted(tail.items, 'item')}{' ' if tail.where else ''}{tail.where}"
-    which = f"{where}, farther from the boundary than the last error seen"
+    which = f"{counted(tail.items, 'item')}{' ' if tail.where else ''}{tail.where}, far from the boundary"
     if np.isfinite(tail.labels) and tail.labels < tail.items:
         more = counted(rounded(tail.labels), "more label")
         half = "make the interval half as wide" if estimate.alternative == "two-sided" else "halve it"
@@ -180,7 +178,7 @@ def _kept_wide(estimate: Estimate) -> list[str]:
     else:
         would = "hardly anything less than labels for all of them, or an assumption (tail='tight'), would do"
     share = "nearly all" if tail.share > _NEARLY_ALL else f"{100 * tail.share:.0f} %"
-    found = f"{counted(tail.seen, 'label')} there found no error"
+    found = f"{counted(tail.seen, 'label')} there found no error" if tail.seen else "No label is there yet"
     return [f"{share} of {whose} comes from {which}. {found}; {would}"]
 
 

@@ -21,6 +21,8 @@ from sondage.study.view import StudyView
 from sondage.types import is_whole
 from sondage.wording import counted, some_names
 
+_LINE = 80
+"""Letters that the first lines have room for."""
 _CLASSES = 6
 """Predicted classes that are written out."""
 _UNEVEN = 1.2
@@ -28,6 +30,7 @@ _UNEVEN = 1.2
 _COORDINATES = 6
 """Coordinates of the measure that are written out."""
 _RANK = "Rank 1 is the prediction that the model was least sure of."
+_ACROSS = " Ranks run over all predicted classes together."
 _NOT_LEARNED = (
     "The belief of this study does not learn from labels: it expects what it expected before the first one."
 )
@@ -119,7 +122,7 @@ def explain(study: StudyView, *, n: int | None = None) -> Explanation:
 def _wrong(study: StudyView, errors: tuple[Expected, ...]) -> Section:
     pool = study.parts.pool
     systems = study.measure.systems(pool)
-    whose = pool.system_name(systems[0]) if len(systems) > 1 else "the model"
+    whose = f"system {pool.system_name(systems[0])!r}" if len(systems) > 1 else "the model"
     heading = f"What {whose} probably gets wrong"
     if not errors:
         what = "a number" if study.pool.labels.kind == "real" else "several numbers"
@@ -127,14 +130,13 @@ def _wrong(study: StudyView, errors: tuple[Expected, ...]) -> Section:
             what = "the grades of a query's documents"
         lines: tuple[str, ...] = (
             f"A label here is {what} and not a single class, so no prediction is simply right or wrong; "
-            "study.belief_report() shows how well the scores foresaw the labels.",
+            "study.belief_report() shows how well the belief foresaw the labels.",
         )
         if study.pool.labels.finite:
             lines = ("The pool has no predicted classes, so nothing can be right or wrong.",)
         return Section(heading, lines)
     first = sorted(errors, key=lambda one: -one.left_wrong)[:_CLASSES]
-    ranked = any(one.half_within or one.beyond for one in errors)
-    said = [*([_RANK] if ranked else []), *(_sentence(one) for one in errors if one in first)]
+    said = [*_of_ranks(study), *(_sentence(one) for one in errors if one in first)]
     if len(errors) > len(first):
         rest = _whole(sum(one.left_wrong for one in errors if one not in first))
         more = f"{len(errors) - len(first):,} more predicted classes"
@@ -144,6 +146,13 @@ def _wrong(study: StudyView, errors: tuple[Expected, ...]) -> Section:
         learns = not isinstance(study.belief, StaticBelief) and not study.units.itemwise
         said.append(_NOT_IN_THE_VALUE if learns else _NOT_LEARNED)
     return Section(heading, (*said, *study.belief.remarks(study.problem().state, study.pool.labels)))
+
+
+def _of_ranks(study: StudyView) -> Iterator[str]:
+    """What a rank is, where there are any."""
+    state = study.problem().state.errors
+    if state is not None and state.places.ordered.any():
+        yield _RANK + (_ACROSS if state.places.across else "")
 
 
 def _seen(one: Expected) -> str:
@@ -210,7 +219,8 @@ def _next_step(study: StudyView, coming: NextLabels) -> str:
     if max(band.relative for band in coming.bands) < _UNEVEN or round(most.coming) < 1:
         return said
     of = coming.named_by.replace("along the ", "with ") + " " if coming.named_by.startswith("along") else ""
-    return said + f", {most.coming:.0f} of them {of}{most.name}"
+    where = f", {most.coming:.0f} of them {of}{most.name}"
+    return said + where if len(said + where) <= _LINE else said
 
 
 def _coming(study: StudyView, coming: NextLabels) -> Section:

@@ -46,7 +46,7 @@ def _lines(study: Snapshot) -> Iterator[tuple[str, str]]:
     if isinstance(budget, Cost):
         yield "spent", f"{study.spent:,.6g} of {budget.amount:,.6g} (cost), {asked:,} asked"
     elif budget is None:
-        yield "spent", f"{asked:,} asked, no budget"
+        yield "spent", f"{asked:,} asked, no budget set"
     else:
         yield "spent", f"{budget - study.remaining:,.0f} of {counted(budget, 'label')}"
     yield "labels", f"{study.n_labels:,}"

@@ -39,5 +39,6 @@ def predicted_words(pool: Pool, systems: tuple[str, ...], rows: Ints) -> str:
             return ""
         columns[name] = pool.labels.values[int(prediction[0])]
     if len({str(value) for value in columns.values()}) == 1:
-        return f"predicted {next(iter(columns.values()))}"
+        whom = {1: "", 2: " by both"}.get(len(columns), " by all")
+        return f"predicted {next(iter(columns.values()))}{whom}"
     return ", ".join(f"predicted {value} by {name}" for name, value in columns.items())

@@ -12,6 +12,8 @@ from sondage.pool.rows import Rows
 from sondage.strata.stratification import short
 from sondage.types import Array, Floats
 
+_SCORES = ("score", "probability", "greatest probability")
+
 
 def score_column(pool: Pool, systems: tuple[str, ...]) -> Array | None:
     """The column along which the pool is cut if classes play no part; None if it has no such column.
@@ -39,8 +41,9 @@ def score_name(pool: Pool, systems: tuple[str, ...]) -> str:
 
 
 def along_words(pool: Pool, systems: tuple[str, ...]) -> str:
-    """What strata are cut along: predictions where there is nothing else, and the score by any name."""
-    return "along the prediction" if score_name(pool, systems) == "prediction" else "along the score"
+    """What strata are cut along: the score, and whatever stands in for it where labels are numbers."""
+    name = score_name(pool, systems)
+    return f"along the {'score' if name in _SCORES else name}"
 
 
 def _score_of_rows(rows: Rows, systems: tuple[str, ...]) -> tuple[str, Array | None]:

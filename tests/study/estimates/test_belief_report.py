@@ -297,12 +297,14 @@ def test_shown_and_written() -> None:
     assert written["reliability"]["n"] == report.reliability.n.tolist()  # type: ignore[union-attr]
     text = " ".join(str(report).split())
     for word in (
-        "On average the belief had given a chance of",
+        "On average the belief had given the label that came a chance of",
         "Calibration error",
         "90% interval",
-        "With 100 labels, each is worth as much as so many labels of a random sample",
-        ", as measured; ",
-        " for f1, ",
+        "One label was worth ",
+        " labels of a random sample for f1, ",
+        " for accuracy (measured on 150 labels)",
+        "the belief expected each of 100 labels to be worth ",
+        "; corrected by the labels, it would expect ",
     ):
         assert word in text
     page = report._repr_html_()

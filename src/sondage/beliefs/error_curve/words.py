@@ -11,11 +11,10 @@ from sondage.pool.labels import LabelSpace
 from sondage.strata.stratification import percent
 
 ASSUMPTIONS = {
-    "honest": "beyond the last error seen, the error rate does not rise again with distance from the "
-    f"boundary; besides, only about {100 * HONEST.astray:.0f} % of the items of each class have scores that "
-    "say nothing about them, and may lie at any distance",
-    "tight": "beyond the last error seen, the odds of an error at least halve whenever the rank "
-    "doubles, and fall faster in the outer half of a class",
+    "honest": "farther from the boundary than any error seen, the error rate does not rise again, apart "
+    f"from about {100 * HONEST.astray:.0f} % of each true class, which may lie anywhere",
+    "tight": "farther from the boundary than any error seen, the odds of an error at least halve whenever "
+    "the rank doubles, and fall faster in the outer half of a class",
 }
 """What draws rest on, by what is held where no wrong prediction was seen."""
 _WORTH_SAYING = 0.05

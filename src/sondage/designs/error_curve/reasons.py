@@ -58,10 +58,11 @@ def rule_words(design: ErrorCurveDesign, problem: Problem, n: int) -> str:
     """What the next ``n`` labels go by: what they can change, caution, and scores that look strange."""
     aims = ", ".join(dict.fromkeys(name for aim in design.aims(problem.measure) for name in aim.names))
     cautious = float(design.shares(problem, n).cautious.sum())
-    rule = (
-        f"Most labels go where they can change {aims} most; {100 * cautious:.0f} % are spread over all "
-        "ranks, in case errors hide where none is expected."
-    )
+    wide = round(100 * cautious)
+    rule = f"{100 - wide} % of the labels go where they can change {aims} most; {wide} % are spread widely"
+    if wide in (0, 100):
+        rule = f"The labels {'are spread widely' if wide else f'go where they can change {aims} most'}"
+    rule += ", in case errors hide where none is expected." if wide else "."
     strange, share_for_it = design.strange(problem)
     if share_for_it > _WORTH_SAYING and problem.answered.sum() >= _ENOUGH:
         rule += (

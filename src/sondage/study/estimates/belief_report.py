@@ -32,6 +32,8 @@ from sondage.wording import counted
 if TYPE_CHECKING:
     from sondage.report.page import Page
 
+LIKELIEST, EVERY = "likeliest", "all"
+"""What calibration is about where there are more than two classes, and where labels are several yes or no."""
 _ROUGH = 30
 _USUAL = 100
 _DIFFERS = 2.0
@@ -182,7 +184,7 @@ def _calibration(
         if not _yes_or_no(space):
             return None, {}
         hit = space.vectors(seen.y) > 0
-        return reliability(chance, hit, counted, name="all", **options), {
+        return reliability(chance, hit, counted, name=EVERY, **options), {
             name: reliability(chance[:, c], hit[:, c], counted, name=name, **options)
             for c, name in enumerate(space.components)
         }
@@ -194,7 +196,7 @@ def _calibration(
         str(value): reliability(chance[:, k], seen.y == k, counted, name=str(value), **options)
         for k, value in enumerate(space.values)
     }
-    return reliability(chance.max(axis=1), seen.y == top, counted, name="likeliest", **options), others
+    return reliability(chance.max(axis=1), seen.y == top, counted, name=LIKELIEST, **options), others
 
 
 def _saving(now: Snapshot, seen: Seen, estimate: Estimate, n: int | None) -> SavingReport:
@@ -218,12 +220,12 @@ def _notes(now: Snapshot, n: int, n_eff: float, main: Reliability | None) -> tup
     said = []
     if n < 2:
         said.append("too few labels to check the belief: only what it expects is shown")
-    elif n_eff < _ROUGH:
-        said.append(f"this rests on about {counted(n_eff, 'label')}: read all of it as a rough guess")
+    elif n_eff < _ROUGH:  # labels that stand for much of the pool leave less to chance: more than there are
+        said.append(f"this rests on about {counted(min(n_eff, n), 'label')}: read all of it as a rough guess")
     if main is not None and main.slope + _DIFFERS * main.slope_error < 1.0:
         said.append(
-            "the belief is over-confident: expect the saving that the labels suggest; calibrate the scores, "
-            "or use ScoreBelief(shrink=0.1), to save more"
+            "the belief is over-confident, so rely on what it would expect once corrected; to need fewer "
+            "labels, calibrate the scores or use ScoreBelief(shrink=0.1)"
         )
     if n and now.units.itemwise:
         table = now.table(len(now.rounds) - 1)

@@ -90,7 +90,9 @@ def _documents(now: Snapshot) -> int:
 def region_of(now: Snapshot, wanted: Wanted, confidence_level: float | None) -> Region:
     """The joint region that ``Study.region`` gives, for a study at one moment."""
     case = together(now.case(_bound(now, wanted)[0]))
-    return region(estimate_totals(case), case.measure, level_of(now, confidence_level))
+    totals = estimate_totals(case)
+    found = region(totals, case.measure, level_of(now, confidence_level))
+    return found if totals.replicates is None else replace(found, guarantee="posterior")
 
 
 def level_of(now: Snapshot, confidence_level: float | None) -> float:

@@ -30,13 +30,15 @@ class _Decided(NamedTuple):
 class Decision(Result, _Decided):
     """Whether to stop, why (or why not), and what the intervals looked at promise.
 
+    ``looked_at`` is the estimate behind it, where a study made the decision.
+
     >>> print(Decision(False, "the interval is 0.2 wide, at most 0.1 is wanted", "uniform").explain())
     Go on labelling: the interval is 0.2 wide, at most 0.1 is wanted
     The interval (uniform) holds however often you look
     Next: label more items (study.ask), then look again
     """
 
-    __slots__ = ()
+    looked_at: Estimate | None = None
 
     def explain(self) -> str:
         """The decision in three lines: what it is, what it rests on, and what to do next."""

@@ -12,6 +12,7 @@ from sondage.errors import InvalidInput
 from sondage.study.estimates.result import Estimate
 from sondage.study.stopping.rules import Decision, Outlook, Spent, StopRule
 from sondage.types import is_number, is_whole
+from sondage.wording import counted
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class LabelsSpent(StopRule):
 
     def check(self, history: Sequence[Estimate]) -> Decision:
         last = history[-1]
-        why = f"{last.n_labels} of {self.labels} labels"
+        why = f"{counted(last.n_labels, 'label')} used; the rule stops at {self.labels:,}"
         return Decision(last.n_labels >= self.labels, why, last.guarantee)
 
 
@@ -71,7 +72,8 @@ class CostSpent(StopRule):
 
     def check(self, history: Sequence[Estimate]) -> Decision:
         last = history[-1]
-        return Decision(last.cost >= self.amount, f"{last.cost:g} of {self.amount:g} spent", last.guarantee)
+        why = f"labels have cost {last.cost:g}; the rule stops at {self.amount:g}"
+        return Decision(last.cost >= self.amount, why, last.guarantee)
 
 
 @dataclass(frozen=True)
@@ -97,5 +99,5 @@ class Until(StopRule):
 
     def check(self, history: Sequence[Estimate]) -> Decision:
         now = datetime.now(self.moment.tzinfo)
-        why = f"it is {now:%Y-%m-%d %H:%M}, the end is {self.explain()}"
+        why = f"it is {now:%Y-%m-%d %H:%M}; the rule stops {self.explain()}"
         return Decision(now >= self.moment, why, history[-1].guarantee)
