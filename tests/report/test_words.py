@@ -13,6 +13,7 @@ from tests.pool.pages import Cells
 from tests.report.dozen import STUDIES, results_of
 from tests.test_docs import text_of
 
+import sondage as sd
 from sondage.results import Result
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -123,6 +124,15 @@ def test_a_decision_does_not_ask_for_labels_where_every_item_has_one() -> None:
     assert not decision.stop
 
 
+def test_a_decision_does_not_ask_for_labels_that_nothing_is_left_to_pay_for() -> None:
+    pool, labels = sd.datasets.synthetic_pool(n=200, prevalence=0.2, rng=0)
+    study = sd.create_study(pool, "accuracy", budget=20, rng=1)
+    study.run(labels)
+    said = study.should_stop(sd.LabelsSpent(100)).explain()
+    assert said.startswith("No more labels, because the budget is spent: 20 labels used")
+    assert "study.ask" not in said
+
+
 def test_a_decision_on_an_undefined_value_promises_no_interval() -> None:
     decision = results_of("open and refused")["decision"]
     assert decision.explain().split("\n") == [
@@ -156,7 +166,7 @@ def test_a_difference_that_is_not_settled_is_not_called_so() -> None:
     comparison = results_of("two systems")["compare"]
     assert comparison.p_value > 0.5
     assert "settled" not in str(comparison)
-    assert "hold however often you look" in " ".join(str(comparison).split())
+    assert "holds however often you look" in " ".join(str(comparison).split())
     explained = str(results_of("two systems")["explain"])
     assert "What system 'a' probably gets wrong" in explained
     assert "predicted 0 by both: 302 items" in explained

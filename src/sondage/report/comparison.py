@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sondage.report.decision import PROMISES
 from sondage.report.page import Page, Section
 from sondage.wording import counted, rounded
 
@@ -16,10 +17,6 @@ _SHOWN = 12
 """Systems that the table lists."""
 _NAMED = 4
 """Systems that a sentence names."""
-_LOOKED = (
-    "interval and p hold however often you look; for a number of labels fixed beforehand, "
-    "study.compare(looking=False) has narrower ones"
-)
 
 
 def comparison_page(result: Comparison) -> Page:
@@ -36,11 +33,18 @@ def comparison_page(result: Comparison) -> Page:
         row = (" - ".join(result.systems), f"{float(est.value):+.4f}", ends, p)
         sections.append(Section("", (), head, ((*row, est.guarantee),)))
     claims = [f"{claim}: p {p_words(p)}" for claim, p in list(result.p_values.items())[2:]]
-    looked = (
-        [_LOOKED] if sections and result.facts["looked"] and not (result.winner or result.equivalent) else []
-    )
-    notes = (*claims, *looked, *(f"! {warning}" for warning in est.warnings))
+    notes = (*claims, *_looked(result), *(f"! {warning}" for warning in est.warnings))
     return Page(lead, (*sections, *([Section(lines=notes)] if notes else [])))
+
+
+def _looked(result: Comparison) -> list[str]:
+    """Why the interval is wider than that of an estimate, where that leaves the comparison open."""
+    if not result.p_values or not result.facts["looked"] or result.winner or result.equivalent:
+        return []
+    return [
+        f"the interval {PROMISES[result.guarantee]}; study.compare(looking=False) has a narrower one, for a "
+        "number of labels fixed beforehand"
+    ]
 
 
 def verdict(result: Comparison) -> str:

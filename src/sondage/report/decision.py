@@ -30,11 +30,12 @@ def decision_page(decision: Decision) -> Page:
     if decision.stop:
         verdict = "Stop"
         following = "Next: no more labels are needed for this; study.estimate() gives the value"
-    elif _all_asked(decision.looked_at):
-        verdict = "No more labels, because every item has been asked"
-        following = "Next: study.estimate() gives the value"
     elif decision.looked_at is not None and decision.looked_at.n_open:
         following = f"Next: answer the {counted(decision.looked_at.n_open, 'open item')}, then look again"
+    elif _all_asked(decision.looked_at) or not decision.remaining:
+        why = "the budget is spent" if not decision.remaining else "every item has been asked"
+        verdict = f"No more labels, because {why}"
+        following = "Next: study.estimate() gives the value"
     return Page((f"{verdict}: {decision.why}", _promise(decision), following))
 
 

@@ -133,7 +133,7 @@ def better(estimate: Estimate) -> str:
     if tail is not None and tail.labels >= tail.items:
         return f"{better}: only labels for most of the pool would help"
     if tail is not None:
-        more = counted(rounded(tail.labels), "more label")
+        more = counted(rounded(tail.labels), "label")
         return f"{better}: about {more} far from the boundary would halve the {word}"
     queries = estimate.method is not None and estimate.method.documents
     more = counted(rounded(3 * n), *(("more query", "more queries") if queries else ("more label",)))

@@ -30,7 +30,7 @@ class _Decided(NamedTuple):
 class Decision(Result, _Decided):
     """Whether to stop, why (or why not), and what the intervals looked at promise.
 
-    ``looked_at`` is the estimate behind it, where a study made the decision.
+    Where a study made it, ``looked_at`` is the estimate behind it and ``remaining`` what is left to spend.
 
     >>> print(Decision(False, "the interval is 0.2 wide, at most 0.1 is wanted", "uniform").explain())
     Go on labelling: the interval is 0.2 wide, at most 0.1 is wanted
@@ -39,6 +39,7 @@ class Decision(Result, _Decided):
     """
 
     looked_at: Estimate | None = None
+    remaining: float = np.inf
 
     def explain(self) -> str:
         """The decision in three lines: what it is, what it rests on, and what to do next."""
