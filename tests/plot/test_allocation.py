@@ -146,6 +146,14 @@ def test_items_without_a_chance_are_named(ax: Any) -> None:
     assert legend(ax)[1] == f"importance (never asks {share:.2g} %)"
 
 
+def test_strata_without_a_label_can_still_be_asked(ax: Any) -> None:
+    """A few labels do not reach all strata: that is not to say that some are never asked."""
+    pool, _ = sd.datasets.synthetic_pool(n=2000, prevalence=0.1, rng=0)
+    study = sd.create_study(pool, "f1", budget=20, rng=0)
+    design_shape({"auto": study}, ax)
+    assert legend(ax)[1].startswith("auto (no label for ")
+
+
 @pytest.mark.parametrize(
     ("pool", "measure", "name"),
     [

@@ -132,6 +132,15 @@ def test_a_uniform_design_has_chance_1_everywhere(design: Any, source: Any) -> N
     assert found.dark == 0
 
 
+@pytest.mark.parametrize("design", ["auto-audit", "sequential", "lure", "poisson-online", "active-inference"])
+def test_cells_that_were_asked_to_the_last_item_are_not_dark(design: str, source: Any) -> None:
+    pool, labels = source
+    study = sd.create_study(pool, "f1", design=design, budget=N // 2, rng=1)
+    study.run(labels, budget=N // 3)
+    assert (study.problem().asked >= study.units.size).any()
+    assert chance_by_score(study).dark == 0
+
+
 def test_importance_aims_at_the_boundary_and_the_positives(source: Any) -> None:
     found = chance_by_score(sd.create_study(source[0], "f1", design="importance", rng=1))
     low, high = found.mean[found.score < -4], found.mean[found.score > 0]

@@ -83,7 +83,8 @@ def design_shape(
     """How much likelier than in a uniform sample an item is to be asked, against its score.
 
     The line is the mean of the items with about this score, the band runs from the least to the greatest of
-    them; what share of the items can never be asked stands in the legend.
+    them. What share of the items can never be asked stands in the legend; where a design sets a number of
+    labels per stratum, what share lies in strata that get none of these labels.
 
     Parameters
     ----------
@@ -107,13 +108,15 @@ def design_shape(
     if not named or not all(isinstance(one, Study) for one in named.values()):
         raise InvalidInput("studies= takes a study, or studies by name")
     found = {str(name) or one.design.alias: chance_by_score(one, n=n) for name, one in named.items()}
+    quotas = [one.design.kind.by_quota for one in named.values()]
+    without = dict(zip(found, ("no label for" if quota else "never asks" for quota in quotas), strict=True))
     ax = style.axes_for(ax)
     ax.set_yscale("log")
     even = ax.axhline(1.0, color=style.INK, linewidth=1, linestyle=style.STYLES[2], zorder=1.5)
     even.set_label("random sample")
     handles = [even]
     for k, (name, one) in enumerate(found.items()):
-        said = f"{name} (never asks {percent(one.dark)})" if one.dark > 0 else name
+        said = f"{name} ({without[name]} {percent(one.dark)})" if one.dark > 0 else name
         handles.append(style.banded(ax, k, said, one.score, one.mean, one.least, one.greatest))
     if any((one.greatest > 1.2 * one.least).mean() > 0.05 for one in found.values()):
         handles.append(style.shade("least to greatest"))

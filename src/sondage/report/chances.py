@@ -23,7 +23,8 @@ _USUAL = 1000
 class ChanceByScore:
     """Relative chances in bins of the score: the mean, the least and the greatest of each bin.
 
-    ``dark`` is the share of the pool that has no chance at all (left out of the rest).
+    ``dark`` is the share of the pool that has no chance at all, and was not asked either (left out of the
+    rest).
     """
 
     score: Floats
@@ -50,7 +51,7 @@ def coming_chance(problem: Problem, table: Table, n: int) -> Floats:
 
 
 def by_score(pieces: Callable[[], Iterable[tuple[Floats, Floats]]], bins: int = _BINS) -> ChanceByScore:
-    """Relative chances of items against their scores, both piece by piece.
+    """Relative chances of items against their scores, both piece by piece; nan where nothing is left to ask.
 
     >>> pieces = [(np.array([0.0, 0.2]), np.array([2.0, 0.5])), (np.array([1.0, 2.0]), np.array([1.0, 0.0]))]
     >>> found = by_score(lambda: pieces, bins=2)
@@ -61,7 +62,7 @@ def by_score(pieces: Callable[[], Iterable[tuple[Floats, Floats]]], bins: int = 
     for score, relative in pieces():
         bright = relative > 0
         low, high = min(low, score[bright].min(initial=low)), max(high, score[bright].max(initial=high))
-        dark, total = dark + int((~bright).sum()), total + len(bright)
+        dark, total = dark + int((relative == 0).sum()), total + len(bright)
     count, mean, centre = np.zeros(bins), np.zeros(bins), np.zeros(bins)
     least, greatest = np.full(bins, np.inf), np.full(bins, -np.inf)
     for score, relative in pieces():
@@ -104,6 +105,8 @@ def chance_by_score(study: StudyView, *, n: int | None = None, bins: int = _BINS
     else:
         table = study.design.table(problem, max(n, 1))
     relative = table.kind.relative_chance(table, problem.units.size, problem.asked, problem.expected, n)
+    # Of a cell that was asked to its last item the next draw takes none, but its items were asked.
+    relative = np.where((relative == 0) & (problem.asked >= problem.units.size), np.nan, relative)
 
     def pieces() -> Iterator[tuple[Floats, Floats]]:
         for piece, rows in pool.chunks():
