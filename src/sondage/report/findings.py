@@ -116,7 +116,7 @@ def on_curve(x_name: str, x: Floats, y: Floats, low: Floats, high: Floats) -> st
 
 
 def mixed_up(classes: Sequence[str], value: Floats, low: Floats, high: Floats) -> str:
-    """The most frequent error of a confusion matrix, with its interval.
+    """The most frequent error of a confusion matrix, with its interval; nothing where labels do not say.
 
     >>> value = np.array([[0.9, 0.1], [0.3, 0.7]])
     >>> mixed_up(["cat", "dog"], value, value - 0.1, value + 0.1)
@@ -125,7 +125,9 @@ def mixed_up(classes: Sequence[str], value: Floats, low: Floats, high: Floats) -
     errors = np.where(np.eye(len(value), dtype=bool) | ~np.isfinite(value), -np.inf, value)
     i, j = divmod(int(np.argmax(errors)), len(errors))
     if not errors[i, j] > 0:
-        return "No error was seen yet"
+        # A share that is undefined may hide errors that were seen.
+        undefined = np.isnan(value[~np.eye(len(value), dtype=bool)]).any()
+        return "" if undefined else "No error was seen yet"
     return f"Most frequent error: {classes[i]} taken for {classes[j]}, {between(low[i, j], high[i, j])}"
 
 
