@@ -36,6 +36,19 @@ def test_every_pair_has_its_difference_and_interval_the_one_ahead_first(made: Si
     assert "all pairs together" in ax.get_xlabel().replace("\n", " ")
 
 
+def test_pairs_of_long_names_can_be_told_apart() -> None:
+    """On axes of the usual size, and of half of it."""
+    systems = {
+        f"a-very-long-name-of-a-model-{k}b": {"prediction": said}
+        for k, said in enumerate(np.eye(4, dtype=int))
+    }
+    study = sd.create_study(sd.Pool.from_arrays(systems=systems), "accuracy", objective=sd.Compare(), rng=1)
+    study.run(dict.fromkeys(range(4), 1), budget=4)
+    for width, height in ((6.4, 4.8), (3.2, 2.6)):
+        ax = sd.plot.pairs(study.compare(), new_axes(width, height))
+        assert len(set(names(ax))) == 6
+
+
 def test_of_very_many_pairs_the_closest_are_shown(made: SimpleNamespace) -> None:
     ax = sd.plot.pairs(made.compared, new_axes(), most=2)
     assert len(names(ax)) == 2

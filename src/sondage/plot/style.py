@@ -342,7 +342,7 @@ def row_names(ax: Axes, names: Sequence[str]) -> float:
     size = max(min(high, max(width / (LETTER * longest), _SMALL)), SMALLEST)
     letters = max(min(_MOST_LETTERS, round(width / (LETTER * size))), 8)
     ax.set_ylim(rows - 0.5, -0.5)
-    ax.set_yticks(range(0, rows, step), [shortened(name, letters) for name in names[::step]], fontsize=size)
+    ax.set_yticks(range(0, rows, step), all_shortened(names, letters)[::step], fontsize=size)
     return size
 
 
@@ -353,6 +353,27 @@ def shortened(text: str, letters: int) -> str:
     'a lon...'
     """
     return text if len(text) <= letters else text[: letters - 3] + "..."
+
+
+def all_shortened(names: Sequence[str], letters: int) -> list[str]:
+    """Names cut where they would not fit; inside, and both of a pair, where fewer of them are then alike.
+
+    >>> all_shortened(["llama-70b - llama-13b", "llama-70b - llama-7b", "gpt"], 17)
+    ['ll...0b - ll...3b', 'll...0b - ll...7b', 'gpt']
+    """
+    ends = [shortened(name, letters) for name in names]
+    inside = [" - ".join(_cut_inside(name.split(" - "), letters)) for name in names]
+    return inside if len(set(inside)) > len(set(ends)) else ends
+
+
+def _cut_inside(parts: Sequence[str], letters: int) -> Sequence[str]:
+    """Each part with its beginning and its end, where they do not fit together."""
+    if len(" - ".join(parts)) <= letters:
+        return parts
+    each = max((letters + 3) // len(parts) - 3, 5)
+    head = (each - 3) // 2
+    tail = each - 3 - head
+    return [one if len(one) <= each else f"{one[:head]}...{one[-tail:]}" for one in parts]
 
 
 def span(values: Floats) -> tuple[float, float] | None:
