@@ -89,6 +89,15 @@ def test_several_classes_have_no_positives(made: SimpleNamespace, ax: Any) -> No
     assert legend(ax) == ["share of the pool", "share of the labels"]
 
 
+def test_columns_that_scores_do_not_keep_apart_say_what_their_numbers_are(ax: Any) -> None:
+    pool, labels = sd.datasets.synthetic_multiclass(n=2000, classes=4, rng=0)
+    study = sd.create_study(pool, "confusion_matrix", budget=150, rng=0)
+    study.run(labels)
+    labels_by_stratum(study, ax)
+    assert len(table(study).names) > 30
+    assert ax.get_xlabel() == "stratum, by score"
+
+
 def test_a_table_can_be_drawn_and_a_study_without_labels(ax: Any) -> None:
     pool, _ = sd.datasets.synthetic_pool(n=300, prevalence=0.2, rng=0)
     study = sd.create_study(pool, design="importance", rng=0)

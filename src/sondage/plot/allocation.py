@@ -71,7 +71,8 @@ def labels_by_stratum(study: Study | LabelsByStratum, ax: Axes | None = None, *,
     order = np.argsort([np.mean(one) for one in ends], kind="stable") if all(ends) else np.arange(len(ends))
     predicted = [found.predicted[k] for k in order] if found.predicted else []
     if len(_begins(predicted)) > len(set(predicted)):  # classes that scores do not keep apart
-        order, predicted, strata = np.arange(len(ends)), list(found.predicted), "stratum"
+        order, predicted = np.arange(len(ends)), list(found.predicted)
+        strata = f"stratum, by {strata}"
     layers = [(share[order], *looks) for share, *looks in layers]
     names = [found.names[k] for k in order]
     return _columns(ax, found, names, predicted, layers, top, strata)
@@ -164,7 +165,7 @@ def _columns(
     ax.set_xlim(edges[0], edges[-1])
     ax.set_ylim(0, end)
     style.in_percent(ax.yaxis)
-    if strata == "stratum":
+    if strata.startswith("stratum"):
         _name_some(ax, names)
     else:
         _number_edges(ax, [min(one) for one in map(_ends, names) if one])
