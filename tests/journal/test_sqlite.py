@@ -20,6 +20,7 @@ import pytest
 
 from sondage.errors import DamagedJournal, InvalidInput, JournalUnavailable
 from sondage.journal import Answer, Journal, SqliteJournal, open_journal
+from sondage.study import load_study
 from sondage.testing.journal import JournalSuite
 from sondage.testing.journal_sharing import Damage
 
@@ -245,6 +246,27 @@ def test_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path) -> Non
         SqliteJournal(wrong)
     assert wrong.read_bytes() == content
     assert os.listdir(tmp_path) == ["pairs.csv"]
+
+
+@pytest.mark.parametrize(
+    ("place", "garbage"),
+    [
+        (b"TABLE events", b"\xab\x91\xff\xfe\xab"),  # SQLite quotes this, and Python cannot read it
+        (b"my-own-study{", b"my-\xff\xfe"),  # where the study is; the index has its name as it was
+        (b"my-own-study\n", b"my-0wn"),  # in the index
+    ],
+    ids=["table", "study", "index"],
+)
+def test_damage_to_a_name_is_damage(place: bytes, garbage: bytes, tmp_path: Path) -> None:
+    SqliteJournal(tmp_path / "whole.db").create("my-own-study", {"a": 1})
+    copy = tmp_path / "copy.db"
+    with closing(sqlite3.connect(tmp_path / "whole.db")) as db:
+        db.execute(f"VACUUM INTO '{copy}'")
+    content = copy.read_bytes()
+    at = content.index(place)
+    copy.write_bytes(content[:at] + garbage + content[at + len(garbage) :])
+    with pytest.raises(DamagedJournal, match=re.escape(repr(str(copy)))):
+        load_study(f"sqlite:///{copy}")
 
 
 def test_missing_folder_is_named_and_not_made(tmp_path: Path) -> None:

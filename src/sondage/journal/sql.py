@@ -99,8 +99,14 @@ class SqlJournal(Journal):
         query = "SELECT config, seal FROM studies WHERE name = ?"
         row = self._database.read(lambda db: db.execute(query, (name,)).fetchone())
         if row is None:
+            names = self.names()
+            if name in names:  # the table has it, and the index by which it is looked up does not
+                raise DamagedJournal(
+                    f"{self._where(name)}: its name was changed after the study was made: take a copy of the "
+                    "journal from before that"
+                )
             raise InvalidInput(
-                f"there is no study named {name!r} in {self._database.name}; there are {self.names()}"
+                f"there is no study named {name!r} in {self._database.name}; there are {names}"
             )
         if not isinstance(row[0], str) or seal(name, row[0]) != row[1]:
             raise DamagedJournal(

@@ -67,6 +67,11 @@ class SqliteFile(Database):
                 self.db.close()
             kind = DamagedJournal if _code(error) == sqlite3.SQLITE_CORRUPT else InvalidInput
             raise kind(f"storage: {self.name} cannot be opened as a journal ({error})") from error
+        except UnicodeDecodeError as error:  # SQLite quotes the damaged text, which Python cannot read
+            self.db.close()
+            raise DamagedJournal(
+                f"storage: {self.name} cannot be opened as a journal (it is damaged)"
+            ) from error
         self._pid, self._identity = os.getpid(), _identity(self.path)
 
     def _connect(self, mode: str) -> None:
@@ -257,6 +262,10 @@ class SqliteFile(Database):
     def _naming_errors(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError as error:
+            raise DamagedJournal(
+                f"{self.name} is damaged: take a copy of it from before the damage"
+            ) from error
         except sqlite3.ProgrammingError as error:
             raise JournalUnavailable(f"{self.name}: {error}: load the study again") from error
         except sqlite3.Error as error:
