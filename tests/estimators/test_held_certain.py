@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import sondage as sd
 from sondage.beliefs import ScoreBelief
-from sondage.estimators import estimate_totals
+from sondage.estimators import estimate_totals, few_labels, held_certain
 from sondage.estimators.base import Case
 from sondage.estimators.held_certain import if_wrong
 from sondage.estimators.linear import linearise
@@ -112,3 +113,23 @@ def test_without_scores_nothing_is_held_certain(labels: int) -> None:
     linear = linearise(estimate_totals(case), case.measure)
     assert linear.widening[0] == 0
     assert if_wrong(case, case.sample, linear.J).max() == 0
+
+
+@pytest.mark.parametrize("where", [held_certain, few_labels])
+def test_of_many_groups_each_looks_at_its_own_items(where: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measures of many groups are estimated block by block: together these look at each item once or so."""
+    looked, ends_of = [], where.ends_of
+
+    def counted(measure: Any, rows: Any, J: Any) -> Any:
+        looked.append(len(rows))
+        return ends_of(measure, rows, J)
+
+    rng = np.random.default_rng(0)
+    truth = (rng.random(6000) < 0.3).astype(int)
+    group = np.arange(6000) % 400
+    pool = sd.Pool.from_arrays(probability=np.where(truth == 1, 0.99, 0.02), groups={"group": group})
+    study = sd.create_study(pool, "accuracy", design="uniform", budget=300, rng=0)
+    study.run(dict(enumerate(truth.tolist())))
+    monkeypatch.setattr(where, "ends_of", counted)
+    study.estimate("f1", by="group")
+    assert 0 < sum(looked) < 2.5 * 2 * 400  # two predictions in each group

@@ -68,15 +68,19 @@ def if_wrong(case: Case, seen: Sample, J: Floats) -> Floats:
     known, wrong = (
         np.bincount(one, minlength=kinds).astype(np.float64) for one in (of, of[found.label[of] != told.y])
     )
-    far, bears = _far(case, found, np.nan_to_num(J))
-    far = far * (found.kinds.size - known)[:, None] / len(case.pool)
     rates, likely = _rates(found, wrong, known)
-    surer = found.odds[:, None] < _usual(found, known, bears) - _ROUNDING
-    for c in np.unique(found.label):
-        mine = np.flatnonzero(found.label == c)
+    # Of very many groups a block of the measure looks at a few: kinds of others move none of its coordinates.
+    some = np.flatnonzero(case.measure.losses.touches(case.pool.rows(found.kinds.first)))
+    far, bears = _far(case, found, some, np.nan_to_num(J))
+    size, label, odds = found.kinds.size[some], found.label[some], found.odds[some]
+    known, wrong, rates = known[some], wrong[some], rates[some]
+    far = far * (size - known)[:, None] / len(case.pool)
+    surer = odds[:, None] < _usual(odds, size, known, bears) - _ROUNDING
+    for c in np.unique(label):
+        mine = np.flatnonzero(label == c)
         k, e = known[mine, None] * bears[mine], wrong[mine, None] * bears[mine]
-        surest = surer[mine] & _hardly_looked_at(found.odds[mine], k)
-        certain = found.odds[mine, None] <= _LOWEST
+        surest = surer[mine] & _hardly_looked_at(odds[mine], k)
+        certain = odds[mine, None] <= _LOWEST
         for side, most in zip(out, far[:, mine], strict=True):
             by_scores = likely @ np.square(rates[mine].T @ (surest * most))
             by_next = np.square((certain * most).sum(axis=0) * found.doubt[c]) / 3.0
@@ -87,15 +91,15 @@ def if_wrong(case: Case, seen: Sample, J: Floats) -> Floats:
     return out
 
 
-def _usual(found: _Sureness, known: Floats, bears: Bools) -> Floats:
+def _usual(odds: Floats, size: Ints, known: Floats, bears: Bools) -> Floats:
     """(m,) mean log odds of doubt in the items that have a label and bear on a coordinate, or in all that do.
 
     Who is no surer than that is not held certain: without scores all items are alike, however few labels a
     class of many has.
     """
     told = known[:, None] * bears
-    weight = np.where(told.sum(axis=0) > 0, told, found.kinds.size[:, None] * bears)
-    return np.asarray(found.odds @ weight / np.maximum(weight.sum(axis=0), 1.0))
+    weight = np.where(told.sum(axis=0) > 0, told, size[:, None] * bears)
+    return np.asarray(odds @ weight / np.maximum(weight.sum(axis=0), 1.0))
 
 
 def _allowed(which: Bools, most: Floats, k: Floats, e: Floats) -> Floats:
@@ -148,18 +152,22 @@ def _corrected(odds: Floats, wrong: Floats, known: Floats) -> tuple[Floats, floa
     return expit(np.minimum(found, surer)), after - before
 
 
-def _far(case: Case, found: _Sureness, J: Floats) -> tuple[Floats, Bools]:
-    """(2, G, m) how far a wrong label of an item may take each coordinate, and (G, m) whether one can."""
+def _far(case: Case, found: _Sureness, some: Ints, J: Floats) -> tuple[Floats, Bools]:
+    """(2, some, m) how far a wrong label of an item may take each coordinate; (some, m) whether one can."""
     row, kind = found.kinds.some(1 if signatures(case) is not None else REPRESENTATIVES)
-    far, bears = np.zeros((2, len(found.label), len(J))), np.zeros((len(found.label), len(J)), dtype=bool)
     stands = 1.0 / np.bincount(kind)[kind, None]
+    place = np.full(found.kinds.count, -1)
+    place[some] = np.arange(len(some))
+    mine = place[kind] >= 0
+    row, label, kind, stands = row[mine], found.label[kind[mine]], place[kind[mine]], stands[mine]
+    far, bears = np.zeros((2, len(some), len(J))), np.zeros((len(some), len(J)), dtype=bool)
     least = LEAST * np.abs(J).max(axis=1)
     step = max(1, AT_ONCE // (len(J) * case.measure.d))
     for start in range(0, len(row), step):
         piece = slice(start, start + step)
-        rows, label = case.pool.rows(row[piece]), found.label[kind[piece], None].astype(np.float64)
+        rows, expected = case.pool.rows(row[piece]), label[piece, None].astype(np.float64)
         low, high = ends_of(case.measure, rows, J)
-        middle = through(J, case.measure.loss(rows, label)[:, 0], case.measure)
+        middle = through(J, case.measure.loss(rows, expected)[:, 0], case.measure)
         np.logical_or.at(bears, kind[piece], high - low > least)
         for side, most in zip(far, (middle - low, high - middle), strict=True):
             np.add.at(side, kind[piece], stands[piece] * np.maximum(most, 0.0))
