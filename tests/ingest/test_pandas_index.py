@@ -80,6 +80,17 @@ def test_series_in_different_orders_are_refused() -> None:
     assert len(Pool.from_arrays(id=np.arange(N), prediction=frame["truth"], score=frame["score"][::-1])) == N
 
 
+def test_a_sorted_series_beside_a_shuffled_one_is_refused() -> None:
+    """Its index 0, 1, 2, ... may be row numbers, or the same ids in their order: nobody can tell."""
+    score = pd.Series([0.9, 0.1, 0.8, 0.2], index=[2, 0, 3, 1])
+    prediction = (score > 0.5).astype(int).sort_index()
+    with pytest.raises(InvalidInput, match=r"'score' and 'prediction' have different indexes.*pass id="):
+        sd.Pool.from_arrays(score=score, prediction=prediction)
+    pool = sd.Pool.from_arrays(score=score, prediction=prediction.loc[score.index].to_numpy())
+    assert pool.ids.tolist() == [0, 1, 2, 3]
+    assert pool.rows(slice(None)).prediction().tolist() == prediction.tolist()
+
+
 @pytest.mark.parametrize(
     ("index", "fault"),
     [

@@ -41,13 +41,26 @@ def _counts(index: Any) -> bool:
 def shared_index(columns: Mapping[str, Any]) -> nw.Series[Any] | None:
     """The index of columns given one by one; those that have one must have the same."""
     found = [(name, index) for name, column in columns.items() if (index := index_of(column)) is not None]
-    for name, index in found[1:]:
-        if not np.array_equal(index.to_numpy(), found[0][1].to_numpy()):
-            raise InvalidInput(
-                f"{found[0][0]!r} and {name!r} have different indexes, so it is unclear which rows belong "
-                "together: pass id=, or arrays (series.to_numpy()) with their rows in one order"
-            )
-    return found[0][1] if found else None
+    if not found:
+        return None
+    first, ids = found[0][0], found[0][1].to_numpy()
+    others = [name for name, index in found[1:] if not np.array_equal(index.to_numpy(), ids)]
+    if ids.dtype.kind in "iu" and np.array_equal(np.sort(ids), np.arange(len(ids))):
+        # The same numbers in another order: a series that has them in their own order may be sorted.
+        others += [name for name, column in columns.items() if _counted(column)]
+    if others:
+        raise InvalidInput(
+            f"{first!r} and {others[0]!r} have different indexes, so it is unclear which rows belong "
+            "together: pass id=, or arrays (series.to_numpy()) with their rows in one order"
+        )
+    return found[0][1]
+
+
+def _counted(column: Any) -> bool:
+    """Whether this is a pandas series or frame with the index 0, 1, 2, ..."""
+    native = nw.from_native(column, allow_series=True, pass_through=True)
+    index = nw.maybe_get_index(native) if isinstance(native, (nw.DataFrame, nw.Series)) else None
+    return index is not None and _counts(index)
 
 
 def kept_index(schema: Any) -> str | None:
