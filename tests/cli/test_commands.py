@@ -230,6 +230,46 @@ def test_what_cannot_be_guessed_is_refused_where_nobody_can_be_asked(folder, cap
     assert not Path("study.db").exists()
 
 
+@pytest.mark.parametrize("name", ["id", "ids", "pair_id", "pairId", "key"])
+@pytest.mark.parametrize("odd", ["4", ""])
+def test_a_few_rows_without_an_id_of_their_own_are_refused(folder, capsys, name, odd):
+    rows = [str(k) for k in range(40)]
+    rows[7] = odd
+    lines = [
+        f"{name},score,pred,shop_id",
+        *(f"{id},0.{k + 10},{k % 2},s{k % 3}" for k, id in enumerate(rows)),
+    ]
+    Path("twice.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    refused = said(capsys, "start twice.csv --study er.db", 1).err
+    assert repr(name) in refused
+    assert "4 in rows 4 and 7" in refused if odd else "no value in row 7" in refused
+    assert "--id, or" in refused
+    assert not Path("er.db").exists()
+    assert "--row-numbers" in refused
+    assert "not both" in said(capsys, "start twice.csv --row-numbers --id shop_id", 1).err
+    assert "row numbers (--row-numbers)" in said(capsys, "start twice.csv --study er.db --row-numbers").out
+    assert json.loads(said(capsys, "ask -n 1 --json --study er.db").out)["items"][0]["id"] in range(40)
+
+
+def test_an_id_of_something_else_is_no_id_and_that_is_said(folder, capsys):
+    Path("orders.csv").write_text(
+        "customer_id,score,pred\n" + "".join(f"{k % 9},0.{k + 10},{k % 2}\n" for k in range(40)),
+        encoding="utf-8",
+    )
+    text = said(capsys, "start orders.csv").out
+    assert "row numbers (no column tells all rows apart: 'customer_id' has the same value in many)" in text
+    assert "payload:     customer_id" in text
+    Path("bids.csv").write_text(
+        "bid,score,pred\n" + "".join(f"{max(k, 1)},0.{k + 10},{k % 2}\n" for k in range(40)), encoding="utf-8"
+    )
+    assert "payload:     bid" in said(capsys, "start bids.csv --study bids.db").out
+    Path("both.csv").write_text(
+        "left_id,pair_id,score,pred\n" + "".join(f"{max(k, 1)},{k},0.5,{k % 2}\n" for k in range(40)),
+        encoding="utf-8",
+    )
+    assert "id:          pair_id (guessed)" in said(capsys, "start both.csv --study both.db").out
+
+
 @pytest.mark.parametrize("name", ["score", "probability"])
 def test_a_score_with_a_gap_is_still_the_score_and_is_refused(folder, capsys, name):
     Path("gap.csv").write_text(f"key,{name},pred\na,,0\nb,0.3,1\nc,0.4,1\n", encoding="utf-8")

@@ -48,6 +48,7 @@ def role_options(parser: argparse.ArgumentParser) -> None:
     """Which column is what; what is not said is guessed."""
     add = parser.add_argument_group("columns (guessed from their names where they are not said)").add_argument
     add("--id", metavar="COLUMN", help="what tells items apart")
+    add("--row-numbers", action="store_true", help="no column does: their rows' numbers tell them apart")
     add("--score", metavar="COLUMN", help="the model's score")
     add("--probability", nargs="+", metavar="COLUMN", help="its probability, or one column per class")
     add("--prediction", nargs="+", metavar="COLUMN", help="what it predicts (several: multi-label)")
@@ -69,8 +70,10 @@ def budget_option(parser: argparse.ArgumentParser) -> None:
 
 
 def said_roles(args: argparse.Namespace) -> dict[str, Any]:
-    """The columns that the user named, by role."""
-    roles: dict[str, Any] = {}
+    """The columns that the user named, by role; no column of ids where row numbers are wanted."""
+    if args.row_numbers and args.id is not None:
+        raise InvalidInput("give --id or --row-numbers, not both: items are told apart by one of them")
+    roles: dict[str, Any] = {"id": None} if args.row_numbers else {}
     for role in (*ROLES, *SEVERAL, "labels"):
         value = getattr(args, role)
         if value is not None:

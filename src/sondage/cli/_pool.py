@@ -27,14 +27,22 @@ def pool_of(args: argparse.Namespace) -> tuple[Pool, dict[str, Any], str]:
     if guess.missing is not None:
         said[guess.missing] = _answer(guess.missing, guess.columns, guess.roles)
         guess = guess_roles(path, said)
-    pool = Pool.from_file(path, **guess.roles)
+    try:
+        pool = Pool.from_file(path, **guess.roles)
+    except InvalidInput as error:
+        if "id" not in guess.guessed or f"column {guess.roles['id']!r}" not in str(error):
+            raise
+        raise InvalidInput(
+            f"{error}. Or name another column with --id, or have rows told apart by their numbers with "
+            "--row-numbers"
+        ) from None
     lines = [f"{len(pool):,} items in {args.file}"]
     for role in ("id", "score", "probability", "prediction", "threshold", "systems", "labels"):
         if role in guess.roles:
             mark = " (guessed)" if role in guess.guessed else ""
             lines.append(f"  {role + ':':12} {_words(guess.roles[role])}{mark}")
         elif role == "id":
-            lines.append("  id:          row numbers (no column tells all rows apart)")
+            lines.append(f"  id:          row numbers ({_why_numbers(args, guess.no_id)})")
     if "labels" not in guess.roles:
         lines.append(f"  labels:      {pool.labels.words()}")
     for role in ("groups", "weight", "cost", "features", "opinions", "payload"):
@@ -48,6 +56,13 @@ def pool_of(args: argparse.Namespace) -> tuple[Pool, dict[str, Any], str]:
     if guess.guessed:
         lines.append("  wrong? say it with --id, --score, --prediction, ... (see sondage start --help)")
     return pool, guess.roles, "\n".join(lines)
+
+
+def _why_numbers(args: argparse.Namespace, no_id: str | None) -> str:
+    if args.row_numbers:
+        return "--row-numbers"
+    said = "no column tells all rows apart"
+    return said if no_id is None else f"{said}: {no_id!r} has the same value in many"
 
 
 def _words(value: Any) -> str:

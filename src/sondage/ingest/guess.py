@@ -15,7 +15,11 @@ from sondage.ingest.columns import ParquetColumns
 from sondage.ingest.files import read_file, suffix_of
 from sondage.ingest.roles import Roles
 
-_ID = (r"id|uid|uuid|key", r".*[_.\- ]id|.*Id|id[_.\- ].*", r"index|pair|doc|document|item|record")
+_MEANT_AS_ID = (r"ids?|uid|uuid|key", r".*[_.\- ]ids?|(?-i:.*[a-z]Id)")
+"""Names of columns that are ids even where a few rows repeat one, so that the pool refuses these rows."""
+_ID = (_MEANT_AS_ID[0], rf"{_MEANT_AS_ID[1]}|id[_.\- ].*", r"index|pair|doc|document|item|record")
+_FEW = 0.1
+"""Share of the rows that are few; where more have no id of their own, it is the id of something else."""
 _PREDICTION = (
     r"prediction|predicted|pred|y_?pred|decision|predicted_?(label|class)",
     r"match|is_?match|positive|flag(ged)?",
@@ -35,6 +39,8 @@ class Guess:
     missing: str | None = None
     """The role that cannot be guessed: 'prediction', or 'threshold' for a score that is no probability."""
     columns: tuple[str, ...] = ()
+    no_id: str | None = None
+    """A column that is named like an id, in a file in which no column tells rows apart."""
 
 
 def guess_roles(path: str | Path, said: Mapping[str, Any]) -> Guess:
@@ -60,8 +66,15 @@ def guess_roles(path: str | Path, said: Mapping[str, Any]) -> Guess:
             guessed.append(role)
         return found is not None
 
+    no_id = None
     if "id" not in roles:
-        take("id", _ID, _tells_apart)
+        for k, pattern in enumerate(_ID):
+            if take("id", (pattern,), _tells_apart) or take("id", _MEANT_AS_ID[k : k + 1], _nearly_so):
+                break
+        else:
+            no_id = find(_MEANT_AS_ID, _is_there)
+    elif roles["id"] is None:  # they are told apart by their row numbers
+        del roles["id"]
     of_a_model = ("score", "probability", "prediction", "systems")
     if "systems" not in roles:
         if "prediction" not in roles and "threshold" not in roles and not roles.get("multilabel"):
@@ -82,7 +95,7 @@ def guess_roles(path: str | Path, said: Mapping[str, Any]) -> Guess:
         rest = [name for name in names if name not in used and name not in left_out]
         roles["payload"] = rest
         guessed.append("payload")
-    return Guess(roles, tuple(guessed), tuple(left_out), missing, tuple(names))
+    return Guess(roles, tuple(guessed), tuple(left_out), missing, tuple(names), no_id)
 
 
 def _values(column: Any) -> Any:
@@ -98,6 +111,15 @@ def _tells_apart(column: Any) -> bool:
         return not column.null_count() and column.n_unique() == len(column)
     values = list(column)
     return None not in values and len(set(values)) == len(values)
+
+
+def _nearly_so(column: Any) -> bool:
+    """Whether but a few rows (or a single one) repeat an id or have none."""
+    if isinstance(column, nw.Series):
+        rows, different = len(column), column.drop_nulls().n_unique()
+    else:
+        rows, different = len(column), len(set(column) - {None})
+    return rows - different <= max(_FEW * rows, 1) and different > 1
 
 
 def _is_there(column: Any) -> bool:
