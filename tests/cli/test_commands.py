@@ -409,6 +409,70 @@ def test_an_interrupt_leaves_a_study_that_goes_on(folder, capsys):
     assert len(json.loads(said(capsys, "ask --open --json").out)["items"]) == 4
 
 
+def test_an_interrupt_gives_back_what_an_annotator_holds(folder, capsys):
+    begun(capsys)
+    program = [sys.executable, "-m", "sondage", "label", "-n", "5", "--annotator", "ann"]
+    going = subprocess.Popen(
+        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 30
+    while "held by ann" not in said(capsys, "status").out and time.monotonic() < until:
+        time.sleep(0.1)
+    going.send_signal(signal.SIGINT)
+    going.communicate(timeout=30)
+    assert going.returncode == 130
+    assert "held" not in said(capsys, "status").out
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt, RuntimeError("Error calling __set_name__"), sd.errors.InvalidInput("no")]
+)
+def test_an_interrupt_that_python_made_another_error_of_is_one(capsys, monkeypatch, error):
+    def interrupted(args):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as cause:
+            raise error from cause
+
+    monkeypatch.setattr(commands()["doctor"], "run", interrupted)
+    assert "interrupted" in said(capsys, "doctor", 130).err
+
+
+@pytest.mark.parametrize("moment", ["imports", "exec", "end"])
+def test_an_interrupted_process_has_the_exit_code_of_that_at_any_moment(moment):
+    raised = {
+        "imports": "sys.modules['sondage.cli'] = type('Stopped', (), {'__getattr__': stop})()",
+        "exec": "import sondage.cli; sondage.cli.main = lambda: caught(lambda: exec('stop()', globals()))",
+        "end": "import sondage.cli; sondage.cli.main = lambda: 130; atexit.register(stop)",
+    }[moment]
+    code = f"""
+import atexit, os, signal, sys
+def stop(*more):
+    os.kill(os.getpid(), signal.SIGINT)
+def caught(run):
+    try:
+        run()
+    except KeyboardInterrupt:
+        return 130
+{raised}
+from sondage.__main__ import program
+program()
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60).returncode == 130
+
+
+@pytest.mark.parametrize(("line", "code"), [("status --study no.db --json", 1), ("doctor --json", 1)])
+def test_a_pipe_that_nobody_reads_ends_a_command_quietly(folder, line, code):
+    read, write = os.pipe()
+    os.close(read)
+    program = [sys.executable, "-m", "sondage", *shlex.split(line)]
+    done = subprocess.run(program, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(write)
+    assert done.returncode == code
+    assert "Broken" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_every_command_and_its_options(capsys, shell):
     script = said(capsys, f"completion {shell}").out

@@ -27,24 +27,52 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; wrong arguments exit with argparse's 2."""
-    args = parser().parse_args(argv)
+    args = argparse.Namespace()
     try:
+        args = parser().parse_args(argv)
         with warnings.catch_warnings():
             warnings.showwarning = _said_in_a_line
             code: int = args.run(args)
-            return code
-    except KeyboardInterrupt:
-        print("sondage: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:  # whoever reads has seen enough
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - nothing is left to be flushed at exit
-        return FAILED
-    except SondageError as error:
-        if getattr(args, "json", False):
-            rows = {"rows": list(error.rows)} if isinstance(error, WrongRows) else {}
-            print(json.dumps({"error": str(error), "kind": type(error).__name__, **rows}, indent=2))
-        print(f"sondage: {error}", file=sys.stderr)
-        return NOTHING_LEFT if isinstance(error, NothingLeft) else FAILED
+        sys.stdout.flush()
+        return code
+    except (KeyboardInterrupt, Exception) as error:
+        return _failed(error, args)
+
+
+def _failed(error: BaseException, args: argparse.Namespace) -> int:
+    """Say what went wrong, if anybody is still reading, and give the exit code; what is a bug is raised."""
+    said, code = f"sondage: {error}", FAILED
+    if _is_interrupt(error):
+        said, code = "sondage: interrupted", INTERRUPTED
+    elif isinstance(error, BrokenPipeError):  # whoever reads has seen enough
+        said = ""
+    elif not isinstance(error, SondageError):
+        raise error
+    elif isinstance(error, NothingLeft):
+        code = NOTHING_LEFT
+    if said and code != INTERRUPTED and getattr(args, "json", False):
+        rows = {"rows": list(error.rows)} if isinstance(error, WrongRows) else {}
+        found = {"error": str(error), "kind": type(error).__name__, **rows}
+        _print_if_read(json.dumps(found, indent=2), "stdout")
+    if said:
+        _print_if_read(said, "stderr")
+    _print_if_read("", "stdout")  # nothing is left to be flushed at exit
+    return code
+
+
+def _print_if_read(text: str, where: str) -> None:
+    """Print to a stream, which leads nowhere from now on if nobody reads it."""
+    try:
+        print(text, end="\n" if text else "", file=getattr(sys, where), flush=True)
+    except BrokenPipeError:
+        setattr(sys, where, open(os.devnull, "w"))  # noqa: SIM115 - open to the end
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether it comes of Ctrl-C: in the middle of an import Python may make another error of that."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _said_in_a_line(message: Warning | str, *where: object, **more: object) -> None:

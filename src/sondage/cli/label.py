@@ -40,10 +40,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show, read, tell, until it is enough."""
     from sondage.cli._place import taken_up
-    from sondage.errors import NothingLeft
 
     study = taken_up(args, payload=True)
     screen = Screen(study, to=sys.stderr if args.json else sys.stdout)
+    try:
+        told, why = _sitting(study, screen, args)
+    except KeyboardInterrupt:
+        _release(study, args.annotator)
+        raise
+    _release(study, args.annotator)
+    result = {"study": study.name, "told": told, "n_labels": study.n_labels, "n_open": study.n_open}
+    end = f"{why}\n" if why else ""
+    show(
+        args,
+        result,
+        f"\n{end}{told} told; {study.n_labels:,} labels in all, {study.n_open:,} items open",
+    )
+    return 0
+
+
+def _sitting(study: Study, screen: Screen, args: argparse.Namespace) -> tuple[int, str]:
+    """How many items were told, and why no more, where that was not the wish of whoever sits here."""
+    from sondage.errors import NothingLeft
+
     told: list[Item] = []
     back: list[Item] = []
     items = _items(study, args.annotator, args.n)
@@ -68,16 +87,13 @@ def run(args: argparse.Namespace) -> int:
             continue
         study.tell(item.id, answer.label, annotator=args.annotator)
         told.append(item)
-    if args.annotator is not None and study.n_open:
-        study.release(annotator=args.annotator)
-    result = {"study": study.name, "told": len(told), "n_labels": study.n_labels, "n_open": study.n_open}
-    end = f"{why}\n" if why else ""
-    show(
-        args,
-        result,
-        f"\n{end}{len(told)} told; {study.n_labels:,} labels in all, {study.n_open:,} items open",
-    )
-    return 0
+    return len(told), why
+
+
+def _release(study: Study, annotator: str | None) -> None:
+    """Give back what was shown and not answered, for others to take."""
+    if annotator is not None and study.n_open:
+        study.release(annotator=annotator)
 
 
 def _items(study: Study, annotator: str | None, most: int | None) -> Iterator[Item]:
