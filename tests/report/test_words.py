@@ -199,3 +199,17 @@ def test_a_decision_is_explained() -> None:
     ]
     assert decision.to_dict() == {"stop": False, "why": decision.why, "guarantee": "calibrated"}
     assert np.all(decision == (False, decision.why, "calibrated"))
+
+
+def test_an_interval_that_leaves_everything_open_is_not_praised_for_its_precision() -> None:
+    pool, labels = sd.datasets.synthetic_pool(n=2_000, prevalence=0.05, rng=0)
+    study = sd.create_study(pool, "f1", budget=150, rng=1)
+    study.run(labels, budget=5)
+    few = study.estimate()
+    assert few.covers > 0.9
+    assert few.n_uniform > 10
+    assert "a random sample would need" not in few.summary()
+    study.run(labels)
+    many = study.estimate()
+    assert many.covers == pytest.approx(many.ci.high - many.ci.low)
+    assert "a random sample would need" in many.summary()

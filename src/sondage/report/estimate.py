@@ -25,6 +25,8 @@ _MOSTLY, _NEARLY_ALL = 0.5, 0.99
 """Shares of a width from which on one thing keeps it wide, and makes up nearly all of it."""
 _MUCH = 0.1
 """Share of its interval by which a value is moved before that is spoken of."""
+_HARDLY_KNOWN = 0.9
+"""Share of a measure's range from which on an interval says too little to boast of its precision."""
 _NAMED = 4
 """Values at an end of their interval that are named."""
 _FEW = 10
@@ -104,7 +106,7 @@ def rests_on(estimate: Estimate) -> str:
     if estimate.n_refused:
         used += f", {estimate.n_refused:,} could not be labelled"
     needs = [uniform for *_, uniform in estimate.coordinates() if saves(estimate, uniform)]
-    if len(needs) == 1 == len(estimate.names):
+    if len(needs) == 1 == len(estimate.names) and not estimate.covers >= _HARDLY_KNOWN:
         alike = "to be as sure" if "precision" in estimate.names[0] else "for the same precision"
         used += f"; a random sample would need about {rounded(needs[0]):,} {alike}"
     return used

@@ -217,6 +217,7 @@ def _of_block(case: Case, question: Question, notes: tuple[str, ...]) -> Estimat
         why=remarks.why_undefined(case, question, totals, lacking, undefined),
         bounds=bounds,
         n_pool=question.pool_size,
+        covers=_plain((np.minimum(high, greatest) - np.maximum(low, least)) / (greatest - least)),
         plug_in=_plain(np.clip(plug_in, least, greatest)) if totals.moves else None,
         far_tail=tail if tail is None or len(names) > 1 else FarTail(*(column[0] for column in tail)),
     )

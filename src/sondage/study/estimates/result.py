@@ -50,6 +50,7 @@ class Estimate(Result):
     ``"less"`` if only ``ci.high`` was; ``n_pool``: items in the pool, inf where that is not known;
     ``plug_in``: the value by the most probable error rates alone, where a belief has a say; ``far_tail``: how
     much of the width is doubt beyond the last error seen;
+    ``covers``: the share of the measure's range that the interval takes up, 0 where that has no end;
     ``method``: how the labels came about, None where no study asked for them.
     """
 
@@ -80,6 +81,7 @@ class Estimate(Result):
     plug_in: Any = None
     far_tail: FarTail | None = None
     method: Method | None = None
+    covers: Any = 0.0
 
     def describe(self) -> str:
         """How the value was found, as a paragraph for a paper or a report; ``cite()`` has the references.
