@@ -473,6 +473,28 @@ def test_a_pipe_that_nobody_reads_ends_a_command_quietly(folder, line, code):
     assert "Traceback" not in done.stderr
 
 
+def test_errors_speak_of_options_and_not_of_arguments(folder, capsys):
+    both = "--score score --system a:score=score,prediction=match"
+    assert "pass either --system or --score, not both" in said(capsys, f"start pool.csv {both}", 1).err
+    assert "--system a has unknown parts" in said(capsys, "start pool.csv --system a:scor=score", 1).err
+    begun(capsys)
+    assert "(--name)" in said(capsys, "start pool.csv --study er.db --name study-1", 1).err
+    Path("one.csv").write_text("id,label\n0399,1\n", encoding="utf-8")
+    Path("batch.csv").write_text(
+        Path("batch.csv").read_text(encoding="utf-8") + "9999,,,,1\n", encoding="utf-8"
+    )
+    refused = said(capsys, "tell batch.csv --json", 1)
+    assert "(--partial takes the others)" in json.loads(refused.out)["error"]
+    assert "=" not in refused.err.partition("\n")[0]
+    assert "1 wrong row left out" in said(capsys, "tell batch.csv --partial").out
+    text = said(capsys, "import one.csv").out
+    assert "1 label imported without a chance: it helps" in text
+    Path("chance.csv").write_text("id,label,chance\n0398,1,0.1\n", encoding="utf-8")
+    assert "with its chance: it counts" in said(capsys, "import chance.csv").out
+    wrong = said(capsys, "import chance.csv --partial", 1).err
+    assert "--partial is not for labels with chances" in wrong
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_every_command_and_its_options(capsys, shell):
     script = said(capsys, f"completion {shell}").out

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
+from sondage.cli._words import by_options
 from sondage.errors import NothingLeft, SondageError, WrongRows
 from sondage.version import __version__
 
@@ -41,7 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _failed(error: BaseException, args: argparse.Namespace) -> int:
     """Say what went wrong, if anybody is still reading, and give the exit code; what is a bug is raised."""
-    said, code = f"sondage: {error}", FAILED
+    words = by_options(str(error), args)
+    said, code = f"sondage: {words}", FAILED
     if _is_interrupt(error):
         said, code = "sondage: interrupted", INTERRUPTED
     elif isinstance(error, BrokenPipeError):  # whoever reads has seen enough
@@ -51,8 +53,8 @@ def _failed(error: BaseException, args: argparse.Namespace) -> int:
     elif isinstance(error, NothingLeft):
         code = NOTHING_LEFT
     if said and code != INTERRUPTED and getattr(args, "json", False):
-        rows = {"rows": list(error.rows)} if isinstance(error, WrongRows) else {}
-        found = {"error": str(error), "kind": type(error).__name__, **rows}
+        rows = {"rows": [by_options(one, args) for one in error.rows]} if isinstance(error, WrongRows) else {}
+        found = {"error": words, "kind": type(error).__name__, **rows}
         _print_if_read(json.dumps(found, indent=2), "stdout")
     if said:
         _print_if_read(said, "stderr")

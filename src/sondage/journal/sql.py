@@ -78,7 +78,7 @@ class SqlJournal(Journal):
             if not done.rowcount:
                 raise NameTaken(
                     f"there is a study named {name!r} in {self._database.name} already: load it with "
-                    "load_study, or take a new name (name=, --name)"
+                    "load_study, or take a new name (name=)"
                 )
             for digest, values in (tables or {}).items():
                 _insert_table(db, number, digest, _bytes(values))

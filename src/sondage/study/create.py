@@ -206,7 +206,7 @@ def pool_again(name: str, then: dict[str, Any], path: str | Path | None = None) 
     except InvalidInput as error:
         raise PoolMismatch(
             f"the file of the pool that study {name!r} was made with cannot be used ({error}): put it back "
-            "as it was, or pass the pool (pool=, --pool)"
+            "as it was, or pass the pool (pool=)"
         ) from None
 
 

@@ -42,17 +42,24 @@ class Imported:
 
     def summary(self) -> str:
         """What was imported and what it is good for, then a line for each row that was left out."""
-        what = counted(self.imported, "label")
-        serves = (
-            f"{what} imported with their chances: they count in estimates as a sample of their own"
-            if self.chances
-            else f"{what} imported without chances: they help to choose items and need not be asked again, "
-            "but no estimate counts them, because nobody knows what they stand for"
-        )
+        what, one = counted(self.imported, "label"), self.imported == 1
+        serves = f"{what} imported with their chances: they count in estimates as a sample of their own"
+        if self.chances and one:
+            serves = f"{what} imported with its chance: it counts in estimates as a sample of its own"
+        elif not self.chances and one:
+            serves = (
+                f"{what} imported without a chance: it helps to choose items and need not be asked again, "
+                "but no estimate counts it, because nobody knows what it stands for"
+            )
+        elif not self.chances:
+            serves = (
+                f"{what} imported without chances: they help to choose items and need not be asked again, "
+                "but no estimate counts them, because nobody knows what they stand for"
+            )
         if self.unchanged:
             serves = f"{counted(self.unchanged, 'label')} imported already: nothing was changed"
-        more = [f"{self.blank:,} rows without a label left out"] if self.blank else []
-        more += [f"{len(self.wrong):,} wrong rows left out"] if self.wrong else []
+        more = [f"{counted(self.blank, 'row')} without a label left out"] if self.blank else []
+        more += [f"{counted(len(self.wrong), 'wrong row')} left out"] if self.wrong else []
         return "\n".join(["; ".join([serves, *more]), *(f"  {line}" for line in self.wrong)])
 
     def __str__(self) -> str:
@@ -87,7 +94,7 @@ def import_table(
         if wrong and not partial:
             head = f"{len(wrong):,} of {len(rows):,} rows cannot be used, so nothing was imported"
             lines = (f"  {line}" for line in outcome.wrong)
-            way = " (partial=True, --partial, takes the others)" if column is None else ""
+            way = " (partial=True takes the others)" if column is None else ""
             raise WrongRows("\n".join([head + way, *lines]), outcome.wrong)
         if _imported_before(study.replay.ledger, good, column):
             outcome = replace(outcome, imported=0, unchanged=len(good))

@@ -12,6 +12,7 @@ from sondage.ingest.answers import AnswerRow, read_answers, wrong_rows
 from sondage.journal import Answer
 from sondage.study.labelling.telling import checked_annotator, checked_answer
 from sondage.study.replay.ledger import Ledger, resolved
+from sondage.wording import counted
 
 if TYPE_CHECKING:
     from sondage.study.study import Study
@@ -36,9 +37,9 @@ class Told:
         if self.unchanged:
             parts.append(f"{self.unchanged:,} known already")
         if self.blank:
-            parts.append(f"{self.blank:,} rows without a label left open")
+            parts.append(f"{counted(self.blank, 'row')} without a label left open")
         if self.wrong:
-            parts.append(f"{len(self.wrong):,} wrong rows left out")
+            parts.append(f"{counted(len(self.wrong), 'wrong row')} left out")
         return "\n".join([", ".join(parts), *(f"  {line}" for line in self.wrong)])
 
     def __str__(self) -> str:
@@ -86,8 +87,7 @@ def _checked(
             waiting[row.id] += 1
             _check_waiting(ledger, row.id, waiting[row.id])
         except SondageError as error:
-            said = str(error).replace("replace=True", "replace=True (--replace)")
-            wrong.append(replace(row, fault=said))
+            wrong.append(replace(row, fault=str(error)))
         else:
             answers.append(answer)
     return answers, wrong, unchanged
@@ -147,5 +147,5 @@ def _refusal(study: Study, rows: Sequence[AnswerRow], wrong: Sequence[AnswerRow]
     ):
         head += f": is this a file of another study than {study.name!r}?"
     else:
-        head += " (partial=True, --partial, takes the others)"
+        head += " (partial=True takes the others)"
     return "\n".join([head, *lines])
