@@ -495,6 +495,30 @@ def test_errors_speak_of_options_and_not_of_arguments(folder, capsys):
     assert "--partial is not for labels with chances" in wrong
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "xlsx"])
+def test_an_export_has_imported_labels_and_says_where_each_is_from(folder, capsys, suffix):
+    begun(capsys)
+    asked = {row["id"] for row in csv.DictReader(open("batch.csv", encoding="utf-8"))}  # noqa: SIM115
+    first, second = [id for id in map("{:04d}".format, range(N)) if id not in asked][:2]
+    Path("one.csv").write_text(f"id,label,chance,annotator\n{first},1,0.25,ann\n", encoding="utf-8")
+    Path("two.csv").write_text(f"id,label\n{second},0\n", encoding="utf-8")
+    said(capsys, "import one.csv")
+    said(capsys, "import two.csv")
+    said(capsys, "export -o out.jsonl")
+    rows = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert [row["source"] for row in rows] == ["asked"] * 12 + ["imported"] * 2
+    found = {row["id"]: row for row in rows}
+    assert (found[first]["probability"], found[first]["weight"]) == (0.25, None)
+    assert (found[first]["label"], found[first]["annotator"]) == (1, "ann")
+    assert (found[second]["probability"], found[second]["label"]) == (None, 0)
+    study = sd.load_study("sqlite:///er.db")
+    assert len(study.labels()) == 12
+    study.export(f"out.{suffix}", payload=True)
+    before = len(study.journal.events(study.name))
+    assert "0 answers told, 14 known already" in said(capsys, f"tell out.{suffix}").out
+    assert len(study.journal.events(study.name)) == before
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_every_command_and_its_options(capsys, shell):
     script = said(capsys, f"completion {shell}").out

@@ -28,6 +28,6 @@ def run(args: argparse.Namespace) -> int:
     show(
         args,
         {"study": now.name, "file": str(args.output), "n_labels": now.n_labels},
-        f"{now.n_labels:,} labels in {args.output}",
+        f"{now.n_labels:,} labels{' and those imported' if now.n_imported else ''} in {args.output}",
     )
     return 0

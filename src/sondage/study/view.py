@@ -270,7 +270,10 @@ class StudyView(ABC):
         return frame_of(label_columns(self.snapshot()))
 
     def export(self, path: str | Path, *, payload: bool = False) -> None:
-        """Write every label to a CSV, JSONL, parquet or Excel file: the columns of ``labels()``.
+        """Write every label to a CSV, JSONL, parquet or Excel file: ``labels()``, and a column ``source``.
+
+        Labels imported of items never asked follow those asked (``source`` is "imported"), without
+        a weight and with the chance that they came with, if any. Telling the file again changes nothing.
 
         ``payload=True`` adds what was shown of each item. Labels of several yes or no are written as the
         names that apply, as ``tell`` reads them.

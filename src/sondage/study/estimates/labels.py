@@ -39,8 +39,11 @@ def label_columns(now: Snapshot) -> dict[str, list[Any]]:
 
 
 def exported(now: Snapshot, *, payload: bool) -> dict[str, list[Any]]:
-    """The columns of ``labels``, as files have them, with the payload on request."""
+    """The columns of ``labels``, then labels imported of items never asked, as files have them."""
     columns = label_columns(now)
+    columns["source"] = ["asked"] * len(columns["id"])
+    for name, more in _imported(now).items():
+        columns[name] += more
     columns["label"] = [as_cell(label) for label in columns["label"]]
     if payload:
         rows = now.pool.rows_of(columns["id"]).tolist()
@@ -48,6 +51,24 @@ def exported(now: Snapshot, *, payload: bool) -> dict[str, list[Any]]:
         for there, here in payload_names(now.pool).items():
             columns[there if there not in columns else f"payload.{there}"] = [one[here] for one in shown]
     return columns
+
+
+def _imported(now: Snapshot) -> dict[str, list[Any]]:
+    """Labels of items that the study did not ask: they have no weight of their own, and maybe no chance."""
+    ledger = _as_told(now)
+    known = ledger.imports.known(set(now.asked_rows.tolist()))
+    rows, empty = known.row.tolist(), [None] * len(known.row)
+    chance, answers = ledger.imports.chances(), [ledger.imports.answers[row] for row in rows]
+    return {
+        "id": now.pool.ids_of(known.row),
+        "label": [now.pool.labels.decode(code) for code in known.y.tolist()],
+        "probability": [chance.get(row) for row in rows],
+        "weight": empty,
+        "round": empty,
+        "annotator": ["; ".join(name for name in one if name) for one in answers],
+        "time": [_moment(ledger.imports.at[row]) if row in ledger.imports.at else None for row in rows],
+        "source": ["imported"] * len(rows),
+    }
 
 
 def _as_told(now: Snapshot) -> Ledger:

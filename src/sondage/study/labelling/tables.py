@@ -117,10 +117,11 @@ def _conflicting(ledger: Ledger, rows: Sequence[AnswerRow]) -> tuple[list[Answer
 
 def _known(ledger: Ledger, row: AnswerRow) -> bool:
     """Whether the study has exactly this answer."""
-    slots = ledger.slots_of.get(ledger.row_of(row.id), ())
-    if ledger.oracle == "stochastic" or not slots:
+    place = ledger.row_of(row.id)
+    slots = ledger.slots_of.get(place, ())
+    if ledger.oracle == "stochastic":
         return False
-    answers = ledger.answers[slots[0]]
+    answers = ledger.answers[slots[0]] if slots else ledger.imports.answers.get(place, {})
     code = None if row.refused else ledger.pool.labels.code(row.label)
     if row.annotator in answers:
         return answers[row.annotator] == code

@@ -99,6 +99,15 @@ class Imports:
             )
         return self._known
 
+    def chances(self) -> dict[int, float]:
+        """The chance that each item came with, by row, where it came with one."""
+        return {
+            row: one
+            for rows, chance, _ in self._each
+            if chance is not None
+            for row, one in zip(rows.tolist(), chance.tolist(), strict=True)
+        }
+
     def ids(self) -> list[Id]:
         """Ids of all imported items."""
         return self._pool.ids_of(np.array(list(self.answers), dtype=np.int64))
