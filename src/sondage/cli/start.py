@@ -1,6 +1,7 @@
 """Start a study of a file: which column is what is guessed and shown, and asked only if it must be.
 
-The pool is remembered: no other command needs it again, and a file that has changed is refused.
+The pool is remembered: no other command needs it again, and a file whose ids, scores or groups have changed
+is refused. What is only shown to whoever labels may change.
 """
 
 from __future__ import annotations
