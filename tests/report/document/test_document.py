@@ -288,6 +288,24 @@ def test_a_study_of_groups_answers_by_group(tmp_path: Path) -> None:
     assert "in every group of shop" in said
     assert f"**{study.groups().summary().splitlines()[0]}" in said
     assert "## By shop" in said
+    assert said.index("## Groups of shop") < said.index("## By shop")
+    assert "As labels came in" not in said
+    table = said.partition("## What would change the answer")[2]
+    assert all(f"shop={name}" in table for name in "abc")
+
+
+def test_of_many_groups_the_least_the_greatest_and_the_pool_are_varied(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    shop = rng.choice(list("abcdefgh"), 800)
+    pool = sd.Pool.from_arrays(prediction=np.ones(800, dtype=int), groups={"shop": shop})
+    study = sd.create_study(pool, objective=sd.AssessGroups("shop"), budget=120, rng=1)
+    study.run(dict(enumerate((rng.random(800) < np.where(shop == "c", 0.3, 0.8)).astype(int).tolist())))
+    said = study.report(tmp_path / "report.md").read_text(encoding="utf-8")
+    table = said.partition("## What would change the answer")[2].partition("If some labels")[0]
+    values = study.estimate().value
+    named = {"abcdefgh"[k] for k in (np.argmin(values), np.argmax(values))}
+    assert {one for one in "abcdefgh" if f"shop={one}" in table} == named
+    assert "| accuracy: " in table
 
 
 def test_a_sample_in_which_all_labels_went_to_one_place_is_100_percent(tmp_path: Path) -> None:

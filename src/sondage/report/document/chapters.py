@@ -41,6 +41,8 @@ _OTHERS = {
     "classes": ("accuracy", "balanced_accuracy", "f1_macro", "cohen_kappa"),
     "numbers": ("mean_absolute_error", "root_mean_squared_error", "r2"),
 }
+_FOREST = 12
+"""Groups that a picture shows."""
 _FEW = 20
 """Labels below which nothing can be seen of calibration."""
 _ROWS = 40
@@ -64,7 +66,7 @@ def document_of(study: Study) -> Document:
     if isinstance(now.parts.objective, Compare) and estimate is not None and len(estimate.names) > 1:
         question, answer = _best(now, systems)
     chapters = [
-        _along(study, estimate),
+        _forest(now) if isinstance(now.parts.objective, OfGroups) else _along(study, estimate),
         _values(estimate),
         _others(now, estimate),
         _comparison(now),
@@ -145,6 +147,36 @@ def _along(study: Study, estimate: Estimate | None) -> Chapter | None:
         f"{last[0]:,}."
     )
     return Chapter("As labels came in", figures=(Figure(axes.svg(caption), caption),))
+
+
+def _forest(now: Snapshot) -> Chapter | None:
+    """Every group with its interval, worst first, beside the value of the whole pool."""
+    if not now.n_labels:
+        return None
+    found = now.groups()
+    columns = found._columns()
+    order = np.argsort(np.array(columns["value"]) * (-1 if found.less_is_better else 1), kind="stable")
+    known = [k for k in order.tolist() if isfinite(columns["value"][k])][:_FOREST]
+    if len(known) < 2:
+        return None
+    value, low, high = ([columns[name][k] for k in known] for name in ("value", "low", "high"))
+    names = [str(columns["group"][k]) for k in known]
+    places = [float(k) for k in range(len(names))]
+    letters = 48 // len(names)
+    short = [one if len(one) <= letters else f"{one[: letters - 1]}…" for one in names]
+    ticks = list(zip(places, short, strict=True))
+    axes = Axes((-0.5, len(names) - 0.5), _span([*low, *high]), (found.by, found.measure), x_ticks=ticks)
+    if isfinite(found.overall.value):
+        axes.line([-0.5, len(names) - 0.5], [found.overall.value] * 2, COLOURS["grey"], "5 4")
+    axes.bars(places, low, high, 3.0)
+    axes.dots(places, value)
+    more = len(columns["value"]) - len(names)
+    caption = (
+        f"{found.measure} of every group of {found.by} (dots) with its {100 * found.confidence_level:g} % "
+        f"interval (bars), worst first: {_listed(names)}{f', and {more:,} more' if more else ''}. "
+        f"The broken line is the whole pool, {found.overall.value:.3f}."
+    )
+    return Chapter(f"Groups of {found.by}", figures=(Figure(axes.svg(caption), caption),))
 
 
 def _rows(estimate: Estimate) -> Iterator[tuple[str, ...]]:

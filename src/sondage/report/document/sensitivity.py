@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from math import isnan
+from typing import Any
 
 import numpy as np
 
 from sondage.errors import SondageError
 from sondage.journal import Answer, Event
+from sondage.objective.groups import OfGroups
 from sondage.report.document.parts import Chapter, Grid
 from sondage.report.past import past_of
 from sondage.streams import stream
@@ -27,14 +29,21 @@ _ESTIMATORS = {
 }
 _RATES = (0.02, 0.05)
 _REPEATS = 4
+_SHOWN = 6
+"""Values of which all are varied."""
 
 
 def sensitivity(study: Study, now: Snapshot, estimate: Estimate) -> Chapter | None:
-    """What the first value of an estimate would be; None where there is nothing to vary."""
-    if isnan(estimate.coordinates()[0][1]):
+    """What the values of an estimate would be, of many the least and the greatest; None if nothing varies."""
+    every = estimate.coordinates()
+    known = sorted((one[1], k) for k, one in enumerate(every) if not isnan(one[1]))
+    if not known:
         return None
-    rows = [*_other_estimators(now), *_other_intervals(now, estimate)]
-    noise = [*_noise(study, now)]
+    which = [k for _, k in (known if len(known) <= _SHOWN else [known[0], known[-1]])]
+    rows = [row for k in which for row in (*_other_estimators(now, k), *_other_intervals(now, estimate, k))]
+    if len(known) > _SHOWN and isinstance(now.parts.objective, OfGroups):
+        rows += _other_estimators(now, 0, now.parts.objective.measure)
+    noise = [*_noise(study, now, which)]
     grids = []
     if rows:
         head = ("", "value", "low", "high")
@@ -45,10 +54,11 @@ def sensitivity(study: Study, now: Snapshot, estimate: Estimate) -> Chapter | No
         )
     if not grids:
         return None
+    of = _listed([estimate.names[k] for k in which])
     text = (
         *(
             (
-                f"The first table has the value of {estimate.names[0]} under other assumptions. If the "
+                f"The first table has the value of {of} under other assumptions. If the "
                 "values differ by more than the width of the interval, trust the row with the widest one.",
             )
             if rows
@@ -67,33 +77,37 @@ def sensitivity(study: Study, now: Snapshot, estimate: Estimate) -> Chapter | No
     return Chapter("What would change the answer", text, grids=tuple(grids))
 
 
-def _row(name: str, found: Estimate) -> tuple[str, ...]:
-    _, value, low, high, _ = found.coordinates()[0]
-    name = f"{name} ({found.guarantee})"
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _row(name: str, found: Estimate, k: int, many: bool) -> tuple[str, ...]:
+    of, value, low, high, _ = found.coordinates()[k]
+    name = f"{of}: {name} ({found.guarantee})" if many else f"{name} ({found.guarantee})"
     if isnan(value):
         return (name, "undefined", "", "")
     return (name, f"{value:.4f}", f"{low:.4f}", f"{high:.4f}")
 
 
-def _other_estimators(now: Snapshot) -> Iterator[tuple[str, ...]]:
+def _other_estimators(now: Snapshot, k: int, measure: Any = None) -> Iterator[tuple[str, ...]]:
     for alias, words in _ESTIMATORS.items():
         try:
-            yield _row(words, now.estimate(estimator=alias))
+            yield _row(words, now.estimate(measure, estimator=alias), k, now.measure.m > 1)
         except SondageError:  # it does not go with these draws
             continue
 
 
-def _other_intervals(now: Snapshot, estimate: Estimate) -> Iterator[tuple[str, ...]]:
+def _other_intervals(now: Snapshot, estimate: Estimate, k: int) -> Iterator[tuple[str, ...]]:
     for alias in _INTERVALS:
         if alias == estimate.interval:
             continue
         try:
-            yield _row(f"interval {alias}", now.estimate(interval=alias))
+            yield _row(f"interval {alias}", now.estimate(interval=alias), k, now.measure.m > 1)
         except SondageError:
             continue
 
 
-def _noise(study: Study, now: Snapshot) -> Iterator[tuple[str, ...]]:
+def _noise(study: Study, now: Snapshot, which: list[int]) -> Iterator[tuple[str, ...]]:
     values = now.pool.labels.values
     if values is None or len(values) < 2 or now.n_labels < 2:
         return
@@ -104,12 +118,15 @@ def _noise(study: Study, now: Snapshot) -> Iterator[tuple[str, ...]]:
         for _ in range(_REPEATS):
             then = past_of(study, [_turned(event, source, rate, values) for event in events])
             try:
-                found.append(then.estimate().coordinates()[0][1])
+                found.append(then.estimate().coordinates())
             except SondageError:
                 continue
-        known = [value for value in found if not isnan(value)]
-        if known:
-            yield (f"{100 * rate:g} %", f"{min(known):.4f}", f"{max(known):.4f}")
+        for k in which:
+            known = [one[k][1] for one in found if not isnan(one[k][1])]
+            if not known:
+                continue
+            of = f" of {now.measure.names[k]}" if now.measure.m > 1 else ""
+            yield (f"{100 * rate:g} %{of}", f"{min(known):.4f}", f"{max(known):.4f}")
 
 
 def _turned(event: Event, source: object, rate: float, values: tuple[object, ...]) -> Event:
