@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -139,3 +142,17 @@ def test_groupings_of_one_name_in_pools_of_one_origin_stay_apart() -> None:
     zeros = pool.with_system("b", {**said, "p": [0] * len(ids)}, id="id", prediction="p")
     assert ones.levels("prediction[b]") == ("1",)
     assert zeros.levels("prediction[b]") == ("0",)
+
+
+@pytest.mark.parametrize("bins", [Bins(5), Bins(7, "width"), Bins(3, system="b"), Bins(3, "width", "b")])
+def test_copies_of_bins_are_the_same_bins(bins: Bins) -> None:
+    for one in (copy.copy(bins), copy.deepcopy(bins), pickle.loads(pickle.dumps(bins))):
+        assert (one, type(one)) == (bins, Bins)
+
+
+@pytest.mark.parametrize("by", [Bins(4), Bins(4, "width"), ["region", Bins(3)]])
+def test_a_study_without_storage_may_be_about_bins(by: object) -> None:
+    pool = a_pool()
+    study = sd.create_study(pool, objective=sd.AssessGroups(by), budget=30, rng=1)
+    study.run(lambda item: 1)
+    assert study.groups().names == pool.levels(study.measure.by)

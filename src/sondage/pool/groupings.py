@@ -48,6 +48,13 @@ class Bins(str):
         named = f"{CONFIDENCE}@{int(count)}" + ("-width" if kind == "width" else "")
         return super().__new__(cls, named if system is None else f"{named}[{system}]")
 
+    def __getnewargs__(self) -> tuple[int, str, str | None]:  # type: ignore[override]
+        """How a copy is made: text, by itself, would be its own argument."""
+        found = _NAME.fullmatch(self)
+        assert found is not None
+        _, count, width, system = found.groups()
+        return int(count), "width" if width else "mass", system
+
 
 def is_derived(name: object) -> bool:
     """Whether a name is that of a grouping that needs no column."""
