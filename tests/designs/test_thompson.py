@@ -120,6 +120,20 @@ def test_groups_outside_of_a_pair_are_never_asked() -> None:
         assert asked_by_group(study)[[0, 2]].tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("pair", [("g3", "g2"), None])
+def test_a_rope_is_as_wide_for_costs_as_for_the_rates_that_they_stand_for(pair: Any) -> None:
+    """A rope of 2 in costs of 0 to 10 is one of .2 in rates; as 2 it made any two groups the same."""
+    pool, labels, _ = grouped_pool(300)
+    found = []
+    for scale in (1, 10):
+        costs = sd.measures.ExpectedCost([[0, scale], [scale, 0]])
+        wanted = sd.CompareGroups("group", costs, groups=pair, rope=0.1 * scale)
+        study = sd.create_study(pool, objective=wanted, rng=1)
+        study.run(labels, budget=60)
+        found.append(study.labels()["id"].tolist())
+    assert found[0] == found[1]
+
+
 def test_greedy_variance_spreads_a_batch_as_the_closed_form_would() -> None:
     """Labels of groups of equal size go by the root of their variance, also all at once."""
     pool, labels, _ = grouped_pool(20_000, seed=6, accuracy=(0.97, 0.5))

@@ -189,12 +189,17 @@ class Chooser:
         if objective.groups is not None:
             pair = names.index(objective.groups[0]), names.index(objective.groups[1])
         else:
-            pair = _least_sure(rates, objective.rope, left)
+            pair = _least_sure(rates, self._rope(objective), left)
         if self.plain:
-            return Decided(rates, pair, objective.rope)
+            return Decided(rates, pair, self._rope(objective))
         weight = np.zeros(len(names))
         weight[list(pair)] = 1.0
         return self._known(weight, stream)
+
+    def _rope(self, objective: CompareGroups) -> float:
+        """The rope as a difference of rates: of a cost, what is of no interest is so much of its scale."""
+        values = self.values
+        return objective.rope / (abs(values.high - values.low) if isinstance(values, RightOrWrong) else 1.0)
 
 
 def _least_sure(rates: Rates, rope: float, left: Floats) -> tuple[int, int]:
