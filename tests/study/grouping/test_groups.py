@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -191,3 +193,39 @@ def test_of_a_group_without_a_label_anything_is_possible() -> None:
         ends = np.array([found["low"], found["high"]])
         assert ends[:, none].tolist() == [[0.0] * none.sum(), [1.0] * none.sum()]
         assert ((ends[1] - ends[0])[~none] < 1).all()
+
+
+@pytest.mark.parametrize(
+    ("measure", "least", "most"),
+    [
+        (sd.measures.ExpectedCost([[0, 9], [9, 0]]), 0.0, 9.0),
+        (sd.measures.ExpectedCost([[2, 3], [3, 2]]), 2.0, 3.0),
+        (sd.measures.ExpectedCost([[-1, 1], [1, -1]]), -1.0, 1.0),
+        ("matthews_corrcoef", -1.0, 1.0),
+        ("error_rate", 0.0, 1.0),
+    ],
+)
+def test_what_is_possible_without_a_label_follows_from_the_measure(
+    measure: Any, least: float, most: float
+) -> None:
+    pool, labels, _ = made(5)
+    study = sd.create_study(pool, "accuracy", design="uniform", budget=3, rng=1)
+    study.run(labels)
+    found = study.groups("region", measure=measure).columns
+    none = np.array(found["n_labels"]) == 0
+    assert none.any()
+    np.testing.assert_allclose(np.array(found["low"])[none], least)
+    np.testing.assert_allclose(np.array(found["high"])[none], most)
+
+
+def test_what_a_group_without_a_label_may_cost_follows_from_its_predictions() -> None:
+    """A missed positive costs 7, a false alarm 2: at most, every prediction of the group is wrong."""
+    pool, labels, _ = made(5)
+    study = sd.create_study(pool, "accuracy", design="uniform", budget=3, rng=1)
+    study.run(labels)
+    found = study.groups("region", measure=sd.measures.ExpectedCost([[0, 2], [7, 0]])).columns
+    said, codes = np.asarray(pool.system().prediction), pool.group("region").codes
+    for group, n in enumerate(found["n_labels"]):
+        if n == 0:
+            most = np.where(said[codes == group] == 1, 2.0, 7.0).mean()
+            assert (found["low"][group], found["high"][group]) == (0.0, pytest.approx(most))

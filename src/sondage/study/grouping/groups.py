@@ -14,6 +14,7 @@ from sondage.beliefs.grouped.priors import from_scores, uninformative
 from sondage.beliefs.grouped.rates import Rates
 from sondage.beliefs.learned_rates import LearnedRates
 from sondage.errors import InvalidInput, NotSupported
+from sondage.estimators.census import forced_range
 from sondage.measures.base import Measure
 from sondage.measures.catalogue.calibration import CalibrationError
 from sondage.measures.combine.over_groups import OverGroups
@@ -73,6 +74,7 @@ def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: f
         nodes=nodes if plain else (),
         turned=isinstance(values, RightOrWrong) and values.high < values.low,
         scale=abs(values.high - values.low) if isinstance(values, RightOrWrong) else 1.0,
+        possible=_possible(values, one, values.by_group(n)),
         variants=values.variants(rates, drawn) if isinstance(values, InBins) else None,
         bins=_bins(values, names, found, n, confidence_level) if isinstance(values, InBins) else None,
         confusion=_confusion(values, found, confidence_level) if isinstance(values, ByClass) else None,
@@ -141,6 +143,21 @@ def _drawn(
     a, b = from_scores(values.expected, belief.strength) if scores else uninformative(len(n), belief.strength)
     rates = Rates(a, b, right, n, values.size)
     return rates, (rates,), rates.drawn(stream, count)
+
+
+def _possible(values: GroupValues, measure: Measure, n: Floats) -> Floats:
+    """(G, 2) between which values a group without a label may lie, whatever its labels are."""
+    ends = np.repeat(np.ravel(measure.range)[None], len(n), axis=0)
+    if isinstance(values, RightOrWrong):
+        ends[:] = sorted((values.low, values.high))
+    if isinstance(values, ByClass):
+        for group in np.flatnonzero(n == 0).tolist():
+            mine = values.of == group
+            loss = values.loss[mine]
+            found = forced_range(measure, np.zeros(loss.shape[-1]), values.size[mine], loss)
+            if found is not None:
+                ends[group] = np.ravel(found)
+    return ends
 
 
 def _bins(

@@ -68,6 +68,8 @@ class Groups(Result):
     """What is known of the groups' rates under priors of equal weight, where the value follows from these."""
     turned: bool = False
     scale: float = 1.0
+    possible: Floats | None = field(default=None, repr=False)
+    """(G, 2) least and greatest value of every group without a label, whatever its labels may be."""
     estimates: tuple[Ends, ...] | None = field(default=None, repr=False)
     """What ``study.estimate`` says of every group and of the pool, where it rests on the same posterior."""
     variants: dict[str, Floats] | None = field(default=None, repr=False)
@@ -93,10 +95,13 @@ class Groups(Result):
     def _ends_of_groups(self) -> list[Ends]:
         """Of a group without a label anything is possible, whatever the others are like."""
         ends = [self._ends(one) for one in self.draws.T]
-        whole = Ends(np.nan, 0.0, self.scale)
+        if self.possible is None:
+            return ends
         return [
-            one if n or not 0.0 <= one.low < one.high <= self.scale else whole._replace(value=one.value)
-            for one, n in zip(ends, self.n_labels.tolist(), strict=True)
+            one if n or not one.low < one.high else Ends(one.value, least, most)
+            for one, n, (least, most) in zip(
+                ends, self.n_labels.tolist(), self.possible.tolist(), strict=True
+            )
         ]
 
     @property
