@@ -96,7 +96,7 @@ def test_one_group_cannot_be_compared_nor_be_the_worst() -> None:
     pool = sd.Pool.from_arrays(prediction=[0, 1, 1], groups={"one": ["a", "a", "a"]})
     with pytest.raises(InvalidInput, match="nothing to compare"):
         sd.create_study(pool, objective=sd.CompareGroups("one"))
-    with pytest.raises(InvalidInput, match="there are 1 groups"):
+    with pytest.raises(InvalidInput, match="there is one group of one: nothing to find, use AssessGroups"):
         sd.create_study(pool, objective=sd.IdentifyGroups("one"))
     assert (
         sd.create_study(pool, objective=sd.AssessGroups("one"), rng=1).run({0: 0, 1: 1, 2: 0}, budget=3).value

@@ -141,10 +141,14 @@ class IdentifyGroups(OfGroups):
         self.__post_init__()
 
     def check(self, measure: Measure, levels: tuple[str, ...]) -> None:
+        if len(levels) == 1:
+            raise InvalidInput(
+                f"there is one group of {by_words(self.by)}: nothing to find, use AssessGroups"
+            )
         if self.top >= len(levels):
             raise InvalidInput(
                 f"there are {len(levels)} groups of {by_words(self.by)}, so finding {self.top} of them says "
-                f"nothing: ask for fewer (top={max(len(levels) - 1, 1)}), or use AssessGroups"
+                f"nothing: ask for fewer (top={len(levels) - 1}), or use AssessGroups"
             )
 
 

@@ -71,9 +71,17 @@ def headline(found: Groups) -> str:
 
 def notes(found: Groups) -> tuple[str, ...]:
     """What to know before reading the table: small groups, groups with few labels, undefined ones."""
-    few, small = int((found.n_labels < _FEW).sum()), int((found.n_pool < _SMALL).sum())
+    open_, none = found.n_labels < found.n_pool, found.n_labels == 0  # a group labelled to its end is exact
+    few = int((open_ & ~none & (found.n_labels < _FEW)).sum())
+    small = int((open_ & (found.n_pool < _SMALL)).sum())
     lost = int((~np.isfinite(found.draws)).mean(axis=0).astype(bool).sum())
     out = []
+    if none.any():
+        guess = "what the scores and the other groups suggest"
+        out.append(
+            _some(int(none.sum()), "no label", "its value is", "their values are")
+            + f" {guess}, but any is possible"
+        )
     if few:
         out.append(_some(few, f"fewer than {_FEW} labels", "it leans", "they lean") + " on the others")
     if small:

@@ -229,3 +229,18 @@ def test_what_a_group_without_a_label_may_cost_follows_from_its_predictions() ->
         if n == 0:
             most = np.where(said[codes == group] == 1, 2.0, 7.0).mean()
             assert (found["low"][group], found["high"][group]) == (0.0, pytest.approx(most))
+
+
+def test_notes_tell_groups_without_a_label_from_few_labels_and_from_groups_that_are_exact() -> None:
+    n = 300
+    group = np.array(["a"] * 250 + ["b"] * 48 + ["c", "d"])
+    pool = sd.Pool.from_arrays(score=np.linspace(0.01, 0.99, n), threshold=0.5, groups={"g": group})
+    study = sd.create_study(pool, "accuracy", design="uniform", rng=1)
+    study.run(lambda item: 1, budget=3)
+    found = study.groups("g")
+    none = int((found.n_labels == 0).sum())
+    assert none >= 2
+    assert f"{none} groups have no label: their values are what the scores and the other" in found.notes[0]
+    assert "but any is possible" in found.notes[0]
+    study.run(lambda item: 1, budget=n)
+    assert study.groups("g").notes == ()  # all is exact: nobody leans on anybody, and nothing moves

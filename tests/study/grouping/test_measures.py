@@ -149,10 +149,11 @@ def test_costs_rank_the_dearest_group_first() -> None:
 
 def test_small_groups_and_few_labels_are_said() -> None:
     rng = np.random.default_rng(1)
-    group = ["tiny"] * 3 + ["large"] * 500
-    pool = sd.Pool.from_arrays(prediction=rng.integers(0, 2, 503), groups={"g": group})
+    group = ["tiny"] * 20 + ["large"] * 500
+    pool = sd.Pool.from_arrays(prediction=rng.integers(0, 2, 520), groups={"g": group})
     study = sd.create_study(pool, objective=sd.AssessGroups("g"), rng=1)
-    study.run(dict(enumerate(rng.integers(0, 2, 503).tolist())), budget=40)
+    study.run(dict(enumerate(rng.integers(0, 2, 520).tolist())), budget=40)
+    assert 0 < study.groups().n_labels.min() < 5
     notes = study.groups().notes
     assert any("1 group has fewer than 30 items" in note for note in notes)
     assert any("1 group has fewer than 5 labels" in note for note in notes)
