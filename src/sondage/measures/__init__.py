@@ -41,6 +41,17 @@ from sondage.measures.catalogue.multilabel import (
 )
 from sondage.measures.catalogue.one_class import ByClass
 from sondage.measures.catalogue.probabilistic import BrierScoreLoss, LogLoss, TopKAccuracy
+from sondage.measures.catalogue.rankings import (
+    AP,
+    DCG,
+    ERR,
+    NDCG,
+    RBP,
+    RR,
+    PrecisionAt,
+    RecallAt,
+    Success,
+)
 from sondage.measures.catalogue.regression import (
     ExplainedSumOfSquaresRatio,
     ExplainedVarianceScore,
@@ -62,6 +73,12 @@ from sondage.measures.labelled import exact, pool_value
 from sondage.measures.losses.base import Input
 
 __all__ = [
+    "AP",
+    "DCG",
+    "ERR",
+    "NDCG",
+    "RBP",
+    "RR",
     "Accuracy",
     "AveragePrecision",
     "Averages",
@@ -115,12 +132,14 @@ __all__ = [
     "PearsonCorrelation",
     "PerGroup",
     "Precision",
+    "PrecisionAt",
     "PrecisionAtK",
     "PrecisionRecallCurve",
     "Prevalence",
     "R2Score",
     "Ratio",
     "Recall",
+    "RecallAt",
     "RecallAtK",
     "RocAuc",
     "RocCurve",
@@ -128,6 +147,7 @@ __all__ = [
     "SelectionRate",
     "Specificity",
     "Stack",
+    "Success",
     "TopKAccuracy",
     "TruePositiveRate",
     "Where",

@@ -109,6 +109,12 @@ def test_names_are_those_of_ir_measures() -> None:
     assert resolve("ndcg@10") == NDCG(10)
 
 
+def test_the_classes_are_where_the_pages_say() -> None:
+    for measure in (AP, DCG, ERR, NDCG, RBP, RR, PrecisionAt, RecallAt, Success):
+        assert getattr(sd.measures, measure.__name__) is measure
+        assert measure.__name__ in sd.measures.__all__
+
+
 def test_unjudged_documents_are_never_silently_irrelevant() -> None:
     frame = pd.DataFrame({"q": 1, "d": [1, 2, 3], "r": [1, 2, 3], "y": [1.0, None, 1.0]})
     pool = sd.Pool.from_rankings(frame, query="q", document="d", rank="r", relevance="y")
