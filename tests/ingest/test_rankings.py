@@ -110,3 +110,42 @@ def test_trec_files(tmp_path: Path) -> None:
     (tmp_path / "b.run").write_text("1 Q0 d2 1 x b\n")
     with pytest.raises(InvalidInput, match=r"b.run, line 1: the score 'x' is not a number"):
         sd.Pool.from_trec(tmp_path / "b.run", grades=(0, 1))
+
+
+def test_trec_files_are_split_as_trec_eval_splits_them(tmp_path: Path) -> None:
+    run = tmp_path / "a.run"
+    run.write_bytes("\ufeff1 Q0 d1 1 3 new\r\n1\tQ0\td\u00a0\u20282 2 2 new\n".encode())
+    pool = sd.Pool.from_trec(run, grades=(0, 1))
+    assert pool.ids.tolist() == ["1"]
+    assert pool.parts is not None
+    assert pool.parts.ids.tolist() == ["d1", "d\u00a0\u20282"]
+
+
+def test_judgements_of_no_query_of_the_runs_are_refused(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "a.run", tmp_path / "qrels"
+    run.write_text("301 Q0 d1 1 3 new\n")
+    qrels.write_text("0301 0 d1 1\n")
+    with pytest.raises(
+        InvalidInput, match=r"qrels: none of its lines is about a query of the runs.*'0301'.*'301'"
+    ):
+        sd.Pool.from_trec(run, grades=(0, 1), qrels=qrels)
+    qrels.write_text("")  # nothing is judged so far
+    assert len(sd.Pool.from_trec(run, grades=(0, 1), qrels=qrels)) == 1
+
+
+def test_a_grade_outside_the_scale_is_answered_with_the_scale_as_it_was_given(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "a.run", tmp_path / "qrels"
+    run.write_text("1 Q0 d1 1 3 new\n")
+    qrels.write_text("1 0 d1 5\n")
+    with pytest.raises(InvalidInput, match=r"not one of grades=\(0, 1\)"):
+        sd.Pool.from_trec(run, grades=(0, 1), qrels=qrels)
+    frame = pd.DataFrame({"q": [1], "d": [1], "r": [1], "y": [5]})
+    with pytest.raises(InvalidInput, match=r"not one of grades=\(0, 1\)"):
+        sd.Pool.from_rankings(frame, query="q", document="d", rank="r", relevance="y")
+
+
+def test_gaps_in_ranks_are_said_of_the_line_that_made_the_pool() -> None:
+    frame = pd.DataFrame({"q": [1, 1], "d": [1, 2], "r": [1, 5]})
+    with pytest.warns(UserWarning, match="skip numbers") as said:
+        sd.Pool.from_rankings(frame, query="q", document="d", rank="r")
+    assert said[0].filename == __file__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from sondage.errors import InvalidInput
 from sondage.ingest.columns import Columns
 from sondage.ingest.roles import ONLY_SYSTEM, Roles, read_group
 from sondage.pool.in_memory import Arrays, Group, System
-from sondage.pool.parts import Documents, Grades
+from sondage.pool.parts import Documents, Grades, plain_grade
 from sondage.pool.plain_values import is_gap, plain
 from sondage.pool.pool import Pool
 from sondage.types import Array, Bools, Floats, Ints
@@ -121,7 +122,8 @@ def _pool(
         bad = int(first[np.flatnonzero(outside)[0]])
         raise InvalidInput(
             f"relevance {grade[outside][0]:g} at {_pair_words(table, bad)} is not one of grades="
-            f"{tuple(space.scale)}: give all grades there are; where there is no judgement, leave a gap (nan)"
+            f"{_words(space.scale)}: give all grades there are; where there is no judgement, leave a gap "
+            "(nan)"
         )
     documents = Documents(start, names[pair % len(names)], rank, score, grade, cost, shown, first)
     mine = {name: _of_queries(table, one, row, len(queries), name) for name, one in (groups or {}).items()}
@@ -169,7 +171,7 @@ def _places(
             warnings.warn(
                 f"ranks of system {system!r} skip numbers in some queries ({gaps:,} documents): "
                 "their order is kept and the gaps are closed",
-                stacklevel=4,
+                stacklevel=5,
             )
     out = np.zeros(len(pair), dtype=np.int64)
     out[part[order]] = place
@@ -249,6 +251,10 @@ def _numbers(columns: Columns, name: str | None, role: str) -> Floats:
         ) from None
 
 
+def _words(scale: tuple[float, ...]) -> str:
+    return repr(tuple(plain_grade(one) for one in scale))
+
+
 def _checked_grades(grades: Any) -> tuple[float, ...]:
     return Grades.of(grades, 1).scale
 
@@ -277,22 +283,29 @@ def pool_from_trec(runs: Any, grades: Any, qrels: Any) -> Pool:
     if not returned:
         raise InvalidInput(f"the run files {[str(path) for path in paths]} have no lines")
     known = {row[0] for row in rows}
+    strange: str | None = None
     judged: dict[tuple[str, str], float] = {}
     scale = _checked_grades(grades)
     for number, line in _lines(qrels, 4, "query iteration document grade") if qrels is not None else ():
         pair, grade = (line[0], line[2]), _number(line[3], qrels, number, "grade")
         if line[0] not in known:  # judgements of queries that no run has are of no use
+            strange = strange or line[0]
             continue
         if grade not in scale:
             raise InvalidInput(
-                f"{qrels}, line {number}: the grade {line[3]} is not one of grades={scale}: give all grades "
-                "there are, and leave out lines of documents that nobody has judged"
+                f"{qrels}, line {number}: the grade {line[3]} is not one of grades={_words(scale)}: give all "
+                "grades there are, and leave out lines of documents that nobody has judged"
             )
         if judged.setdefault(pair, grade) != grade:
             raise InvalidInput(
                 f"{qrels}, line {number}: document {line[2]!r} of query {line[0]!r} has the grade {grade:g}, "
                 f"and {judged[pair]:g} before: give one grade"
             )
+    if strange is not None and not judged:
+        raise InvalidInput(
+            f"{qrels}: none of its lines is about a query of the runs; its queries are such as {strange!r}, "
+            f"those of the runs such as {rows[0][0]!r}: write them alike, or leave qrels= out"
+        )
     listed = {row[:2] for row in rows}
     rows += [(*pair, "", np.nan, grade) for pair, grade in judged.items() if pair not in listed]
     queries, documents, systems, scores, _ = (np.array(column) for column in zip(*rows, strict=True))
@@ -303,13 +316,17 @@ def pool_from_trec(runs: Any, grades: Any, qrels: Any) -> Pool:
     return _pool(table, grades, {}, {"query": "query"})
 
 
+_SPACES = re.compile(r"[ \t\r\f\v]+")
+"""What separates fields for trec_eval; other blanks may be part of an id."""
+
+
 def _lines(path: Any, fields: int, form: str) -> Iterator[tuple[int, list[str]]]:
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"cannot read {str(path)!r}: {error}") from None
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
+    for number, line in enumerate(text.split("\n"), 1):
+        words = [word for word in _SPACES.split(line) if word]
         if words and len(words) != fields:
             raise InvalidInput(
                 f"{path}, line {number}: {len(words)} fields where there should be {fields} ({form})"
