@@ -14,10 +14,11 @@ from tests.every_design import NAMES
 import sondage as sd
 from sondage.datasets import synthetic_pool
 from sondage.designs import Stratified
-from sondage.errors import InvalidInput
+from sondage.errors import InvalidInput, NotSupported
 from sondage.pool import Pool
 from sondage.simulation import summarise
 from sondage.streams import seed_from, stream
+from sondage.testing.rankings import ranking_pool
 
 DESIGNS = sorted(NAMES)
 
@@ -326,3 +327,10 @@ def test_comparisons_are_simulated(objective: sd.Compare) -> None:
     assert max(by_budget["wrong"]) == 0.0
     with pytest.raises(InvalidInput, match="objective= takes an Objective"):
         sd.simulate(pool, truth.tolist(), "accuracy", objective="compare")
+
+
+def test_queries_with_documents_are_refused_before_a_study_begins() -> None:
+    pool = ranking_pool(0, 5)
+    labels = {id: [0, 1, 2, 0, 1, 2] for id in pool.ids_of(slice(None))}
+    with pytest.raises(NotSupported, match="queries with ranked documents"):
+        sd.simulate(pool, labels, "ERR@5", budgets=[3], repeats=1, workers=1)

@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 
 from sondage.designs.base import Design
-from sondage.errors import InvalidInput, NothingLeft
+from sondage.errors import InvalidInput, NothingLeft, NotSupported
 from sondage.frames import frame_of_rows
 from sondage.ingest.pandas_index import labels_by_id
 from sondage.measures import Measure, pool_value
@@ -89,6 +89,11 @@ def simulate(
     wanted = tuple(sorted({int(budget) for budget in budgets}))
     if objective is not None and not isinstance(objective, Objective):
         raise InvalidInput(f"objective= takes an Objective, not {objective!r}")
+    if pool.parts is not None:
+        raise NotSupported(
+            "simulate() cannot replay queries with ranked documents yet: make a study for each seed with "
+            "create_study(pool, ..., rng=seed), and answer it with study.run({(query, document): grade})"
+        )
     aim = objective or EstimateAll()
     chosen, y = aim.wanted(measure), encoded_labels(pool, labels)
     bound = aim.target(chosen, pool).bind(pool)
