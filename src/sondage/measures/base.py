@@ -82,6 +82,11 @@ class Measure(Named, family="sondage.measures"):
 
     def check_labels(self, pool: Pool) -> None:
         """Refuse a pool whose labels are of another kind."""
+        if pool.parts is not None and self.label_kind not in ("any", "grades"):
+            raise InvalidInput(
+                f"measure {self.alias!r} is not for a pool of queries with ranked documents: ask for a "
+                "measure of these, such as 'nDCG@10', 'ERR@10' or 'P@10'"
+            )
         if self.label_kind not in ("any", pool.labels.kind):
             needed, made_with, _ = _KINDS[self.label_kind]
             have, _, such_as = _KINDS[pool.labels.kind]

@@ -115,6 +115,25 @@ def test_the_classes_are_where_the_pages_say() -> None:
         assert measure.__name__ in sd.measures.__all__
 
 
+@pytest.mark.parametrize(
+    "name", ["f1", "precision", "precision@5", "accuracy", "mean_absolute_error", "multilabel_f1"]
+)
+def test_measures_of_other_labels_are_answered_with_those_of_rankings(name: str) -> None:
+    with pytest.raises(InvalidInput, match=r"queries with ranked documents.*nDCG@10"):
+        sd.create_study(one_query(2, 0, 3), name)
+    with pytest.raises(InvalidInput, match=r"queries with ranked documents.*nDCG@10"):
+        sd.create_study(one_query(2, 0, 3))
+
+
+def test_names_without_a_cut_off_have_none() -> None:
+    assert [RR(rel=2).names, AP(rel=2).names, RBP(rel=2).names] == [
+        ("RR(rel=2)",),
+        ("AP(rel=2)",),
+        ("RBP(rel=2)",),
+    ]
+    assert PrecisionAt(5, rel=2).names == ("P(rel=2)@5",)
+
+
 def test_unjudged_documents_are_never_silently_irrelevant() -> None:
     frame = pd.DataFrame({"q": 1, "d": [1, 2, 3], "r": [1, 2, 3], "y": [1.0, None, 1.0]})
     pool = sd.Pool.from_rankings(frame, query="q", document="d", rank="r", relevance="y")

@@ -210,5 +210,7 @@ def bind_to_vectors(measure: Measure, pool: Pool) -> Any:
     """The measure of the same name for labels that are yes or no to many, fitted to a pool of them."""
     from sondage.measures.catalogue.multilabel import multilabel_version  # it builds on the measures here
 
+    if pool.parts is not None:
+        return Measure.bind(measure, pool)  # which says what to ask for there
     other = multilabel_version(measure)
     return Measure.bind(measure, pool) if other is None else other.bind(pool)

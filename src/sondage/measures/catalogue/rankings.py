@@ -332,7 +332,8 @@ class _ByRelevance(RankingMeasure):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return super().names if self.rel == 1 else (f"{self.alias}(rel={self.rel:g})@{self.k}",)
+        (name,) = super().names
+        return (name if self.rel == 1 else f"{self.alias}(rel={self.rel:g}){name.removeprefix(self.alias)}",)
 
 
 @dataclass(frozen=True)
