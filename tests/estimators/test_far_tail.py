@@ -91,7 +91,7 @@ def test_every_estimate_of_a_rare_pool_says_what_keeps_it_wide() -> None:
     assert found.far_tail is not None
     assert found.far_tail.share > 0.5
     said = " ".join(found.summary().split())
-    assert f"{found.far_tail.items:,} items predicted 0, far from the boundary. " in said
+    assert f"{found.far_tail.items:,} items predicted 0, beyond any error seen. " in said
     assert "labels far from the boundary would halve the interval" in said
     assert "more labels there, if none shows an error, would make the interval half as wide" in said
     several = rare_study(300).estimate(["f1", "recall"])

@@ -110,7 +110,7 @@ def test_it_says_what_it_assumes() -> None:
     totals = replace(totals_of(0.7, DRAWN, 50), assumptions=sd.beliefs.ErrorCurve.assumptions)
     honest, tight = (PosteriorInterval(tail=tail).assumes(totals) for tail in ("honest", "tight"))
     assert honest[0] == tight[0]
-    assert "the error rate does not rise again" in honest[1]
+    assert "exempt are about 2 % of the items of each true class" in honest[1]
     assert "at least halve whenever the rank doubles" in tight[1]
     study = run()
     assert honest[1] in study.estimate().assumptions

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.pool.pages import Cells
-from tests.report.dozen import STUDIES, results_of
+from tests.report.dozen import STUDIES, results_of, study_of
 from tests.test_docs import text_of
 
 import sondage as sd
+from sondage.pool import Pool
 from sondage.results import Result
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -124,6 +125,32 @@ def test_a_decision_does_not_ask_for_labels_where_every_item_has_one() -> None:
     assert not decision.stop
 
 
+@pytest.mark.parametrize(
+    ("name", "promise"),
+    [
+        ("stop at any time", "The interval (fixed-n) holds: the rule never looks at it"),
+        (
+            "several measures",
+            "The interval (posterior) holds under its assumptions: the rule never looks at it",
+        ),
+    ],
+)
+def test_a_rule_that_counts_labels_leaves_the_interval_as_it_was(name: str, promise: str) -> None:
+    assert results_of(name)["decision"].explain().split("\n")[1] == promise
+
+
+def test_a_decision_after_a_stop_does_not_promise_what_the_estimate_takes_back() -> None:
+    pool, labels = sd.datasets.synthetic_pool(n=400, prevalence=0.3, rng=0)
+    study = sd.create_study(pool, "accuracy", design="uniform", rng=1)
+    study.run(labels, budget=200, stop=sd.Width(0.3))
+    said = study.should_stop(sd.LabelsSpent(10)).explain()
+    assert "The interval (fixed-n) is too short: a rule stopped because of what it saw" in said
+
+
+def test_a_value_that_is_known_has_no_guarantee() -> None:
+    assert str(results_of("all labelled")["estimate"]).startswith("accuracy 0.9500 (exact)\n60 labels used\n")
+
+
 def test_a_decision_does_not_ask_for_labels_that_nothing_is_left_to_pay_for() -> None:
     pool, labels = sd.datasets.synthetic_pool(n=200, prevalence=0.2, rng=0)
     study = sd.create_study(pool, "accuracy", budget=20, rng=1)
@@ -150,7 +177,7 @@ def test_labels_beyond_a_rule_are_not_a_part_of_it() -> None:
 
 def test_a_width_without_an_error_seen_names_no_last_error() -> None:
     text = " ".join(str(results_of("one label")["explain"]).split())
-    assert "98 % of the width comes from 80 items predicted 1, far from the boundary. 1 label there" in text
+    assert "98 % of the width comes from 80 items predicted 1, beyond any error seen. 1 label there" in text
     assert "last error seen" not in text
     assert "33 % of the labels go where they can change precision most; 67 % are spread widely" in text
     assert "a random sample would need about 43 to be as sure" in text  # the measure is called precision
@@ -166,7 +193,14 @@ def test_a_difference_that_is_not_settled_is_not_called_so() -> None:
     comparison = results_of("two systems")["compare"]
     assert comparison.p_value > 0.5
     assert "settled" not in str(comparison)
-    assert "holds however often you look" in " ".join(str(comparison).split())
+    said = " ".join(str(comparison).split())
+    assert (
+        "(p = 0.507 by the test that holds however often you look)" in said
+    )  # another interval leaves out 0
+    assert "with a p of its own" in said
+    fixed = study_of("two systems").compare("a", "b", looking=False, confidence_level=1 - 1e-9)
+    assert fixed.winner is None
+    assert ", Wald test)" in fixed.why
     explained = str(results_of("two systems")["explain"])
     assert "What system 'a' probably gets wrong" in explained
     assert "predicted 0 by both: 302 items" in explained
@@ -213,3 +247,17 @@ def test_an_interval_that_leaves_everything_open_is_not_praised_for_its_precisio
     many = study.estimate()
     assert many.covers == pytest.approx(many.ci.high - many.ci.low)
     assert "a random sample would need" in many.summary()
+
+
+def test_calibration_is_not_advised_where_only_the_order_of_scores_counts() -> None:
+    rng = np.random.default_rng(0)
+    odds = rng.normal(1.0, 1.0, 2000)
+    labels = dict(enumerate((rng.random(2000) < 1 / (1 + np.exp(-odds))).astype(int).tolist()))
+    pool = Pool.from_arrays(probability=1 / (1 + np.exp(-4 * odds)), threshold=0.5)
+    by_order = sd.create_study(pool, "accuracy", rng=1)
+    by_scale = sd.create_study(pool, "accuracy", design="importance", rng=1)
+    for study, advised in ((by_order, False), (by_scale, True)):
+        study.run(labels, budget=200)
+        said = " ".join(str(study.belief_report()).split())
+        assert "over-confident: of what it expects a label to be worth, trust the number corrected by" in said
+        assert ("calibrate the scores" in said) is advised

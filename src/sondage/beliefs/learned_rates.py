@@ -140,7 +140,7 @@ class LearnedRates(ErrorBelief):
     estimator: ClassVar[str] = "posterior"
     like_others: ClassVar[bool] = True
     assumptions: ClassVar[Mapping[str, str]] = {
-        "honest": "until a group has labels of its own, the model is wrong there about as often as the "
+        "honest": "where a group has no labels of its own, the model is wrong about as often as the "
         "scores and the labels of the other groups suggest"
     }
     prior_kind: Prior = "learned"

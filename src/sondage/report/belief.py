@@ -71,15 +71,15 @@ def _fit(report: BeliefReport) -> Iterator[str]:
         )
     elif seen is not None:
         yield (
-            f"On average the belief had given the label that came a chance of {seen.value:.3f} "
+            f"On average the labels that came had been expected with a chance of {seen.value:.3f} "
             f"({100 * report.confidence_level:g}% interval {seen.low:.3f} to {min(seen.high, 1.0):.3f}); "
             f"guessing would give {seen.even:.3f}"
         )
     if one is None:
         return
     yield (
-        f"Calibration error {one.error:.3f}; with so few labels a perfect belief would show about "
-        f"{one.error_by_chance:.3f}"
+        f"Calibration error {one.error:.3f}; a perfect belief would show about "
+        f"{one.error_by_chance:.3f} by chance"
     )
     line = f"Calibration level {one.level:+.2f} (standard error {one.level_error:.2f}): 0 is right"
     if one.level:
@@ -109,7 +109,11 @@ def _off(report: BeliefReport, one: Reliability) -> str:
 def _calibration(one: Reliability, level: float, numbers: bool) -> Section:
     """A row per bin of chances; of labels that are numbers, per range and the share of labels inside it."""
     rows = zip(*(getattr(one, name).tolist() for name in Reliability.COLUMNS), strict=True)
-    about = "A label is several yes or no, and may be in several rows." if one.name == EVERY else ""
+    about = (
+        "A label is several yes-or-no answers. Each is in the row of its own expected chance."
+        if one.name == EVERY
+        else ""
+    )
     if numbers:
         about = "Each row is a range around the predictions: the share of labels expected inside, and seen."
     return Section(

@@ -42,8 +42,8 @@ def _looked(result: Comparison) -> list[str]:
     if not result.p_values or not result.facts["looked"] or result.winner or result.equivalent:
         return []
     return [
-        f"the interval {PROMISES[result.guarantee]}; study.compare(looking=False) has a narrower one, for a "
-        "number of labels fixed beforehand"
+        f"the interval {PROMISES[result.guarantee]}; study.compare(looking=False) has a narrower one, "
+        "with a p of its own, for a number of labels fixed beforehand"
     ]
 
 
@@ -60,7 +60,8 @@ def verdict(result: Comparison) -> str:
         return f"{result.winner} is better than {other} by {size} ({p}, {result.test})"
     if result.equivalent:
         return f"{a} and {b} differ by less than {result.facts['margin']:g}"
-    return f"no winner yet: {a} and {b} seem to differ by {size} ({p})"
+    by = " by the test that holds however often you look" if result.facts["looked"] else f", {result.test}"
+    return f"no winner yet: {a} and {b} seem to differ by {size} ({p}{by})"
 
 
 def why(result: Comparison) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sondage.report.page import Page
+from sondage.study.stopping.looking import TOO_SHORT
 from sondage.wording import counted
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ PROMISES: dict[Guarantee, str] = {
     "uniform": "holds however often you look",
 }
 """What an interval promises, by its guarantee."""
+_KEPT: dict[Guarantee, str] = {"fixed-n": "holds", "posterior": "holds under its assumptions"}
+"""The same where a rule leaves an interval as good as it was."""
 
 
 def decision_page(decision: Decision) -> Page:
@@ -51,4 +54,8 @@ def _promise(decision: Decision) -> str:
         return "There is no interval yet: the value is undefined"
     if estimate is not None and np.all(np.asarray(estimate.ci.high) == np.asarray(estimate.ci.low)):
         return "The interval has no width: every label that matters is known"
+    if estimate is not None and any(one.startswith(TOO_SHORT) for one in estimate.warnings):
+        return f"The interval ({decision.guarantee}) is too short: a rule stopped because of what it saw"
+    if not decision.peeks and decision.guarantee in _KEPT:
+        return f"The interval ({decision.guarantee}) {_KEPT[decision.guarantee]}: the rule never looks at it"
     return f"The interval ({decision.guarantee}) {PROMISES[decision.guarantee]}"

@@ -74,6 +74,8 @@ def headline(estimate: Estimate, table: bool = True) -> str:
         if isnan(value):
             return f"{name} undefined: {_why(estimate)}"
         verb = " is" if " - " in name or " / " in name else ""  # a - b -0.0004 reads as a sum
+        if low == high:
+            return f"{name}{verb} {value:.4f} (exact)"
         return f"{name}{verb} {value:.4f}, {level} {_ends(estimate, low, high)} ({estimate.guarantee})"
     known = sorted((value, name) for name, value, *_ in every if not isnan(value))
     if not known:
@@ -170,7 +172,7 @@ def _kept_wide(estimate: Estimate) -> list[str]:
         return []
     whose = "the width" if estimate.alternative == "two-sided" else "the uncertainty"
     whose += "" if len(estimate.names) == 1 else f" of {estimate.names[k]}"
-    which = f"{counted(tail.items, 'item')}{' ' if tail.where else ''}{tail.where}, far from the boundary"
+    which = f"{counted(tail.items, 'item')}{' ' if tail.where else ''}{tail.where}, beyond any error seen"
     if np.isfinite(tail.labels) and tail.labels < tail.items:
         more = counted(rounded(tail.labels), "more label")
         half = "make the interval half as wide" if estimate.alternative == "two-sided" else "halve it"

@@ -70,7 +70,7 @@ def _named_score(column: Callable[[str], Array | None], labels: LabelSpace) -> t
     spread = np.empty(len(table))  # root of the variance of the numbers of a label together
     for piece in pieces(len(table)):
         spread[piece] = np.sqrt(labels.component_variance(table[piece]).sum(axis=1))
-    return "spread of the label", spread
+    return "uncertainty of the label", spread
 
 
 def score_ranges(score: Array, codes: Array, count: int) -> tuple[str, ...]:

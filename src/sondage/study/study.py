@@ -295,7 +295,7 @@ class Study(StudyView):
         estimate = look(now, rule, allow_unsafe, Interval.resolved(interval))
         self._history.append(estimate)
         decision = rule.check(self._history)
-        decision.looked_at, decision.remaining = estimate, now.remaining
+        decision.looked_at, decision.peeks, decision.remaining = estimate, rule.peeks, now.remaining
         if remembered(now, rule, decision, estimate, self.clock()):
             self.replay.write(
                 lambda: remembered(self.replay.latest(), rule, decision, estimate, self.clock())

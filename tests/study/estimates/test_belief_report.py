@@ -297,7 +297,7 @@ def test_shown_and_written() -> None:
     assert written["reliability"]["n"] == report.reliability.n.tolist()  # type: ignore[union-attr]
     text = " ".join(str(report).split())
     for word in (
-        "On average the belief had given the label that came a chance of",
+        "On average the labels that came had been expected with a chance of",
         "Calibration error",
         "90% interval",
         "One label was worth ",

@@ -11,8 +11,8 @@ from sondage.pool.labels import LabelSpace
 from sondage.strata.stratification import percent
 
 ASSUMPTIONS = {
-    "honest": "farther from the boundary than any error seen, the error rate does not rise again, apart "
-    f"from about {100 * HONEST.astray:.0f} % of each true class, which may lie anywhere",
+    "honest": "farther from the boundary than any error seen, the error rate does not rise again; exempt are "
+    f"about {100 * HONEST.astray:.0f} % of the items of each true class, which may turn up anywhere",
     "tight": "farther from the boundary than any error seen, the odds of an error at least halve whenever "
     "the rank doubles, and fall faster in the outer half of a class",
 }

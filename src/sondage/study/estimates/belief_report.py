@@ -223,10 +223,11 @@ def _notes(now: Snapshot, n: int, n_eff: float, main: Reliability | None) -> tup
     elif n_eff < _ROUGH:  # labels that stand for much of the pool leave less to chance: more than there are
         said.append(f"this rests on about {counted(min(n_eff, n), 'label')}: read all of it as a rough guess")
     if main is not None and main.slope + _DIFFERS * main.slope_error < 1.0:
-        said.append(
-            "the belief is over-confident, so rely on what it would expect once corrected; to need fewer "
-            "labels, calibrate the scores or use ScoreBelief(shrink=0.1)"
-        )
+        note = "the belief is over-confident: of what it expects a label to be worth, trust the number "
+        note += "corrected by the labels"
+        if not (now.belief.alias == "error-curve" and now.parts.pool.labels.size == 2):  # order alone counts
+            note += "; to need fewer labels, calibrate the scores or use ScoreBelief(shrink=0.1)"
+        said.append(note)
     if n and now.units.itemwise:
         table = now.table(len(now.rounds) - 1)
         if table is not None and table.chance is not None and (table.chance <= 0).any():

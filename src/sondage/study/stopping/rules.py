@@ -30,7 +30,8 @@ class _Decided(NamedTuple):
 class Decision(Result, _Decided):
     """Whether to stop, why (or why not), and what the intervals looked at promise.
 
-    Where a study made it, ``looked_at`` is the estimate behind it and ``remaining`` what is left to spend.
+    Where a study made it, ``looked_at`` is the estimate behind it, ``peeks`` whether its rule looks at values
+    or intervals, and ``remaining`` what is left to spend.
 
     >>> print(Decision(False, "the interval is 0.2 wide, at most 0.1 is wanted", "uniform").explain())
     Go on labelling: the interval is 0.2 wide, at most 0.1 is wanted
@@ -39,6 +40,7 @@ class Decision(Result, _Decided):
     """
 
     looked_at: Estimate | None = None
+    peeks: bool = True
     remaining: float = np.inf
 
     def explain(self) -> str:
