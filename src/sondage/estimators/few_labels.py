@@ -6,6 +6,7 @@ The share of them that is wrong may be anything: uniform on [0, 1] before any la
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -66,13 +67,23 @@ def _reach(case: Case, known: Ints, J: Floats) -> tuple[Floats, Floats]:
     least = LEAST * np.abs(J).max(axis=1)
     reach, number = np.zeros((2, len(J))), np.zeros(len(J))
     step = max(1, AT_ONCE // (len(J) * case.measure.d))
-    for rows, count in without_label(case, known, signatures(case), first=step, step=step):
-        counts = case.measure.losses.touches(rows)
-        if not counts.all():  # of very many groups a block of the measure looks at a few
-            rows, count = rows.take(np.flatnonzero(counts)), count[counts]
+    for rows, count in _that_count(case, known, step):
         low, high = ends_of(case.measure, rows, J)
         bears = high - low > least
         number += count @ bears
         for side, far in zip(reach, (-low, high), strict=True):
             side += count @ np.where(bears, np.maximum(far, 0.0), 0.0)
     return reach / len(case.pool), number
+
+
+def _that_count(case: Case, known: Ints, step: int) -> Iterator[tuple[Rows, Floats]]:
+    """Rows that are not known, ``step`` at a time, and how many items each stands for.
+
+    Of very many groups a block of the measure looks at a few: rows of the others are left out before pieces
+    are cut, because those of a block are small.
+    """
+    for rows, count in without_label(case, known, signatures(case)):
+        counts = np.flatnonzero(case.measure.losses.touches(rows))
+        for start in range(0, len(counts), step):
+            mine = counts[start : start + step]
+            yield rows.take(mine), count[mine]

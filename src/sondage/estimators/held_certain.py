@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from sondage.beliefs.base import POSSIBLE
 from sondage.beliefs.recalibration import PRIOR, level_and_slope
-from sondage.estimators.base import Case
+from sondage.estimators.base import Case, Last
 from sondage.estimators.few_labels import APART, AT_ONCE, LEAST, ends_of
 from sondage.estimators.linear import through
 from sondage.estimators.post_strata import kinds_of, signatures
@@ -38,13 +38,15 @@ class _Sureness(NamedTuple):
     """Kinds of items: what the measure tells apart, by the label held likeliest and the doubt in it.
 
     (G,) each: their ``label``, and ``odds``, the log odds of any other, the lowest where all others are ruled
-    out. ``doubt`` is (S,) that in the next surest of a class.
+    out. ``doubt`` is (S,) that in the next surest of a class. ``last`` keeps the rates by the labels of the
+    latest look: they are the same for every block of a measure.
     """
 
     kinds: Division
     label: Ints
     odds: Floats
     doubt: Floats
+    last: Last[tuple[Floats, Floats]]
 
 
 def if_wrong(case: Case, seen: Sample, J: Floats) -> Floats:
@@ -68,7 +70,7 @@ def if_wrong(case: Case, seen: Sample, J: Floats) -> Floats:
     known, wrong = (
         np.bincount(one, minlength=kinds).astype(np.float64) for one in (of, of[found.label[of] != told.y])
     )
-    rates, likely = _rates(found, wrong, known)
+    rates, likely = found.last.of((wrong, known), lambda: _rates(found, wrong, known))
     # Of very many groups a block of the measure looks at a few: kinds of others move none of its coordinates.
     some = np.flatnonzero(case.measure.losses.touches(case.pool.rows(found.kinds.first)))
     far, bears = _far(case, found, some, np.nan_to_num(J))
@@ -190,7 +192,7 @@ def _sureness(case: Case) -> _Sureness:
     alike = Division(code)
     first = alike.first
     odds = _LOWEST + _STEP * step[first]
-    return _Sureness(alike, label[first], odds, _next_surest(label, doubt, pool.labels.size))
+    return _Sureness(alike, label[first], odds, _next_surest(label, doubt, pool.labels.size), Last())
 
 
 def _next_surest(label: Ints, left: Floats, labels: int) -> Floats:

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from sondage.estimators.base import Case
+from sondage.estimators.base import Case, Last
 from sondage.measures.base import Measure
 from sondage.pool.division import Division, compressed, crossed
 from sondage.pool.pool import CHUNK, Pool
@@ -144,6 +144,8 @@ class PostStrata:
     pool: Pool
     for_all: dict[str, Ints] = field(default_factory=dict, repr=False, compare=False)
     """What is the same for every block of the coordinates, worked out once."""
+    last: Last[tuple[Ints, Bools]] = field(default_factory=Last, repr=False, compare=False)
+    """How cells were joined by the labels of the latest look: the same for every block, too."""
 
     @property
     def size(self) -> Ints:
@@ -328,6 +330,10 @@ def collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     where labels are too few to keep them apart; a family without any label stays dark. Post-strata that need
     no label are groups of their own, unless nothing else of their units has labels.
     """
+    return strata.last.of((count, np.array(least)), lambda: _collapse(strata, count, least))
+
+
+def _collapse(strata: PostStrata, count: Ints, least: int) -> tuple[Ints, Bools]:
     kind = _kinds_with_labels(strata, count, least)
     kind = compressed(_rare_with_others(strata, kind, count)).astype(np.int64)
     order = np.lexsort((strata.unit, kind))
