@@ -180,7 +180,7 @@ def test_a_width_without_an_error_seen_names_no_last_error() -> None:
     assert "98 % of the width comes from 80 items predicted 1, beyond any error seen. 1 label there" in text
     assert "last error seen" not in text
     assert "33 % of the labels go where they can change precision most; 67 % are spread widely" in text
-    assert "a random sample would need about 43 to be as sure" in text  # the measure is called precision
+    assert "a random sample would need" not in text  # of one label no precision is praised
 
 
 def test_a_region_of_drawn_totals_promises_what_its_intervals_do() -> None:
@@ -261,3 +261,48 @@ def test_calibration_is_not_advised_where_only_the_order_of_scores_counts() -> N
         said = " ".join(str(study.belief_report()).split())
         assert "over-confident: of what it expects a label to be worth, trust the number corrected by" in said
         assert ("calibrate the scores" in said) is advised
+
+
+@pytest.mark.parametrize("design", ["poisson", "stratified-ppi", "auto", "uniform"])
+def test_labels_that_hardly_bear_on_a_measure_are_not_called_many(design: str) -> None:
+    """Labels of predicted positives alone, nearly: their weights are even, and they say nothing of recall."""
+    pool, labels = sd.datasets.synthetic_pool(n=20_000, prevalence=0.05, rng=0)
+    study = sd.create_study(pool, "precision", design=design, budget=300, rng=0)
+    study.run(labels)
+    for found in (study.estimate(one) for one in ("precision", "recall", ["precision", "recall"])):
+        warned = [one for one in found.warnings if one.startswith("the labels hardly bear on recall:")]
+        says = " ".join(found.summary().split())
+        assert len(warned) == bool(found.hardly_known.any())
+        if found.hardly_known.all():
+            assert "98 % of what is possible open" in warned[0]
+            assert warned[0].endswith("ask for it when making the study")
+            assert "worth" not in says
+            assert "rests on" not in says
+            assert "should halve" not in says
+    assert (
+        design != "auto" or "to be as sure" in study.estimate().summary()
+    )  # the measure is called precision
+    assert study.estimate("recall").hardly_known.any() == (design in ("poisson", "stratified-ppi"))
+
+
+def test_values_of_many_groups_that_labels_say_nothing_of_are_counted() -> None:
+    pool = sd.Pool.from_arrays(prediction=[0, 1] * 300, groups={"g": [k // 6 for k in range(600)]})
+    study = sd.create_study(pool, "accuracy", design="uniform", budget=60, rng=0)
+    study.run({k: k % 2 for k in range(600)})
+    found = study.estimate(by="g")
+    (said,) = (one for one in found.warnings if "hardly anything" in one)
+    number = int(found.hardly_known.sum())
+    assert 10 < number < 100
+    assert f"{number} of 100 values (" in said
+    assert said.endswith("Label more items")
+
+
+def test_a_bound_is_judged_by_how_far_it_is_from_the_value() -> None:
+    """An error rate of a few percent with a lower bound of one is well known."""
+    pool = sd.Pool.from_arrays(prediction=[1] * 5_000)
+    study = sd.create_study(pool, "error_rate", design="uniform", budget=500, rng=0)
+    study.run({k: int(k % 50 != 0) for k in range(5_000)})
+    found = study.estimate(alternative="greater")
+    assert found.covers == pytest.approx(found.value - found.ci.low)
+    assert found.ci.high == 1
+    assert not found.hardly_known[0]

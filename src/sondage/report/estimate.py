@@ -25,8 +25,6 @@ _MOSTLY, _NEARLY_ALL = 0.5, 0.99
 """Shares of a width from which on one thing keeps it wide, and makes up nearly all of it."""
 _MUCH = 0.1
 """Share of its interval by which a value is moved before that is spoken of."""
-_HARDLY_KNOWN = 0.9
-"""Share of a measure's range from which on an interval says too little to boast of its precision."""
 _NAMED = 4
 """Values at an end of their interval that are named."""
 _FEW = 10
@@ -108,7 +106,7 @@ def rests_on(estimate: Estimate) -> str:
     if estimate.n_refused:
         used += f", {estimate.n_refused:,} could not be labelled"
     needs = [uniform for *_, uniform in estimate.coordinates() if saves(estimate, uniform)]
-    if len(needs) == 1 == len(estimate.names) and not estimate.covers >= _HARDLY_KNOWN:
+    if len(needs) == 1 == len(estimate.names) and not estimate.hardly_known.any():
         alike = "to be as sure" if "precision" in estimate.names[0] else "for the same precision"
         used += f"; a random sample would need about {rounded(needs[0]):,} {alike}"
     return used
@@ -127,6 +125,9 @@ def better(estimate: Estimate) -> str:
         return "Nothing can improve it: every label it depends on is known"
     if estimate.target == "pool" and 4 * n >= estimate.n_pool:
         return f"To improve it: label more; with the other {counted(left, 'item')} labelled it is exact"
+    unknown = bool(estimate.hardly_known.all())
+    if unknown and not estimate.target_of_design and n >= _FEW:
+        return "To improve it: make a study of this measure; more labels in this one may hardly help"
     if estimate.n_eff < _FEW:
         return f"To improve it: label more items; {_rests_on_few(estimate)}"
     k, tail = _widest_tail(estimate)
@@ -139,6 +140,8 @@ def better(estimate: Estimate) -> str:
     if tail is not None:
         more = counted(rounded(tail.labels), "label")
         return f"{better}: about {more} far from the boundary would halve the {word}"
+    if unknown:  # intervals narrow with the root of the labels only once these say something
+        return f"{better}: label more items"
     queries = estimate.method is not None and estimate.method.documents
     more = counted(rounded(3 * n), *(("more query", "more queries") if queries else ("more label",)))
     return f"To improve it: about {more} should halve the {word}"

@@ -11,12 +11,12 @@ from sondage.estimators import Case, Totals
 from sondage.estimators.linear import Linear
 from sondage.estimators.sample import ANSWERED, REFUSED
 from sondage.intervals.base import Interval
-from sondage.types import Bools
+from sondage.study.estimates.result import NEARLY_ALL, ConfidenceInterval, Estimate
+from sondage.types import Bools, Floats
 from sondage.wording import counted, some_names
 
 if TYPE_CHECKING:
     from sondage.study.estimates.assess import Question
-    from sondage.study.estimates.result import ConfidenceInterval
 
 _FEW_EFFECTIVE = 10
 _ONE_DRAW = 0.5
@@ -25,6 +25,7 @@ NOTHING_SEEN = (
     "is 0/0 with the labels so far: none of them counts in what it divides by, or all of them are the same"
 )
 _NAMED = 20
+_HARDLY_NAMED = 4
 
 
 def assumptions(case: Case, interval: Interval, totals: Totals) -> tuple[str, ...]:
@@ -51,6 +52,7 @@ def warnings(
     totals: Totals,
     linear: Linear,
     bounds: ConfidenceInterval | None,
+    covers: Floats,
 ) -> tuple[str, ...]:
     """What a reader has to know before trusting the number."""
     said = list(totals.notes)
@@ -93,12 +95,39 @@ def warnings(
             f"one label carries {100 * shares[k]:.0f} % of the uncertainty{of}: label more items before "
             f"trusting {this}"
         )
-    if totals.n_eff < question.design_n_eff / 3:
+    if totals.n_eff < question.design_n_eff / 3 and not (covers >= NEARLY_ALL).any():
         said.append(
             "the labels were chosen for another measure and say little about this one: they are worth "
             f"{counted(totals.n_eff, 'label')} here and {question.design_n_eff:.0f} there"
         )
     return (*said, *(interval.remarks(totals, case.measure, question.level) if totals.given else ()))
+
+
+def hardly_known(estimate: Estimate, question: Question) -> list[str]:
+    """Which values the interval leaves nearly open, and what to do about it.
+
+    Labels may be many by their weights and bear on a measure all the same only where they were certain to
+    say what they said: those of items predicted negative on recall, where all of them were negative.
+    """
+    these = np.flatnonzero(estimate.hardly_known)
+    if not len(these):
+        return []
+    names, one = [estimate.names[k] for k in these], len(these) == 1
+    which = names[0] if one else f"{len(names):,} of {len(estimate.names):,} values"
+    which += (
+        "" if one else f" ({'such as ' * (len(names) > _HARDLY_NAMED)}{', '.join(names[:_HARDLY_NAMED])})"
+    )
+    share = 100 * np.atleast_1d(estimate.covers)[these].min()
+    leaves = (
+        f"{'its interval leaves' if one else 'their intervals leave'} {share:.0f} % of what is possible open"
+    )
+    if question.chosen_for_another and estimate.n_labels >= _FEW_EFFECTIVE:
+        it = "it" if one else "them"
+        return [
+            f"the labels hardly bear on {which}: {leaves}. They were not chosen for {it}: ask for "
+            f"{it} when making the study"
+        ]
+    return [f"the labels say hardly anything of {which}: {leaves}. Label more items"]
 
 
 def why_undefined(

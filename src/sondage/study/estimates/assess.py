@@ -52,6 +52,7 @@ class Question:
     estimator: Estimator | None = None
     alternative: Alternative = "two-sided"
     target_of_design: bool = True
+    chosen_for_another: bool = False
     design_n_eff: float = 0.0
     seed: int = 0
 
@@ -67,6 +68,14 @@ class Question:
 
 
 def assess(case: Case, question: Question) -> Estimate:
+    """The estimate of a case, with a warning of values that the labels hardly bear on."""
+    from sondage.report import remarks  # what people read is built on estimates
+
+    estimate = _assessed(case, question)
+    return replace(estimate, warnings=(*estimate.warnings, *remarks.hardly_known(estimate, question)))
+
+
+def _assessed(case: Case, question: Question) -> Estimate:
     """The estimate of a case: each measure in a list for itself, unless the interval is for all together."""
     case, notes = _usable(case, question)
     if question.joint:
@@ -192,6 +201,7 @@ def _of_block(case: Case, question: Question, notes: tuple[str, ...]) -> Estimat
     tail = far_tail(totals, measure) if given and "replicates" in interval.needs else None
     posterior = totals.replicates is not None and interval.guarantee == "fixed-n"
     bounds = _refusal_bounds(case, question, of_pool, linear)
+    covers = _covered(measure, linear.value, low, high, question.alternative)
     return Estimate(
         names=names,
         value=_plain(np.clip(linear.value, least, greatest)),
@@ -212,12 +222,12 @@ def _of_block(case: Case, question: Question, notes: tuple[str, ...]) -> Estimat
         target=question.target + (" (items that can be labelled)" if question.exclude else ""),
         target_of_design=question.target_of_design,
         assumptions=(*remarks.assumptions(case, interval, totals), *notes),
-        warnings=remarks.warnings(case, question, interval, totals, linear, bounds),
+        warnings=remarks.warnings(case, question, interval, totals, linear, bounds, covers),
         defined=_plain(~undefined),
         why=remarks.why_undefined(case, question, totals, lacking, undefined),
         bounds=bounds,
         n_pool=question.pool_size,
-        covers=_plain((np.minimum(high, greatest) - np.maximum(low, least)) / (greatest - least)),
+        covers=_plain(covers),
         plug_in=_plain(np.clip(plug_in, least, greatest)) if totals.moves else None,
         far_tail=tail if tail is None or len(names) > 1 else FarTail(*(column[0] for column in tail)),
     )
@@ -233,6 +243,18 @@ def default_interval(measure: Measure, totals: Totals) -> Interval:
     low, high = measure.range
     bounded = (np.isfinite(low) & np.isfinite(high)).any()
     return Interval.from_alias("beta" if bounded else "t")
+
+
+def _covered(measure: Measure, value: Floats, low: Floats, high: Floats, alternative: Alternative) -> Floats:
+    """(m,) share of a measure's range that its interval takes up; of a bound, the share from the value to it.
+
+    Nobody asked how far the other end is. 0 where the range has no end, nan without an interval.
+    """
+    least, greatest = measure.range
+    low = np.maximum(value if alternative == "less" else low, least)
+    high = np.minimum(value if alternative == "greater" else high, greatest)
+    bounded = np.isfinite(greatest - least)
+    return np.asarray(np.where(bounded, high - low, 0.0) / np.where(bounded, greatest - least, 1.0))
 
 
 def _uniform_equivalent(case: Case, totals: Totals, linear: Linear, question: Question) -> Floats:

@@ -85,7 +85,7 @@ def _together(pieces: Sequence[Estimate], names: tuple[str, ...], order: Ints | 
     for said in (said for one in sorted(pieces, key=lambda one: one.n_eff) for said in one.warnings):
         said = re.sub(r"^this rests on", "the least certain value rests on", said)
         warnings.setdefault(re.sub(r"\d[\d.,]*", "#", said), said)
-    arrays = ["value", "std_error", "n_uniform", "defined"]
+    arrays = ["value", "std_error", "n_uniform", "defined", "covers"]
     if all(one.plug_in is not None for one in pieces):
         arrays.append("plug_in")
     tails = [one.far_tail for one in pieces if one.far_tail is not None]

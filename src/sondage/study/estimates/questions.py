@@ -38,6 +38,8 @@ def estimate_of(
     if rounds not in ("all", "closed"):
         raise InvalidInput(f"rounds= must be 'all' or 'closed', not {rounds!r}")
     bound, own = _bound(now, wanted)
+    aims = now.design.aims(now.measure)
+    another = bool(aims) and not own and bound not in aims
     question = Question(
         level=level_of(now, confidence_level),
         n_labels=now.n_labels,
@@ -52,7 +54,8 @@ def estimate_of(
         estimator=Estimator.resolved(estimator),
         alternative=alternative,
         target_of_design=own,
-        design_n_eff=0.0 if own else _effective_for_its_own(now, bound),
+        chosen_for_another=another,
+        design_n_eff=_effective_for_its_own(now, bound) if another else 0.0,
         seed=now.parts.seed,
     )
     estimate = assess(replace(now.case(bound), imported=now.imported), question)
@@ -121,10 +124,9 @@ def _bound(now: Snapshot, wanted: Wanted) -> tuple[Measure, bool]:
 def _effective_for_its_own(now: Snapshot, other: Measure) -> float:
     """Effective labels for what the labels were chosen for, to hold those for another measure against.
 
-    0 where there is nothing to compare: labels chosen for this too, or for no measure. Of several
-    coordinates together the number is another one, that of the weights alone.
+    0 for several coordinates together: the number is another one there, that of the weights alone.
     """
-    aims, own = now.design.aims(now.measure), parts_of(now.measure)
-    if not aims or other in aims or any(one.m > 1 for one in (other, *own)):
+    own = parts_of(now.measure)
+    if any(one.m > 1 for one in (other, *own)):
         return 0.0
     return min(estimate_totals(next(in_blocks(now.case(one)))).n_eff for one in own[:_FEW_PARTS])

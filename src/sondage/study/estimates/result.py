@@ -10,9 +10,14 @@ import numpy as np
 from sondage.estimators.far_tail import FarTail
 from sondage.intervals.base import Alternative, Guarantee
 from sondage.results import Result
+from sondage.types import Bools
 
 if TYPE_CHECKING:
     from sondage.report.page import Page
+
+
+NEARLY_ALL = 0.9
+"""Share of a measure's range from which on an interval says hardly anything of it."""
 
 
 class ConfidenceInterval(NamedTuple):
@@ -50,7 +55,8 @@ class Estimate(Result):
     ``"less"`` if only ``ci.high`` was; ``n_pool``: items in the pool, inf where that is not known;
     ``plug_in``: the value by the most probable error rates alone, where a belief has a say; ``far_tail``: how
     much of the width is doubt beyond the last error seen;
-    ``covers``: the share of the measure's range that the interval takes up, 0 where that has no end;
+    ``covers``: the share of the measure's range that the interval takes up, 0 where that has no end (of a
+    bound, the share from the value to it);
     ``method``: how the labels came about, None where no study asked for them.
     """
 
@@ -127,6 +133,11 @@ class Estimate(Result):
         for name in ("confidence_level", "guarantee", "n_labels", "n_eff"):
             data[name] = [getattr(self, name)] * len(self.names)
         return data
+
+    @property
+    def hardly_known(self) -> Bools:
+        """(m,) of which values the interval leaves nearly everything open."""
+        return np.atleast_1d(self.covers) >= NEARLY_ALL
 
     def coordinates(self) -> list[tuple[str, float, float, float, float]]:
         """Name, value, both ends and ``n_uniform`` of each coordinate."""
