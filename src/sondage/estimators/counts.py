@@ -16,11 +16,14 @@ from sondage.estimators.sample import Sample
 from sondage.estimators.unseen import unseen_draw
 from sondage.pool.division import compressed, crossed
 from sondage.sampling import Quotas, SamplingKind
+from sondage.strata.in_words import predicted_words
 from sondage.types import Array, Bools, Floats, Ints
 
 _LEAST = 2
 _PER_SIGNATURE = 2
 """Labels for each signature, on average, from which on their known sizes are worth using."""
+_NAMED = 4
+"""Predicted classes without a label that are named."""
 _WRITTEN_OUT = 1_000_000
 """Losses of all signatures under all labels that are written out for their known sizes."""
 
@@ -166,6 +169,8 @@ class Counts(Estimator):
                 "it depends on a kind of item of which none is labelled yet (true positives, for example, "
                 "are among the items predicted positive). Label more items"
             )
+        none = unknown.any() and measure.m == 1  # there is no value for others to stand in for
+        others = () if none else _classes_without_label(case, seen, strata, dark)
         return Totals(
             np.where(_depends_on(strata, dark, measure.d) | unknown, np.nan, R),
             parts,
@@ -179,7 +184,7 @@ class Counts(Estimator):
             draws=len(seen),
             exact=bool((every.unlabelled <= 0).all()),
             why=why,
-            notes=_stood_for(case, seen, strata, dark),
+            notes=(*_stood_for(case, seen, strata, dark), *others),
         )
 
     def weights(self, case: Case) -> Floats:
@@ -316,6 +321,36 @@ def _stood_for(case: Case, seen: Sample, strata: PostStrata, dark: Bools) -> tup
     return (
         f"{share_words(share)} of the pool is in cells (items treated alike) without a label so far: labels "
         "of neighbouring cells stand in for them",
+    )
+
+
+def _classes_without_label(case: Case, seen: Sample, strata: PostStrata, dark: Bools) -> tuple[str, ...]:
+    """That other predicted classes stand for one without a label, where the design did not keep them apart.
+
+    An average over all items is unbiased only if something does. A ratio that looks at that class alone has
+    a value then, too, which tells of the others.
+    """
+    pool, matters = case.pool, ~strata.determined & ~dark & touched(strata, case)
+    systems = [one for one in case.measure.systems(pool) if pool.has("prediction", one)]
+    if not pool.labels.finite or pool.labels.values is None:
+        return ()
+    said, missing = [], np.zeros(len(strata.size), dtype=bool)
+    for name in systems:
+        kinds = pool.predicted((name,))
+        of = kinds.of(strata.cells.first)
+        labelled = np.bincount(kinds.of(seen.row), minlength=kinds.count) > 0
+        without = matters & ~labelled[of]
+        for one in np.unique(of[without]).tolist():
+            said.append(predicted_words(pool, (name,), kinds.first[one : one + 1]))
+            said[-1] += f" by {name}" if len(systems) > 1 else ""
+        missing |= without
+    if not said:
+        return ()
+    share, more = float(strata.size[missing].sum()) / len(pool), len(said) - _NAMED
+    which = " or ".join(said[:_NAMED]) + (f" or {more:,} more classes" if more > 0 else "")
+    return (
+        f"no item {which} has a label ({share_words(share)} of the pool): labels of items predicted "
+        "otherwise stand in for them. Label some of them before trusting a value that depends on them",
     )
 
 
