@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "file",
         type=Path,
         metavar="FILE",
-        help="answers in columns id and label: .csv, .jsonl, .parquet, .xlsx",
+        help="answers in columns id (or query and document) and label: .csv, .jsonl, .parquet, .xlsx",
     )
     add("--annotator", metavar="WHO", help="who answered, where the file has no column annotator")
     add("--replace", action="store_true", help="correct labels that were told before")

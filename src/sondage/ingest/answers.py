@@ -6,7 +6,7 @@ Every row is looked at, and what is wrong with it is kept beside it, so that all
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -14,9 +14,10 @@ from typing import Any
 
 import narwhals as nw
 
-from sondage.errors import InvalidInput, NotSupported, UnknownItem
+from sondage.errors import InvalidInput, UnknownItem
 from sondage.ingest.files import read_file
 from sondage.pool.labels import LabelSpace, shown
+from sondage.pool.parts import Grades, plain_grade
 from sondage.pool.plain_values import is_gap, plain
 from sondage.pool.pool import Pool
 from sondage.pool.text import is_text
@@ -25,6 +26,8 @@ from sondage.types import Id
 CANNOT = "cannot tell"
 """The word for an item that cannot be told, in files."""
 _FIELDS = ("id", "label", "annotator")
+QUERY, DOCUMENT = "query", "document"
+"""The columns of ids in files of documents, where the pool's own names are not used."""
 _DATE = re.compile(
     r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}( \d+:\d+(:\d+)?)?|\d{1,2}[-/ ][A-Za-z]{3}([-/ ]\d{2,4})?"
 )
@@ -62,15 +65,11 @@ def columns_of(source: Any) -> list[str]:
 def read_answers(source: Any, pool: Pool, also: str | None = None) -> tuple[list[AnswerRow], int]:
     """The rows of a frame or a file that say something, and how many are left blank.
 
-    ``also`` names a further column to read.
+    ``also`` names a further column to read. The id of a document of a query is the pair (query, document).
     Rows of a file are numbered as a spreadsheet shows them (the header is row 1), those of a frame from 0.
     """
-    if pool.parts is not None:
-        raise NotSupported(
-            "documents of queries cannot be told by the table yet: tell({(query, document): grade, ...})"
-        )
     columns, first = _cells(source), 2 if isinstance(source, Path) else 0
-    key = _id_column(columns, pool)
+    keys = _id_columns(columns, pool)
     if "label" not in columns:
         raise InvalidInput(
             f"there is no column 'label' of answers, only {list(columns)}: answers go into the column "
@@ -83,18 +82,19 @@ def read_answers(source: Any, pool: Pool, also: str | None = None) -> tuple[list
             blank += 1
             continue
         row = {name: values[place] for name, values in columns.items()}
-        read = _read_row(first + place, row, key, payload, pool)
+        read = _read_row(first + place, row, keys, payload, pool)
         told.append(read if also is None else replace(read, also=plain(row[also])))
     return told, blank
 
 
 def payload_names(pool: Pool) -> dict[str, str]:
     """The payload columns under the names that they have in files, beside ``id`` and ``label``."""
-    return {
-        f"payload.{name}" if name in _FIELDS else name: name
-        for name in pool.roles.payload
-        if name != pool.roles.id
-    }
+    fields: tuple[str, ...] = _FIELDS
+    names, ids = pool.roles.payload, {pool.roles.id}
+    if pool.parts is not None:
+        fields, names = (*_FIELDS, QUERY, DOCUMENT), tuple(pool.parts.shown)
+        ids |= {pool.parts.column}
+    return {f"payload.{name}" if name in fields else name: name for name in names if name not in ids}
 
 
 def _cells(source: Any) -> Mapping[str, Sequence[Any]]:
@@ -105,11 +105,22 @@ def _cells(source: Any) -> Mapping[str, Sequence[Any]]:
     return {name: eager[name].to_list() for name in eager.columns}
 
 
-def _id_column(columns: Mapping[str, Any], pool: Pool) -> str:
+def _id_columns(columns: Mapping[str, Any], pool: Pool) -> tuple[str, ...]:
+    """The column of ids, or those of queries and of their documents."""
+    if pool.parts is not None:
+        own = (pool.roles.id or QUERY, pool.parts.column)
+        for pair in (own, (QUERY, DOCUMENT), (own[0], DOCUMENT), (QUERY, own[1])):
+            if pair[0] != pair[1] and set(pair) <= set(columns):
+                return pair
+        both = " and ".join(map(repr, own))
+        raise InvalidInput(
+            f"there are no columns {both} of queries and their documents, only {list(columns)}: a grade is "
+            "about a document of a query, so the table needs the ids of both"
+        )
     names = [name for name in ("id", pool.roles.id) if name is not None]
     for name in names:
         if name in columns:
-            return name
+            return (name,)
     raise InvalidInput(
         f"there is no column {' or '.join(map(repr, dict.fromkeys(names)))} of ids, only {list(columns)}: "
         "the answers must keep the column of ids that ask wrote, under its name"
@@ -125,15 +136,16 @@ def _to_compare(columns: Mapping[str, Any], pool: Pool) -> dict[str, str]:
 
 
 def _read_row(
-    number: int, row: Mapping[str, Any], key: str, payload: Mapping[str, str], pool: Pool
+    number: int, row: Mapping[str, Any], keys: Sequence[str], payload: Mapping[str, str], pool: Pool
 ) -> AnswerRow:
-    cell, annotator = row[key], row.get("annotator")
+    annotator = row.get("annotator")
     who = None if _is_blank(annotator) else str(annotator).strip()
     try:
-        id = _read_id(cell, pool)
+        id = _read_key([row[key] for key in keys], pool)
         _check_payload(id, row, payload, pool)
     except (InvalidInput, UnknownItem) as error:
-        return AnswerRow(number, plain(cell), fault=str(error))
+        cells = tuple(plain(row[key]) for key in keys)
+        return AnswerRow(number, cells if pool.parts is not None else cells[0], fault=str(error))
     said = row["label"]
     if isinstance(said, str) and said.strip().lower().replace("_", " ") == CANNOT:
         return AnswerRow(number, id, refused=True, annotator=who)
@@ -143,21 +155,54 @@ def _read_row(
         return AnswerRow(number, id, annotator=who, fault=f"id {id!r}: {error}")
 
 
-def _read_id(cell: Any, pool: Pool) -> Id:
+@dataclass(frozen=True)
+class _Ids:
+    """The ids that a cell may hold: whether they are text, and what raises ``UnknownItem`` for others."""
+
+    text: bool
+    find: Callable[[Any], Any]
+    what: str = "id"
+    where: str = ""
+
+    def has(self, id: str) -> bool:
+        try:
+            self.find(id)
+        except UnknownItem:
+            return False
+        return True
+
+
+def _read_key(cells: Sequence[Any], pool: Pool) -> Any:
+    """The id of the item that a row is about, or the pair of a query's and a document's."""
+    items = _Ids(is_text(pool.ids), pool.row_of, where=f"in the pool of {len(pool):,} items")
+    id, parts = _read_id(cells[0], items), pool.parts
+    if parts is None:
+        return id
+    row = pool.row_of(id)
+    documents = _Ids(
+        is_text(parts.ids),
+        lambda document: parts.place_of(row, id, document),
+        "document id",
+        f"in any list of query {id!r}",
+    )
+    return id, _read_id(cells[1], documents)
+
+
+def _read_id(cell: Any, ids: _Ids) -> Id:
     """The id in a cell, as the pool has it; what spreadsheets make of ids is found and named."""
     if _is_blank(cell):
-        raise InvalidInput("there is a label but no id: put the id back, or clear the label")
+        raise InvalidInput(f"there is a label but no {ids.what}: put the id back, or clear the label")
     cell = plain(cell)
-    text = is_text(pool.ids)
+    text, what = ids.text, ids.what
     if isinstance(cell, (date, datetime)):
-        raise InvalidInput(f"the id is a date ({cell}){_SPREADSHEET}")
+        raise InvalidInput(f"the {what} is a date ({cell}){_SPREADSHEET}")
     if isinstance(cell, float) and cell == int(cell) and abs(cell) < _EXACT and not text:
         cell = int(cell)  # a frame with gaps makes floats of whole numbers
     if isinstance(cell, str) and not text:
-        cell = _whole(cell.strip())
+        cell = _whole(cell.strip(), what)
     elif isinstance(cell, str) or text:
-        cell = _alike(cell, pool)
-    pool.row_of(cell)
+        cell = _alike(cell, ids)
+    ids.find(cell)
     return cell  # type: ignore[no-any-return]
 
 
@@ -167,46 +212,38 @@ _SPREADSHEET = (
 )
 
 
-def _whole(cell: str) -> int:
+def _whole(cell: str, what: str) -> int:
     if re.fullmatch(r"[+-]?\d+(\.0+)?", cell):
         return int(cell.partition(".")[0])
     if _ROUNDED.fullmatch(cell):
-        raise InvalidInput(f"the id {cell!r} is a rounded number{_SPREADSHEET}")
+        raise InvalidInput(f"the {what} {cell!r} is a rounded number{_SPREADSHEET}")
     if _DATE.fullmatch(cell):
-        raise InvalidInput(f"the id {cell!r} is a date{_SPREADSHEET}")
-    raise InvalidInput(f"the id {cell!r} is no whole number, as the pool's ids are: put the id back")
+        raise InvalidInput(f"the {what} {cell!r} is a date{_SPREADSHEET}")
+    raise InvalidInput(f"the {what} {cell!r} is no whole number, as the pool's ids are: put the id back")
 
 
-def _alike(cell: Any, pool: Pool) -> str:
+def _alike(cell: Any, ids: _Ids) -> str:
     """A text id, if the pool has it; otherwise what it probably was."""
     for one in (cell, cell.strip()) if isinstance(cell, str) else ():
-        if _has(pool, one):
+        if ids.has(one):
             return str(one)
     said = f"{cell:g}" if isinstance(cell, float) else str(cell).strip()
     if _DATE.fullmatch(said) or _ROUNDED.fullmatch(said):
-        what = "a date" if _DATE.fullmatch(said) else "a rounded number"
-        raise InvalidInput(f"the id {said!r} is {what}, and not in the pool{_SPREADSHEET}")
+        like = "a date" if _DATE.fullmatch(said) else "a rounded number"
+        raise InvalidInput(f"the {ids.what} {said!r} is {like}, and not in the pool{_SPREADSHEET}")
     digits = said.removesuffix(".0")
     if digits.isdigit():
         for width in range(len(digits), len(digits) + 20):
-            if _has(pool, guess := digits.zfill(width)):
-                raise InvalidInput(f"the id {said!r} was probably {guess!r}{_SPREADSHEET}")
-    raise UnknownItem(f"id {said!r} is not in the pool of {len(pool):,} items: put the id back")
+            if ids.has(guess := digits.zfill(width)):
+                raise InvalidInput(f"the {ids.what} {said!r} was probably {guess!r}{_SPREADSHEET}")
+    raise UnknownItem(f"{ids.what} {said!r} is not {ids.where}: put the id back")
 
 
-def _has(pool: Pool, id: str) -> bool:
-    try:
-        pool.row_of(id)
-    except UnknownItem:
-        return False
-    return True
-
-
-def _check_payload(id: Id, row: Mapping[str, Any], payload: Mapping[str, str], pool: Pool) -> None:
+def _check_payload(id: Any, row: Mapping[str, Any], payload: Mapping[str, str], pool: Pool) -> None:
     """Refuse a row whose text is another item's: ids and texts were sorted apart."""
     if not payload:
         return
-    ours = pool.payload_of(pool.row_of(id))
+    ours = payload_of(id, pool)
     for there, here in payload.items():
         mine, theirs = ours.get(here), row[there]
         if isinstance(mine, str) and isinstance(theirs, str) and _words(mine) != _words(theirs):
@@ -214,6 +251,14 @@ def _check_payload(id: Id, row: Mapping[str, Any], payload: Mapping[str, str], p
                 f"id {id!r} does not belong to this row: its {there!r} is {_short(mine)} in the pool and "
                 f"{_short(theirs)} here. Put ids and texts together again (were columns sorted apart?)"
             )
+
+
+def payload_of(id: Any, pool: Pool) -> Mapping[str, Any]:
+    """What is shown of an item, or of a document of a query by (query, document)."""
+    if pool.parts is None:
+        return pool.payload_of(pool.row_of(id))
+    row = pool.row_of(id[0])
+    return pool.parts.payload_of(row, pool.parts.place_of(row, *id))
 
 
 def _words(text: str) -> list[str]:
@@ -232,9 +277,11 @@ def read_label(cell: Any, space: LabelSpace) -> Any:
     """
     cell = plain(cell)
     if not isinstance(cell, str):
-        space.code(cell)
+        (space.grade if isinstance(space, Grades) else space.code)(cell)
         return cell
     text = cell.strip()
+    if isinstance(space, Grades):
+        return _read_grade(text, space)
     if space.components:
         return _read_several(text, space)
     if space.values is None:
@@ -252,6 +299,14 @@ def read_label(cell: Any, space: LabelSpace) -> Any:
         if isinstance(one, (int, float)) and _equals(text, one):
             return one
     raise InvalidInput(f"label {text!r} is not one of {shown(space.values)}, nor {CANNOT!r}")
+
+
+def _read_grade(text: str, space: Grades) -> float:
+    try:
+        return space.grade(float(text))
+    except (ValueError, InvalidInput):
+        scale = shown([plain_grade(one) for one in space.scale])
+        raise InvalidInput(f"grade {text!r} is not one of {scale}, nor {CANNOT!r}") from None
 
 
 def _equals(text: str, value: float) -> bool:

@@ -125,7 +125,17 @@ def _pool(
             f"{_words(space.scale)}: give all grades there are; where there is no judgement, leave a gap "
             "(nan)"
         )
-    documents = Documents(start, names[pair % len(names)], rank, score, grade, cost, shown, first)
+    documents = Documents(
+        start,
+        names[pair % len(names)],
+        rank,
+        score,
+        grade,
+        cost,
+        shown,
+        first,
+        column=config.get("document") or "document",
+    )
     mine = {name: _of_queries(table, one, row, len(queries), name) for name, one in (groups or {}).items()}
     arrays = Arrays(
         queries,

@@ -83,7 +83,8 @@ class Documents:
     ``start`` is (N + 1,) where those of each query begin; all else is (P,) over documents: ``ids``; ``rank``
     of a system, its place in the list from 1, 0 where it is not in it; ``score`` of a system, nan where there
     is none; ``grade``, nan where nobody has judged it yet; ``cost``; ``wanted``, whether a study needs it.
-    ``gaps``: whether a query counts if some of its documents cannot be graded.
+    ``gaps``: whether a query counts if some of its documents cannot be graded; ``column``: where their ids
+    came from.
     """
 
     start: Ints
@@ -96,6 +97,7 @@ class Documents:
     came_from: Ints | None = None
     wanted: Bools | None = None
     gaps: bool = False
+    column: str = "document"
 
     @cached_property
     def count(self) -> Ints:

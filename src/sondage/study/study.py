@@ -144,9 +144,10 @@ class Study(StudyView):
 
         A data frame, or the ``Path`` of a CSV, JSONL, parquet or Excel file, has columns ``id`` and ``label``
         (and ``annotator``, if several answered). Rows without a label stay open, and the words "cannot tell"
-        mean that. All rows are checked first: ``WrongRows`` lists every wrong one, and nothing is told unless
-        ``partial=True`` lets the others in. ``dry_run=True`` only says what would be told. What comes back
-        counts the rows told, known already, blank and wrong.
+        mean that. Of queries with ranked documents it has columns ``query`` and ``document`` in place of
+        ``id``, or those that the pool was made from. All rows are checked first: ``WrongRows`` lists every
+        wrong one, and nothing is told unless ``partial=True`` lets the others in. ``dry_run=True`` only says
+        what would be told. What comes back counts the rows told, known already, blank and wrong.
         """
         if is_table(id):
             if label is not _NOTHING:

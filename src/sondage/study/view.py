@@ -263,6 +263,9 @@ class StudyView(ABC):
         ``round`` counts from 0, ``annotator`` names all who answered (empty if nobody is named), ``time`` is
         when the newest answer came (UTC). Rows are in the order drawn; with a stochastic oracle, one per
         answer.
+
+        Of queries with ranked documents: one row per query whose judgements are complete, its label the list
+        of grades in the order of its documents' ids. ``export`` has a row for each judged document.
         """
         from sondage.frames import frame_of
         from sondage.study.estimates.labels import label_columns
@@ -277,6 +280,12 @@ class StudyView(ABC):
 
         ``payload=True`` adds what was shown of each item. Labels of several yes or no are written as the
         names that apply, as ``tell`` reads them.
+
+        Of queries with ranked documents there is a row for each document told of, with columns ``query``,
+        ``document``, ``label``, then ``query_is`` ("judged"; "half judged", where other documents of the
+        query are open; "cannot tell", where some could not be graded, so that it does not count), the chance
+        and weight of the query, round, annotator and time. A query that does not count has no weight. Grades
+        that the pool came with (``relevance=``) are not in it.
         """
         from sondage.ingest.files import write_file
         from sondage.study.estimates.labels import exported

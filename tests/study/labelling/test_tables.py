@@ -168,10 +168,10 @@ def test_labels_of_several_go_out_and_come_back(tmp_path):
     assert again.labels()["label"].tolist() == study.labels()["label"].tolist()
 
 
-def test_documents_of_queries_are_not_told_by_the_table():
+def test_documents_of_queries_need_the_ids_of_both():
     lists = pd.DataFrame({"q": ["a"] * 3 + ["b"] * 3, "d": list("xyzxyz"), "place": [1, 2, 3] * 2})
     pool = sd.Pool.from_rankings(lists, query="q", document="d", rank="place")
     study = sd.create_study(pool, "P@2", rng=1)
     study.ask(1)
-    with pytest.raises(sd.errors.NotSupported, match=r"tell\(\{\(query, document\): grade"):
+    with pytest.raises(InvalidInput, match="no columns 'q' and 'd' of queries and their documents"):
         study.tell(pd.DataFrame({"id": ["a"], "label": [1]}))

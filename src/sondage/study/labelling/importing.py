@@ -78,8 +78,13 @@ def import_table(
 ) -> Imported:
     """What ``Study.import_labels`` does."""
     if study.parts.oracle == "stochastic" or study.pool.parts is not None:
-        what = "answers vary (oracle='stochastic')" if study.pool.parts is None else "items are queries"
-        raise NotSupported(f"labels cannot be imported where {what}: ask for them")
+        if study.pool.parts is not None:
+            raise NotSupported(
+                "judgements of queries with documents cannot be imported: put those that you have already "
+                "into the pool (relevance= of Pool.from_rankings, qrels= of Pool.from_trec), and tell() "
+                "those of documents that ask() gave"
+            )
+        raise NotSupported("labels cannot be imported where answers vary (oracle='stochastic'): ask for them")
     column = _chance_column(source, chance)
     if expected is not None and (column is None or not is_number(expected) or not 0 < expected < np.inf):
         raise InvalidInput(f"expected= takes how many labels with chances there were to be, not {expected!r}")

@@ -11,7 +11,7 @@ from sondage.estimators.sample import REFUSED
 from sondage.ingest.answers import AnswerRow, read_answers, wrong_rows
 from sondage.journal import Answer
 from sondage.study.labelling.telling import checked_annotator, checked_answer
-from sondage.study.replay.ledger import Ledger, resolved
+from sondage.study.replay.ledger import Ledger, names_of, resolved
 from sondage.wording import counted
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _conflicting(ledger: Ledger, rows: Sequence[AnswerRow]) -> tuple[list[Answer
         by_item.setdefault((row.id, row.annotator), []).append(row)
     once = []
     for same in by_item.values():
-        said = [None if row.refused else ledger.pool.labels.code(row.label) for row in same]
+        said = [None if row.refused else ledger.code_of(row.label) for row in same]
         if len(set(said)) == 1:
             once.append(same[0])
             continue
@@ -117,15 +117,16 @@ def _conflicting(ledger: Ledger, rows: Sequence[AnswerRow]) -> tuple[list[Answer
 
 def _known(ledger: Ledger, row: AnswerRow) -> bool:
     """Whether the study has exactly this answer."""
-    place = ledger.row_of(row.id)
-    slots = ledger.slots_of.get(place, ())
     if ledger.oracle == "stochastic":
         return False
-    answers = ledger.answers[slots[0]] if slots else ledger.imports.answers.get(place, {})
-    code = None if row.refused else ledger.pool.labels.code(row.label)
+    item, _, _, place = ledger.located(row.id)
+    slots = ledger.slots_of.get(item, ())
+    answers = ledger.answers_to(slots[0], place) if slots else ledger.imports.answers.get(item, {})
+    code = None if row.refused else ledger.code_of(row.label)
     if row.annotator in answers:
         return answers[row.annotator] == code
-    if row.annotator is not None or not answers:
+    together = len(answers) > 1 and row.annotator == names_of(answers)  # as an export has it
+    if not answers or (row.annotator is not None and not together):
         return False
     status, y = resolved(answers, ledger.pool.labels)
     return y == code if code is not None else status == REFUSED

@@ -89,6 +89,8 @@ class Ledger:
         """When the newest answer to a slot came, by slot."""
         self.part_answers: dict[int, dict[int, Answers]] = {}
         """Answers to the documents of a query, by slot and place."""
+        self.part_told_at: dict[tuple[int, int], float] = {}
+        """When the newest answer to a document came, by slot and place."""
         self.open_places: dict[int, list[int]] = {}
         """Documents that a query waits for, by slot."""
         self.imports = Imports(self.pool, self.units, lambda answers: resolved(answers, self.pool.labels))
@@ -155,6 +157,11 @@ class Ledger:
             )
         row = self.row_of(id[0])
         return row, id[0], id[1], parts.place_of(row, *id)
+
+    def code_of(self, label: Any) -> float:
+        """What an answer says, as a number: of an item, or of a document of it."""
+        space = self.pool.labels
+        return space.grade(label) if isinstance(space, Grades) else space.code(label)
 
     def asks_for(self, row: int, place: int | None) -> bool:
         """Whether the study needs this document of a query; True for items without parts."""
@@ -258,10 +265,9 @@ class Ledger:
                 self._apply_to_imported(record, self.imports.answers[row])
                 return
         _, slots = self._asked_slots(record.id)
-        parts, space = self.pool.parts, self.pool.labels
+        parts = self.pool.parts
         place = None if parts is None else parts.place_of(row, record.id, record.part)
-        read = space.grade if isinstance(space, Grades) else space.code
-        code = None if record.refused or record.label is None else read(record.label)
+        code = None if record.refused or record.label is None else self.code_of(record.label)
         who = record.annotator
         slot = slots[0] if len(slots) == 1 else self._slot_for(slots, record)
         answers = self.answers_to(slot, place)
@@ -281,8 +287,10 @@ class Ledger:
             )
         answers[who] = code
         self.told_at[slot] = record.at
-        if place is not None and self._lacks_others(slot, place):
-            return
+        if place is not None:
+            self.part_told_at[slot, place] = record.at
+            if self._lacks_others(slot, place):
+                return
         complete = place is None or all(self.answers_to(slot, one) for one in self._asked_places(slot))
         if complete and not self._is_held(slot, record.at, who):
             self.leases.pop(slot, None)
@@ -400,6 +408,11 @@ class Ledger:
             return REFUSED, np.nan, opinions
         grades[places] = [grade for _, grade in each]
         return ANSWERED, self.pool.labels.code(grades.tolist()), opinions
+
+
+def names_of(answers: Answers) -> str:
+    """All who answered, in one text; empty if nobody is named."""
+    return "; ".join(name for name in answers if name)
 
 
 def resolved(answers: Answers, space: LabelSpace, *, waits: bool = False) -> tuple[int, float]:
