@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from sondage.errors import InvalidInput
 from sondage.measures.influence import Chain, Influence
 from sondage.measures.losses.base import Losses, Parts
 from sondage.measures.maps.base import Map, complex_step, divide, no_gaps
+from sondage.measures.ranked_names import read_options
 from sondage.measures.spelling import advice_on, all_spellings, other_spelling
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -102,6 +103,11 @@ class Measure(Named, family="sondage.measures"):
             if one.metadata.get("filled in"):
                 del config["options"][one.name]
         return config
+
+    @classmethod
+    def from_alias(cls, name: str, /, **options: Any) -> Self:
+        alias, said = read_options(name) or (name, {})
+        return super().from_alias(alias, **{**said, **options})
 
     @classmethod
     def spelled(cls, word: str, known: Mapping[str, str]) -> tuple[str, dict[str, Any]] | None:

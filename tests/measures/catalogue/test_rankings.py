@@ -6,6 +6,7 @@ import itertools
 import math
 import shutil
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -132,6 +133,55 @@ def test_names_without_a_cut_off_have_none() -> None:
         ("RBP(rel=2)",),
     ]
     assert PrecisionAt(5, rel=2).names == ("P(rel=2)@5",)
+
+
+def every_option() -> list[RankingMeasure]:
+    own: dict[Any, list[dict[str, Any]]] = {
+        NDCG: [{"gain": "exp"}, {"ideal": 20}, {"gain": "exp", "ideal": 20}],
+        DCG: [{"gain": "exp"}],
+        ERR: [{"max_grade": 4}, {"max_grade": 2.5}],
+        PrecisionAt: [{"rel": 2}],
+        RecallAt: [{"rel": np.float64(0.1)}, {"among": 30}, {"rel": 2, "among": 30}],
+        AP: [{"rel": 2.5}, {"among": 30}],
+        Success: [{"rel": 2}],
+        RR: [{"rel": 2}],
+        RBP: [{"p": 0.95}, {"rel": 3}, {"rel": 3, "p": 1 / 3}],
+    }
+    return [
+        kind(k, **options, **more)
+        for kind, some in own.items()
+        for k in (None, 10)
+        for options in ({}, *some)
+        for more in ({}, {"unjudged": "irrelevant"}, {"unjudged": "condensed"})
+    ]
+
+
+def test_a_name_says_every_unusual_option_and_is_read_back() -> None:
+    measures = every_option()
+    names = [one.names[0] for one in measures]
+    assert len(set(names)) == len(names)
+    for measure, name in zip(measures, names, strict=True):
+        assert resolve(name) == measure, name
+        assert resolve(name.lower().replace(", ", " ,  ")) == measure
+    assert NDCG(10).names == ("nDCG@10",)
+    assert NDCG(10, gain="exp", ideal=20).names == ("nDCG(gain='exp', ideal=20)@10",)
+    assert ERR(max_grade=4.0).names == ("ERR(max_grade=4)",)
+    assert resolve("RBP( p=.5 )") == RBP(p=0.5)
+    assert resolve("DCG(k=3, gain=exp)") == DCG(3, gain="exp")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ERR@-1", "nDCG@0", "P@1.5", "RR@ten", "AP@", "MAP@+3", "precision@-5", "recall@-1", "DCG@10, 20"),
+        *("P(2)@5", "P(rel=2@5", "P(rel)@5", "P(rel=2, rel=3)@5", "P(rel=2)(rel=3)", "P(level=2)@5"),
+        *("P(scale=(0, 1))", "DCG(k=3)@3", "DCG(gain='log')", "P(rel='high')@5", "ERR(max_grade=much)"),
+        *("P(rel=__import__('os'))", "RBP(gain='exp')"),
+    ],
+)
+def test_names_that_say_something_else_are_refused(name: str) -> None:
+    with pytest.raises(InvalidInput):
+        resolve(name)
 
 
 def test_unjudged_documents_are_never_silently_irrelevant() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -18,11 +18,12 @@ from sondage.measures.base import FILLED_IN, PlainMean
 from sondage.measures.losses.base import Losses
 from sondage.measures.losses.cascade import cross_moment, moments_of_list
 from sondage.measures.losses.rankings import ABSENT, RankingLosses, graded, refuse_gaps
+from sondage.measures.ranked_names import with_options
 from sondage.pool.parts import Documents, Grades
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.streams import kept_stream
-from sondage.types import Bools, Floats, Ints
+from sondage.types import Bools, Floats, Ints, is_number
 
 Unjudged = Literal["unknown", "irrelevant", "condensed"]
 _SAMPLED = 128
@@ -55,7 +56,13 @@ class RankingMeasure(PlainMean):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (self.alias if self.k is None else f"{self.alias}@{self.k}",)
+        unusual = {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if one.name not in ("k", "system") and not one.metadata.get("filled in")
+            if getattr(self, one.name) != one.default
+        }
+        return (with_options(self.alias, self.k, unusual),)
 
     @property
     def top(self) -> float:
@@ -294,6 +301,11 @@ class ERR(RankingMeasure):
     alias: ClassVar[str] = "ERR"
     max_grade: float | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_grade is not None:
+            _check_grade(self.alias, "max_grade", self.max_grade)
+
     def satisfies(self, grades: Floats) -> Floats:
         """How likely a document satisfies, by its grade."""
         highest = self.max_grade if self.max_grade is not None else max(self.scale)
@@ -330,10 +342,9 @@ class _ByRelevance(RankingMeasure):
         """1 where a grade counts as relevant."""
         return (grades >= self.rel).astype(np.float64)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        (name,) = super().names
-        return (name if self.rel == 1 else f"{self.alias}(rel={self.rel:g}){name.removeprefix(self.alias)}",)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_grade(self.alias, "rel", self.rel)
 
 
 @dataclass(frozen=True)
@@ -440,6 +451,11 @@ def among_first(documents: Documents, depth: int | None) -> Bools:
 
 def _share(part: Floats, whole: Floats) -> Floats:
     return np.asarray(np.where(whole > 0, part / np.maximum(whole, 1.0), 0.0))
+
+
+def _check_grade(alias: str, option: str, grade: Any) -> None:
+    if not is_number(grade):
+        raise InvalidInput(f"{alias}: {option}= takes a grade, which is a number, not {grade!r}")
 
 
 def _check_depth(alias: str, depth: int | None, k: int | None) -> None:
