@@ -373,6 +373,14 @@ def test_groups_of_queries_have_their_own_values(design: str, objective: sd.Comp
         assert found == pytest.approx(true, abs=1e-12)
 
 
+def test_groups_of_predictions_point_to_the_values_of_groups() -> None:
+    frame, _ = grouped(60)
+    study = sd.create_study(pool_of(frame, groups=["market"]), "ERR@4", rng=1)
+    for measure in (None, "ERR@4"):
+        with pytest.raises(NotSupported, match=r"study\.estimate\(by='market'\)"):
+            study.groups("market", measure=measure)
+
+
 def test_groups_are_unbiased_and_covered() -> None:
     frame, truth = grouped()
     pool = pool_of(frame, groups=["market"])

@@ -48,6 +48,11 @@ _ENDS: tuple[Callable[[Estimate], Any], ...] = (
 def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: float | None) -> Groups:
     """What ``Study.groups`` gives."""
     pool, confidence_level = now.pool, level_of(now, level)
+    if pool.parts is not None:
+        raise NotSupported(
+            f"groups() is about measures of predicted classes; of queries with documents, study.estimate(by="
+            f"{'...' if by is None else repr(by)}) gives the value of every group"
+        )
     wanted: By = crossing(of_system(_own(now) if by is None else by, system))
     one = _measure(now, measure, wanted, system).bind(pool)
     if now.parts.target != "pool":
