@@ -373,6 +373,15 @@ def test_groups_of_queries_have_their_own_values(design: str, objective: sd.Comp
         assert found == pytest.approx(true, abs=1e-12)
 
 
+def test_a_system_is_not_added_without_its_lists() -> None:
+    study = sd.create_study(POOL, "ERR@4", rng=1)
+    queries = sorted(set(FRAME["query"]))
+    for frame in (pd.DataFrame({"query": queries, "score": 0.5}), FRAME[FRAME["system"] == "a"]):
+        with pytest.raises(NotSupported, match="the lists of all systems"):
+            study.add_system("c", frame, id="query", score="score")
+    assert list(study.pool.systems) == ["a", "b"]
+
+
 def test_groups_of_predictions_point_to_the_values_of_groups() -> None:
     frame, _ = grouped(60)
     study = sd.create_study(pool_of(frame, groups=["market"]), "ERR@4", rng=1)

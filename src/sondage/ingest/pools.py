@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sondage.errors import InvalidInput
+from sondage.errors import InvalidInput, NotSupported
 from sondage.ingest.calibrate import calibrated
 from sondage.ingest.columns import Columns
 from sondage.ingest.files import read_file, suffix_of
@@ -66,6 +66,11 @@ def pool_with_system(pool: Pool, name: str, source: Any, id: str | None, parts: 
         raise InvalidInput(f"a system's name must be text, not {name!r}")
     if name in pool.systems:
         raise InvalidInput(f"system {name!r} is in the pool already: choose another name")
+    if pool.parts is not None:
+        raise NotSupported(
+            f"system {name!r} cannot be added to a pool of ranked lists: its documents may be new to their "
+            "queries. Make the pool with the lists of all systems, Pool.from_rankings(..., system=...)"
+        )
     try:
         if isinstance(source, Pool):
             its = _only_system(pool, source, id, parts)
