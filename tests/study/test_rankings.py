@@ -382,6 +382,17 @@ def test_a_system_is_not_added_without_its_lists() -> None:
     assert list(study.pool.systems) == ["a", "b"]
 
 
+def test_a_query_is_redacted_with_all_its_documents() -> None:
+    study = sd.create_study(POOL, "DCG@3", design="uniform", rng=1)
+    study.tell({item.id: TRUTH[item.id] for item in study.ask(2)})
+    query = study.labels()["id"].tolist()[0]
+    document = min(pool_documents(query))
+    with pytest.raises(InvalidInput, match="pass the query alone"):
+        study.redact((query, document))
+    study.redact(query)
+    assert (study.n_labels, study.n_refused) == (1, 1)
+
+
 def test_groups_of_predictions_point_to_the_values_of_groups() -> None:
     frame, _ = grouped(60)
     study = sd.create_study(pool_of(frame, groups=["market"]), "ERR@4", rng=1)

@@ -214,12 +214,18 @@ class Study(StudyView):
         ledger = self.replay.ledger
         self.replay.write(lambda: [telling.withdrawal(ledger, id, self.clock())])
 
-    def redact(self, id: Id) -> None:
+    def redact(self, id: Any) -> None:
         """Take what was said of an item out of the journal for good, for instance when a person asks for it.
 
         Its label is erased from every event that had it, and the item counts as one that cannot be told. The
         draw, who answered and when stay. The journal says that this was done: its chain can still be checked.
+        Of ranked lists the id is that of a query, and what was said of all its documents is erased.
         """
+        if self.pool.parts is not None and isinstance(id, (tuple, list)):
+            raise InvalidInput(
+                "redact() erases what was said of all documents of a query: pass the query alone, not "
+                f"{id!r} (tell(..., replace=True) corrects one document, reopen() takes it back)"
+            )
         (known,) = self.pool.ids_of(np.array([self.pool.row_of(id)]))  # as it is written down
         self.journal.redact(self.name, known, self.clock())
         self.replay.catch_up()
