@@ -144,6 +144,20 @@ def test_a_grade_outside_the_scale_is_answered_with_the_scale_as_it_was_given(tm
         sd.Pool.from_rankings(frame, query="q", document="d", rank="r", relevance="y")
 
 
+@pytest.mark.filterwarnings("error")
+def test_ranks_may_all_begin_at_0() -> None:
+    one, zero = (sd.Pool.from_rankings(LISTS.assign(r=LISTS["r"] - less), **ROLES) for less in (0, 1))
+    assert zero.fingerprint == one.fingerprint
+    mixed = LISTS.assign(r=LISTS["r"] - (LISTS["s"] == "old"))  # of each system by itself
+    assert sd.Pool.from_rankings(mixed, **ROLES).fingerprint == one.fingerprint
+
+
+def test_a_rank_0_in_some_lists_only_is_refused_by_its_row() -> None:
+    frame = pd.DataFrame({"q": [1, 1, 2, 2], "d": [1, 2, 1, 2], "r": [1, 2, 1, 0]})
+    with pytest.raises(InvalidInput, match=r"rank 0 at query 2, document 2 \(row 3\): only 1 of 2 lists"):
+        sd.Pool.from_rankings(frame, query="q", document="d", rank="r")
+
+
 def test_gaps_in_ranks_are_said_of_the_line_that_made_the_pool() -> None:
     frame = pd.DataFrame({"q": [1, 1], "d": [1, 2], "r": [1, 5]})
     with pytest.warns(UserWarning, match="skip numbers") as said:

@@ -162,6 +162,7 @@ def _places(
     name = pair[part] % len(names)
     if table.rank is not None:
         key = table.rank[at]
+        first = _first_rank(table, at, query, system)
         order = np.lexsort((key, query))
         same = (np.diff(query[order]) == 0) & (np.diff(key[order]) == 0)
         if same.any():
@@ -176,7 +177,7 @@ def _places(
     ordered = query[order]
     place = np.arange(len(order)) - np.searchsorted(ordered, ordered) + 1
     if table.rank is not None:
-        gaps = int((table.rank[at][order] != place).sum())
+        gaps = int((table.rank[at][order] - first + 1 != place).sum())
         if gaps:
             warnings.warn(
                 f"ranks of system {system!r} skip numbers in some queries ({gaps:,} documents): "
@@ -186,6 +187,22 @@ def _places(
     out = np.zeros(len(pair), dtype=np.int64)
     out[part[order]] = place
     return out, score
+
+
+def _first_rank(table: _Table, at: Ints, query: Ints, system: str) -> int:
+    """Where a system's lists begin: at 0 if all do, else at 1; an error where only some have a rank 0."""
+    assert table.rank is not None
+    zero = table.rank[at] == 0
+    queries = np.unique(query)
+    begun = np.unique(query[zero])
+    if 0 < len(begun) < len(queries):
+        bad = int(at[zero][0])
+        raise InvalidInput(
+            f"rank 0 at {_pair_words(table, bad)}: only {len(begun):,} of {len(queries):,} lists of system "
+            f"{system!r} have a rank 0. Leave out documents that are not in a list, and count the ranks of "
+            "all lists from 0 or of all from 1"
+        )
+    return 0 if len(begun) else 1
 
 
 def _refuse_twice(table: _Table, part: Ints, at: Ints, system: str) -> None:

@@ -197,11 +197,11 @@ class Pool:
         """A pool of queries with ranked documents, from a long frame or parquet file: to measure search.
 
         One row per query, document and system. An item is a query; documents that several systems return
-        for it are one, judged once for all. ``rank`` orders a list (by 1, 2, 3, ...; gaps are closed), or
-        else ``score``, highest first. ``relevance`` has grades that are known already, with gaps elsewhere;
-        ``grades`` are all grades there are, in rising order. ``cost`` is that of judging a document,
-        ``weight`` that of a query in the mean, ``payload`` names columns to show of a document, ``groups``
-        columns by which queries differ (market, length, ...): one value for each query.
+        for it are one, judged once for all. ``rank`` orders a list (by 1, 2, 3, ..., or all lists
+        from 0; gaps are closed), or else ``score``, highest first. ``relevance`` has grades that are known
+        already, with gaps elsewhere; ``grades`` are all grades there are, in rising order. ``cost`` is that
+        of judging a document, ``weight`` that of a query in the mean, ``payload`` names columns to show of a
+        document, ``groups`` columns by which queries differ (market, length, ...): one value for each query.
 
         >>> import pandas as pd
         >>> lists = pd.DataFrame({"q": ["a", "a", "b"], "d": [1, 2, 1], "place": [1, 2, 1]})
