@@ -401,6 +401,16 @@ def test_groups_of_predictions_point_to_the_values_of_groups() -> None:
             study.groups("market", measure=measure)
 
 
+def test_groups_say_once_how_little_the_least_certain_value_rests_on() -> None:
+    pool = pool_of(FRAME.assign(kind=FRAME["query"].str[-1]), groups=["kind"])
+    study = sd.create_study(pool, "ERR@4", design="uniform", budget=90, rng=0)
+    study.run(TRUTH)
+    said = [one for one in study.estimate(by="kind").warnings if "rests on" in one]
+    assert said == [
+        "the least certain value rests on about one label: read the interval as a rough guess",
+    ]
+
+
 def test_groups_are_unbiased_and_covered() -> None:
     frame, truth = grouped()
     pool = pool_of(frame, groups=["market"])

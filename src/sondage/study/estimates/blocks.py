@@ -80,11 +80,11 @@ def _together(pieces: Sequence[Estimate], names: tuple[str, ...], order: Ints | 
         pairs = [getattr(one, name) for one in pieces]
         return ConfidenceInterval(*(in_order([pair[k] for pair in pairs]) for k in (0, 1)))
 
-    # Of warnings that differ by their numbers alone, that of the least certain piece.
+    # Of warnings that differ by their numbers alone (or by "one label"), that of the least certain piece.
     warnings: dict[str, str] = {}
     for said in (said for one in sorted(pieces, key=lambda one: one.n_eff) for said in one.warnings):
         said = re.sub(r"^this rests on", "the least certain value rests on", said)
-        warnings.setdefault(re.sub(r"\d[\d.,]*", "#", said), said)
+        warnings.setdefault(re.sub(r"\bone label\b|\d[\d.,]* labels\b|\d[\d.,]*", "#", said), said)
     arrays = ["value", "std_error", "n_uniform", "defined", "covers"]
     if all(one.plug_in is not None for one in pieces):
         arrays.append("plug_in")
