@@ -382,6 +382,17 @@ def test_a_system_is_not_added_without_its_lists() -> None:
     assert list(study.pool.systems) == ["a", "b"]
 
 
+def test_a_plan_says_that_it_counts_queries_and_what_a_budget_counts() -> None:
+    found = sd.plan(POOL, "nDCG@3", budgets=[20])
+    assert any("a study's budget= counts documents" in one for one in found.notes)
+    assert "budget= counts documents" in " ".join(str(found).split())
+    with pytest.raises(InvalidInput, match=r"100 queries of a pool of 40.*budgets=Cost\(100\)"):
+        sd.plan(POOL, "nDCG@3", budgets=[100])
+    found = sd.plan(POOL, "nDCG@3", budgets=sd.Cost(100))
+    assert found.cost[0] == pytest.approx(100, abs=10)
+    assert found.labels[0] < 20
+
+
 def test_a_query_is_redacted_with_all_its_documents() -> None:
     study = sd.create_study(POOL, "DCG@3", design="uniform", rng=1)
     study.tell({item.id: TRUTH[item.id] for item in study.ask(2)})

@@ -81,7 +81,8 @@ def plan(
         from a fixed value.
     budgets
         Numbers of labels to look at, or ``Cost(amount)``; by default some usual ones, and with ``width`` or
-        ``difference`` as many as that takes.
+        ``difference`` as many as that takes. Of ranked lists they are numbers of queries, while a study's
+        budget counts documents: ``Cost(500)`` plans for 500 of these, where documents have no costs.
     design, objective, target, confidence_level
         As in ``create_study``.
 
@@ -269,6 +270,11 @@ def _checked_budgets(study: Snapshot, budgets: Any) -> Ints:
         if not is_whole(one) or one < 1:
             raise InvalidInput(f"budgets= takes whole numbers of labels above 0 or Cost(amount), not {one!r}")
         if one > N:
+            if study.pool.parts is not None:
+                raise InvalidInput(
+                    f"budgets= asks for {one:,} queries of a pool of {N:,}: here it counts whole queries. A "
+                    f"budget of documents, as a study takes it, is budgets=Cost({one})"
+                )
             raise InvalidInput(f"budgets= asks for {one:,} labels of a pool of {N:,} items: ask for fewer")
         if one < asked:
             raise InvalidInput(
@@ -347,6 +353,11 @@ def _notes(
     study: Snapshot, played: bool, forecast: Forecast, needed: Labels | None, pair: Pair | None
 ) -> list[str]:
     N, said = study.parts.size, []
+    if study.pool.parts is not None:
+        said.append(
+            "an item is a query here and a label the grades of its documents; cost is that of the "
+            "documents judged, and a study's budget= counts documents: take it from the column cost"
+        )
     if pair is not None and pair.pairs > 1:
         a, b = pair.measure.compared
         said.append(
