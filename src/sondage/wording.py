@@ -35,3 +35,16 @@ def some_names(names: Sequence[str], most: int = _NAMED) -> str:
     """
     more = f", ... ({len(names):,} in all)" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def without_label(names: Sequence[str]) -> str:
+    """That these groups have no label, and what to do about it.
+
+    >>> without_label(["d"])
+    'group d has no label, so it may be anything: label more items until it has one'
+    """
+    if len(names) == 1:
+        return f"group {names[0]} has no label, so it may be anything: label more items until it has one"
+    which = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
+    none = f"{len(names):,} groups have no label ({which})"
+    return f"{none}, so they may be anything: label more items until each has one"

@@ -8,7 +8,7 @@ import numpy as np
 
 from sondage.objective import CompareGroups, IdentifyGroups
 from sondage.report.page import Page, Section
-from sondage.wording import counted, some_names
+from sondage.wording import counted, some_names, without_label
 
 if TYPE_CHECKING:
     from sondage.study.grouping.result import Groups
@@ -46,6 +46,8 @@ def headline(found: Groups) -> str:
     if not found.n_labels.any():
         return f"{what}: no labels yet"
     answer, sure = found.found
+    if isinstance(found.objective, (CompareGroups, IdentifyGroups)) and found.unlabelled:
+        return f"{what}: no answer yet, {without_label(found.unlabelled)}"
     if isinstance(found.objective, CompareGroups):
         pair = found.objective.groups
         two = pair or (tuple(found.names) if len(found.names) == 2 else None)

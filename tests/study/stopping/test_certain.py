@@ -81,3 +81,44 @@ def test_it_is_for_studies_with_an_answer() -> None:
     for wrong in (0.4, 1, "much", None):
         with pytest.raises(InvalidInput, match="probability="):
             sd.Certain(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("pair", [("g3", "g0"), None])
+def test_there_is_no_answer_while_a_group_that_it_depends_on_has_no_label(pair: Any) -> None:
+    """What the prior expects of a group without a label is no answer, however sure of it the prior is."""
+    asked = sd.CompareGroups("group", groups=pair, rope=0.6)
+    study = sd.create_study(POOL, objective=asked, rng=1)
+    code = POOL.group("group").codes
+    while True:
+        decision, found = study.should_stop(sd.Certain(0.5)), study.groups()
+        none = {name for name, n in zip(found.names, found.n_labels, strict=True) if n == 0}
+        open_ = none & set(pair) if pair else none
+        assert set(found.unlabelled) == open_
+        if not open_:
+            break
+        assert not decision.stop
+        assert f"{sorted(open_)[0]}" in decision.why
+        assert "no label" in decision.why
+        assert found.found[0] == ()
+        assert np.isnan(found.found[1])
+        assert found.to_dict()["probability"] is None
+        assert found.to_dict()["unlabelled"] == list(found.unlabelled)
+        if study.n_labels:
+            assert "no answer yet" in str(found)
+            assert open_ <= set(found.worst)
+        for item in study.ask(1):
+            study.tell(item.id, LABELS[int(item.id)])
+    assert decision.stop
+    assert np.isin(code[[int(one) for one in study.labels()["id"]]], [0, 3]).all() or pair is None
+
+
+def test_the_worst_is_not_found_among_groups_of_which_one_has_no_label() -> None:
+    pool, labels, _ = grouped_pool(400, accuracy=(*np.linspace(0.99, 0.9, 40).tolist(), 0.05))
+    study = sd.create_study(pool, objective=sd.IdentifyGroups("group"), rng=1)
+    study.run(labels, budget=40)
+    found = study.groups()
+    assert (found.n_labels == 0).sum() == len(found.unlabelled) > 4
+    assert found.found[0] == ()
+    words = " ".join(str(found).split())
+    assert f"no answer yet, {len(found.unlabelled)} groups have no label (" in words
+    assert "label more items until each has one" in words

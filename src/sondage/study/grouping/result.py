@@ -16,7 +16,7 @@ from sondage.intervals.posterior import few_labels
 from sondage.objective import CompareGroups, IdentifyGroups, OfGroups
 from sondage.objective.groups import MOST_PAIRED
 from sondage.results import Result
-from sondage.types import Floats, Ints, is_number
+from sondage.types import Bools, Floats, Ints, is_number
 
 if TYPE_CHECKING:
     from sondage.report.page import Page
@@ -122,7 +122,10 @@ class Groups(Result):
 
     @property
     def worst(self) -> tuple[str, ...]:
-        """Names of the groups that may still be the worst, likeliest first; one name once it is known."""
+        """Names of the groups that may still be the worst, likeliest first; one name once it is known.
+
+        A group without a label may be: those that only the prior holds unlikely come last.
+        """
         return self._candidates(self.probability_worst)
 
     @property
@@ -134,7 +137,15 @@ class Groups(Result):
     def _candidates(self, chance: Floats) -> tuple[str, ...]:
         order = np.argsort(-chance, kind="stable")
         enough = int(np.searchsorted(np.cumsum(chance[order]), self.confidence_level - 1e-12)) + 1
-        return tuple(self.names[i] for i in order[:enough].tolist())
+        may = np.arange(len(order)) < enough
+        return tuple(self.names[i] for i in order[may | self._unlabelled[order]].tolist())
+
+    @cached_property
+    def _unlabelled(self) -> Bools:
+        """(G,) groups without a label whose value is open: nothing but the prior speaks of them."""
+        first = self.draws[0]
+        same = (self.draws == first) | (np.isnan(self.draws) & np.isnan(first))
+        return np.asarray((self.n_labels == 0) & ~same.all(axis=0))
 
     # ---- the answer to what the study is for -----------------------------------------------------
 
@@ -144,9 +155,12 @@ class Groups(Result):
 
         To identify groups, the likeliest set of them. To compare, the least certain pair: the name of the
         group that is lower by more than the rope, or none where they are practically the same. Without
-        such an objective, the worst group.
+        such an objective, the worst group. As long as a group that the answer depends on has no label
+        (``unlabelled``) there is no answer, and the probability is nan: it would be the prior's alone.
         """
         wanted = self.objective
+        if self.unlabelled:
+            return (), np.nan
         if isinstance(wanted, CompareGroups):
             return self._compared(wanted)
         top = wanted.top if isinstance(wanted, IdentifyGroups) else 1
@@ -155,6 +169,13 @@ class Groups(Result):
             signed = np.where(np.isfinite(signed), -signed, np.inf)
         chosen = ranks.likeliest_set(signed, min(top, len(self.names)))
         return tuple(np.array(self.names)[chosen].tolist()), ranks.chance_of_set(signed, chosen)
+
+    @cached_property
+    def unlabelled(self) -> tuple[str, ...]:
+        """Groups without a label that the answer depends on: the two compared, or else any of them."""
+        two = self.objective.groups if isinstance(self.objective, CompareGroups) else None
+        none = zip(self.names, self._unlabelled.tolist(), strict=True)
+        return tuple(name for name, one in none if one and (two is None or name in two))
 
     def _compared(self, wanted: CompareGroups) -> tuple[tuple[str, ...], float]:
         pair = wanted.groups or self._least_sure(wanted.rope)
@@ -310,7 +331,8 @@ class Groups(Result):
             "by_group": [_plain(one) for one in each],
             "worst": list(self.worst),
             "answer": list(answer),
-            "probability": sure,
+            "probability": None if np.isnan(sure) else sure,
+            "unlabelled": list(self.unlabelled),
             "n_labels": int(self.n_labels.sum()),
             "notes": list(self.notes),
             "confidence_level": self.confidence_level,

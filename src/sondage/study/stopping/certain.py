@@ -13,6 +13,7 @@ from sondage.objective import CompareGroups, IdentifyGroups
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
 from sondage.study.stopping.rules import Decision, StopRule
 from sondage.types import is_number
+from sondage.wording import without_label
 
 if TYPE_CHECKING:
     from sondage.study.view import StudyView
@@ -24,6 +25,9 @@ class GroupEstimate(Estimate):
 
     answer: tuple[str, ...] = field(default=(), kw_only=True)
     certainty: float = field(default=np.nan, kw_only=True)
+    """Chance that the answer is right; nan while there is none."""
+    unlabelled: tuple[str, ...] = field(default=(), kw_only=True)
+    """Groups without a label that the answer depends on."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,9 @@ class Certain(StopRule):
     """Stop when the answer about groups is right with at least this posterior probability.
 
     For studies with the objective ``IdentifyGroups`` (the right groups are found) or ``CompareGroups`` (the
-    rope is decided; of all pairs, the least certain one). It is a probability under the belief, and one may
-    look at it often: docs/groups.md says how often answers were right in simulations.
+    rope is decided; of all pairs, the least certain one). It waits until every group that the answer depends
+    on has a label. It is a probability under the belief, and one may look at it often: docs/groups.md says
+    how often answers were right in simulations.
 
     >>> Certain(0.9).explain()
     'when the answer about groups is right with probability 0.9'
@@ -56,6 +61,10 @@ class Certain(StopRule):
         last = history[-1]
         if not isinstance(last, GroupEstimate):
             raise InvalidInput("Certain() is for studies that identify or compare groups")
+        if last.unlabelled:
+            return Decision(
+                False, f"there is no answer yet: {without_label(last.unlabelled)}", last.guarantee
+            )
         said = ", ".join(last.answer) or "practically the same"
         why = f"the answer ({said}) is right with probability {last.certainty:.3f}"
         why += f", {self.probability:g} is wanted"
@@ -97,4 +106,5 @@ def look_at_groups(study: StudyView) -> GroupEstimate:
         n_pool=now.parts.size,
         answer=answer,
         certainty=certainty,
+        unlabelled=found.unlabelled,
     )
