@@ -16,10 +16,12 @@ from sondage.beliefs import ErrorCurve, Seen
 from sondage.beliefs.error_curve.beyond_last_error import HONEST, Tail
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.errors import InvalidInput, NotSupported
-from sondage.estimators import Case, Counts, Posterior, Totals
+from sondage.estimators import Case, Counts, Posterior, Totals, posterior
 from sondage.estimators.linear import for_population
+from sondage.measures import PerGroup
 from sondage.streams import stream
 from sondage.study import Study
+from sondage.study.estimates import blocks
 from sondage.types import Floats
 
 FREE, HELD = Tail(fall=-1e3), Tail()
@@ -434,3 +436,26 @@ def test_measures_of_one_look_share_the_draws_of_rates(monkeypatch: pytest.Monke
     for k, name in enumerate(("f1", "recall", "precision")):
         one = fresh.estimate(name)
         assert (one.value, *one.ci) == (together.value[k], together.ci.low[k], together.ci.high[k])
+
+
+@pytest.mark.parametrize("design", ["auto", "error-curve"])
+@pytest.mark.parametrize("measure", ["accuracy", "f1"])
+def test_sums_by_kind_are_those_of_a_table_of_all_units_and_kinds(
+    design: str, measure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a thousand groups in blocks, a table is nearly all zeros: 34 s of products, where sums take 2."""
+    rng = np.random.default_rng(1)
+    predicted, group = rng.integers(0, 2, 900), rng.integers(0, 30, 900)
+    truth = np.where(rng.random(900) < 0.5 + 0.015 * group, predicted, 1 - predicted)
+    score = np.where(predicted == 1, 0.75, 0.25) + rng.uniform(-0.2, 0.2, 900)
+    pool = sd.Pool.from_arrays(score=score, threshold=0.5, groups={"g": [f"g{k}" for k in group]})
+    study = sd.create_study(pool, PerGroup(measure, "g"), design=design, budget=120, rng=1)
+    study.run(dict(enumerate(truth.tolist())), batch=60)
+    found = {}
+    monkeypatch.setattr(blocks, "_BLOCK", 40)
+    for most in (0, 2**40):
+        monkeypatch.setattr(posterior, "_DENSE", most)
+        one = study.snapshot().estimate(interval="posterior")
+        found[most] = np.array([one.value, one.std_error, one.ci.low, one.ci.high, one.n_uniform])
+    assert np.isfinite(found[0][0]).any()
+    np.testing.assert_allclose(found[0], found[2**40], rtol=1e-13, atol=1e-13)

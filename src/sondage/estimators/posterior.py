@@ -32,6 +32,8 @@ _ROUGH = (
     "few of the error curves drawn fit the labels, so they were drawn wider: the interval is wider than the "
     "labels alone would make it"
 )
+_DENSE = 2**16
+"""Units times kinds up to which products of tables sum rates by kind; beyond, most of a table is zero."""
 _NOTHING = 1e-9
 _TAILS = 3
 """Patterns of predictions that are spoken of one by one where it is said what keeps an interval wide."""
@@ -99,8 +101,10 @@ class Posterior(Estimator):
         _, first, alike = np.unique(
             strata.signature * loss.shape[1] + expects, return_index=True, return_inverse=True
         )
-        unseen_in = np.zeros((len(unit), len(first)))
-        unseen_in[unit, alike] = left
+        kind = np.empty_like(unit)
+        kind[unit] = alike
+        unlabelled = np.zeros(len(unit))
+        unlabelled[unit] = left
         steps = jump[first]
 
         def drawn_rates(source: Stream, count: int, tail: str) -> Floats:
@@ -113,22 +117,25 @@ class Posterior(Estimator):
 
         def replicates(source: Stream, count: int, tail: str) -> Floats:
             rates = drawn_rates(source, count, tail)
-            return np.asarray(all_right + _errors(rates, unseen_in, source) @ steps)
+            return np.asarray(all_right + _added(rates, unlabelled, kind, steps, source))
 
         # Mean squares around the estimate, and not the curvature at it: far from the boundary rates are so
         # small there that it would see nothing to doubt.
         numbers = kept_stream(0, "interval")
         rates, beyond = drawn_rates(numbers, _SPREAD, "honest"), state.beyond
         rough = (_ROUGH,) if state.rough else ()
-        drawn = all_right + _errors(rates, unseen_in * ~beyond[:, None], numbers) @ steps
+        drawn = all_right + _added(rates, unlabelled * ~beyond, kind, steps, numbers)
         tails = []
         for mine in _tails(state, rates):
-            further = _errors(rates[:, mine], unseen_in[mine], numbers) @ steps
+            further = _added(rates[:, mine], unlabelled[mine], kind[mine], steps, numbers)
             tails.append((mine, np.median(further, axis=0) - further))
             drawn = drawn + further
         moves = drawn - R
         far = tuple(_far(case, state, rates[:, mine], mine, drawn + less) for mine, less in tails)
-        square = np.einsum("ks,ksd,kse->de", left[:, None] * state.weights(rate)[unit], loss, loss)
+        weights = left[:, None] * state.weights(rate)[unit]
+        by_kind = np.stack([np.bincount(alike, one, len(first)) for one in weights.T], axis=1)
+        losses = loss[first].reshape(-1, loss.shape[-1])  # the same for all cells of a kind
+        square = (by_kind.reshape(-1, 1) * losses).T @ losses
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
         weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
         # Nor does it speak for a class that the measure's systems predict, of which no item has a label.
@@ -191,11 +198,31 @@ def _settled(case: Case, before: State, seen: Seen) -> ErrorState:
     return state
 
 
-def _errors(rates: Floats, items: Floats, source: Stream) -> Floats:
-    """(B, kinds) how many are wrong, given (B, U) rates and (U, kinds) how many items there are of a kind."""
-    mean, square = in_pieces(rates, items), in_pieces(np.square(rates), items)
-    uniform, normal = (one.reshape(mean.shape) for one in source.uniform_and_normal(mean.size))
-    return sum_of_binomials(uniform, mean, square, normal)
+def _added(rates: Floats, items: Floats, kind: Ints, steps: Floats, source: Stream) -> Floats:
+    """(B, d) what wrong predictions add to the averages: ``steps`` for each, by the kind of (U,) cells.
+
+    There are (B, U) rates and (U,) items. Kinds that add nothing, as those of groups in other blocks of a
+    measure, are passed over: only their random numbers are used up.
+    """
+    shape = len(rates), len(steps)
+    if rates.shape[1] * len(steps) <= _DENSE:
+        table = np.zeros((len(kind), len(steps)))
+        table[np.arange(len(kind)), kind] = items
+        mean, square = in_pieces(rates, table), in_pieces(np.square(rates), table)
+        adds: Bools = np.ones(len(steps), dtype=bool)
+    else:
+        adds = np.asarray(steps.any(axis=1))
+        some = np.flatnonzero(adds[kind] & (items > 0))
+        some = some[np.argsort(kind[some], kind="stable")]
+        there, begin = np.unique(kind[some], return_index=True)
+        mean, square = np.zeros(shape), np.zeros(shape)
+        if len(some):
+            mine = rates[:, some]
+            mean[:, there] = np.add.reduceat(mine * items[some], begin, axis=1)
+            square[:, there] = np.add.reduceat(np.square(mine) * items[some], begin, axis=1)
+        mean, square = mean[:, adds], square[:, adds]
+    uniform, normal = (one.reshape(shape)[:, adds] for one in source.uniform_and_normal(shape[0] * shape[1]))
+    return np.asarray(sum_of_binomials(uniform, mean, square, normal) @ steps[adds])
 
 
 def _tails(state: ErrorState, rates: Floats) -> list[Ints]:
