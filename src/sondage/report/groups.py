@@ -76,7 +76,8 @@ def notes(found: Groups) -> tuple[str, ...]:
     open_, none = found.n_labels < found.n_pool, found.n_labels == 0  # a group labelled to its end is exact
     few = int((open_ & ~none & (found.n_labels < _FEW)).sum())
     small = int((open_ & (found.n_pool < _SMALL)).sum())
-    lost = int((~np.isfinite(found.draws)).mean(axis=0).astype(bool).sum())
+    gone = (~np.isfinite(found.draws)).mean(axis=0)
+    never, lost = np.flatnonzero(gone > 0.5).tolist(), int(((gone > 0) & (gone <= 0.5)).sum())
     out = []
     if none.any():
         guess = "what the scores and the other groups suggest"
@@ -89,6 +90,14 @@ def notes(found: Groups) -> tuple[str, ...]:
     if small:
         moves = _some(small, f"fewer than {_SMALL} items", "its value moves", "their values move")
         out.append(f"{moves} by a few labels")
+    if never:
+        who = some_names([found.names[k] for k in never], _NAMED)
+        out.append(
+            f"{found.measure} has no value in {counted(len(never), 'group')} ({who}): it is not defined for "
+            "most labels that their items may have; differences and ratios with these have none either"
+        )
+    if len(never) == len(found.names):
+        out.append("difference(), ratio(), group_min() and group_max() have no value: no group has one")
     if lost:
         out.append(f"{found.measure} is not defined in some possible worlds for {lost} of the groups")
     return tuple(out)

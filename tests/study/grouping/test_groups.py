@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
 from typing import Any
 
 import numpy as np
@@ -244,3 +246,29 @@ def test_notes_tell_groups_without_a_label_from_few_labels_and_from_groups_that_
     assert "but any is possible" in found.notes[0]
     study.run(lambda item: 1, budget=n)
     assert study.groups("g").notes == ()  # all is exact: nobody leans on anybody, and nothing moves
+
+
+def test_where_a_measure_is_undefined_there_is_no_number_and_no_warning_of_numpy() -> None:
+    """In group c nothing is predicted positive: no labels give it a precision."""
+    pool = sd.Pool.from_arrays(
+        prediction=[1, 0] * 20 + [0] * 20, labels=[0, 1], groups={"g": ["a", "b"] * 20 + ["c"] * 20}
+    )
+    study = sd.create_study(pool, "accuracy", design="uniform", rng=1)
+    study.run(lambda item: item.id % 2, budget=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for by, lost in (("g", 2), ("prediction", 1)):
+            found = study.groups(by, measure="precision")
+            assert np.isnan(found.columns["value"]).sum() == lost
+            for method in ("between_groups", "to_overall"):
+                assert np.isfinite(found.difference(method=method).value)  # type: ignore[arg-type]
+                found.ratio(method=method)  # type: ignore[arg-type]
+            assert found.group_min() == found.group_max()  # one group has a value
+            assert f"precision has no value in {lost} group" in " ".join(found.notes)
+            found.to_dict()
+            assert np.isnan(found.difference(*found.names[:2]).value)
+            none = dataclasses.replace(found, draws=np.full_like(found.draws, np.nan), estimates=None)
+            for ends in (none.difference(), none.ratio(), none.group_min(), none.group_max()):
+                assert np.isnan(ends).all()
+            none.to_dict()
+            assert "no group has one" in none.notes[-1]

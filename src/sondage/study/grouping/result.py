@@ -227,8 +227,8 @@ class Groups(Result):
         if a is not None or b is not None:
             return self._ends(self._of(a) - self._of(b))
         if self._method(method) == "to_overall":
-            return self._ends(np.nanmax(np.abs(self.draws - self.total[:, None]), axis=1))
-        return self._ends(np.nanmax(self.draws, axis=1) - np.nanmin(self.draws, axis=1))
+            return self._ends(_greatest(np.abs(self.draws - self.total[:, None])))
+        return self._ends(_greatest(self.draws) - _least(self.draws))
 
     def ratio(self, a: str | None = None, b: str | None = None, *, method: Method = "between_groups") -> Ends:
         """The least over the greatest value, the least ratio with the whole pool, or ``a`` over ``b``."""
@@ -237,16 +237,16 @@ class Groups(Result):
                 return self._ends(self._of(a) / self._of(b))
             if self._method(method) == "to_overall":
                 share = self.draws / self.total[:, None]
-                return self._ends(np.nanmin(np.minimum(share, 1.0 / share), axis=1))
-            return self._ends(np.nanmin(self.draws, axis=1) / np.nanmax(self.draws, axis=1))
+                return self._ends(_least(np.minimum(share, 1.0 / share)))
+            return self._ends(_least(self.draws) / _greatest(self.draws))
 
     def group_min(self) -> Ends:
         """The least value of any group, whichever that is."""
-        return self._ends(np.nanmin(self.draws, axis=1))
+        return self._ends(_least(self.draws))
 
     def group_max(self) -> Ends:
         """The greatest value of any group, whichever that is."""
-        return self._ends(np.nanmax(self.draws, axis=1))
+        return self._ends(_greatest(self.draws))
 
     def rope(self, a: str, b: str, width: float | None = None) -> Rope:
         """Chances that ``a`` is lower than ``b`` by more than ``width``, practically the same, or higher.
@@ -342,6 +342,16 @@ class Groups(Result):
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
     return {key: None if isinstance(one, float) and np.isnan(one) else one for key, one in values.items()}
+
+
+def _least(draws: Floats) -> Floats:
+    """(B,) the least value in every draw, of the groups that have one; nan where none has."""
+    return np.asarray(np.fmin.reduce(draws, axis=1))
+
+
+def _greatest(draws: Floats) -> Floats:
+    """(B,) the greatest value in every draw, of the groups that have one; nan where none has."""
+    return np.asarray(np.fmax.reduce(draws, axis=1))
 
 
 def _mean(draws: Floats) -> Floats:

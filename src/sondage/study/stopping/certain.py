@@ -12,7 +12,7 @@ from sondage.errors import InvalidInput, NotSupported
 from sondage.objective import CompareGroups, IdentifyGroups
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
 from sondage.study.stopping.rules import Decision, StopRule
-from sondage.types import is_number
+from sondage.types import Floats, is_number
 from sondage.wording import without_label
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def look_at_groups(study: StudyView) -> GroupEstimate:
     return GroupEstimate(
         names=now.measure.names,
         value=columns["value"],
-        std_error=np.nanstd(found.draws, axis=0),
+        std_error=_spread(found.draws),
         ci=ConfidenceInterval(columns["low"], columns["high"]),
         confidence_level=found.confidence_level,
         guarantee="posterior",
@@ -108,3 +108,12 @@ def look_at_groups(study: StudyView) -> GroupEstimate:
         certainty=certainty,
         unlabelled=found.unlabelled,
     )
+
+
+def _spread(draws: Floats) -> Floats:
+    """(G,) standard deviation of the draws that are defined; nan where none is."""
+    some = np.isfinite(draws)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(some, draws, 0.0).sum(axis=0) / some.sum(axis=0)
+        square = np.square(np.where(some, draws - mean, 0.0)).sum(axis=0) / some.sum(axis=0)
+    return np.asarray(np.sqrt(square))
