@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.study.grouping.pools import grouped_pool
 
 import sondage as sd
 from sondage.errors import InvalidInput, NotSupported
@@ -272,3 +273,14 @@ def test_where_a_measure_is_undefined_there_is_no_number_and_no_warning_of_numpy
                 assert np.isnan(ends).all()
             none.to_dict()
             assert "no group has one" in none.notes[-1]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_overall_does_not_depend_on_what_the_groups_are(classes: int) -> None:
+    pool, labels, _ = grouped_pool(900, seed=2, classes=classes)
+    study = sd.create_study(pool, objective=sd.IdentifyGroups("group"), budget=40, rng=1)
+    study.run(labels)
+    estimate = study.estimate("accuracy")
+    for by in ("group", "prediction", "confidence", ["group", "prediction"], sd.Bins(4)):
+        found = study.groups(by).overall
+        assert found == (estimate.value, estimate.ci.low, estimate.ci.high)

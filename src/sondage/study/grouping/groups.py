@@ -64,6 +64,7 @@ def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: f
     count = int(np.clip(_AT_ONCE // values.heaviness(), _LEAST, _DRAWS))
     rates, nodes, drawn = _drawn(now, values, right, n, stream, count)
     found = values.drawn(rates, drawn, seen.row, seen.y, stream)
+    whole, few = _estimates(now, one, one, confidence_level), len(names) <= _ESTIMATED
     plain = isinstance(values, RightOrWrong) and values.cells.count == values.groups.count
     return Groups(
         by_words(wanted),
@@ -83,21 +84,22 @@ def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: f
         variants=values.variants(rates, drawn) if isinstance(values, InBins) else None,
         bins=_bins(values, names, found, n, confidence_level) if isinstance(values, InBins) else None,
         confusion=_confusion(values, found, confidence_level) if isinstance(values, ByClass) else None,
-        estimates=_estimates(now, one, wanted, confidence_level),
+        estimates=_estimates(now, one, PerGroup(one, wanted), confidence_level) if few else None,
+        whole=None if whole is None else whole[0],
     )
 
 
-def _estimates(now: Snapshot, measure: Measure, by: By, level: float) -> tuple[Ends, ...] | None:
-    """What ``Study.estimate`` says of every group and of the pool, if by the same posterior: one number."""
+def _estimates(now: Snapshot, measure: Measure, asked: Measure, level: float) -> tuple[Ends, ...] | None:
+    """What ``Study.estimate`` says of the measure in groups or the pool, if by the same kind of posterior."""
     if not isinstance(now.belief, LearnedRates) or isinstance(measure, CalibrationError):
         return None
-    if len(now.pool.levels(by)) > _ESTIMATED or now.imported:  # which estimates count, and groups do not
+    if now.imported:  # which estimates count, and groups do not
         return None
-    each = [now.estimate(one, confidence_level=level) for one in (PerGroup(measure, by), measure)]
-    if not all(one.interval == "posterior" and np.all(one.defined) for one in each):
+    one = now.estimate(asked, confidence_level=level)
+    if one.interval != "posterior" or not np.all(one.defined):
         return None
-    ends = [np.concatenate([np.atleast_1d(part(one)) for one in each]).tolist() for part in _ENDS]
-    return tuple(Ends(*one) for one in zip(*ends, strict=True))
+    ends = [np.atleast_1d(part(one)).tolist() for part in _ENDS]
+    return tuple(Ends(*each) for each in zip(*ends, strict=True))
 
 
 def check_answerable(now: Snapshot) -> None:

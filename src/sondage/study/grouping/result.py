@@ -71,7 +71,9 @@ class Groups(Result):
     possible: Floats | None = field(default=None, repr=False)
     """(G, 2) least and greatest value of every group without a label, whatever its labels may be."""
     estimates: tuple[Ends, ...] | None = field(default=None, repr=False)
-    """What ``study.estimate`` says of every group and of the pool, where it rests on the same posterior."""
+    """What ``study.estimate`` says of every group, where it rests on the same posterior."""
+    whole: Ends | None = field(default=None, repr=False)
+    """What it says of the pool, where it rests on such a posterior: the same whatever the groups are."""
     variants: dict[str, Floats] | None = field(default=None, repr=False)
     """(G,) other estimates of a calibration error, by name."""
     bins: dict[str, list[Any]] | None = field(default=None, repr=False)
@@ -107,7 +109,7 @@ class Groups(Result):
     @property
     def overall(self) -> Ends:
         """The measure on the whole pool: groups by their size, however labels were shared out."""
-        return self._ends(self.total) if self.estimates is None else self.estimates[-1]
+        return self._ends(self.total) if self.whole is None else self.whole
 
     @cached_property
     def _badness(self) -> Floats:
@@ -201,7 +203,7 @@ class Groups(Result):
     @cached_property
     def columns(self) -> dict[str, list[Any]]:
         """The columns of ``by_group`` as lists, by name."""
-        each = self.estimates[:-1] if self.estimates is not None else self._ends_of_groups()
+        each = self.estimates if self.estimates is not None else self._ends_of_groups()
         first, last = ranks.rank_range(self._badness, self.confidence_level)
         return {
             "group": list(self.names),
