@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import sondage as sd
-from sondage.errors import InvalidInput
+from sondage.errors import InvalidInput, NotSupported
 from sondage.report.document.figures import Axes
 
 EVIL = "<script>alert('x')</script> & | `x` <img src=http://example.com/x.png>"
@@ -315,3 +315,17 @@ def test_a_sample_in_which_all_labels_went_to_one_place_is_100_percent(tmp_path:
     said = study.report(tmp_path / "report.md").read_text(encoding="utf-8")
     assert "100 % of the labels went to" in said
     assert "e+02" not in said
+
+
+@pytest.mark.parametrize("labels_asked", [0, 60])
+def test_a_report_of_groups_is_written_where_groups_are_refused(labels_asked: int, tmp_path: Path) -> None:
+    """Poisson draws are not even inside cells, so the table of every value has the groups."""
+    pool, labels = sd.datasets.synthetic_pool(n=600, prevalence=0.2, rng=1)
+    study = sd.create_study(pool, objective=sd.AssessGroups("prediction"), design="poisson", rng=1)
+    if labels_asked:
+        study.run(labels, budget=labels_asked)
+    with pytest.raises(NotSupported, match="evenly inside cells"):
+        study.groups()
+    text = study.report(tmp_path / "report.md").read_text(encoding="utf-8")
+    assert ("## Every value" in text) == bool(labels_asked)
+    assert study.report(tmp_path / "report.html").exists()

@@ -27,6 +27,7 @@ from sondage.report.past import history
 from sondage.strata.by_score import EqualSize
 from sondage.study import Study
 from sondage.study.estimates.result import Estimate
+from sondage.study.grouping.result import Groups
 from sondage.study.snapshot import Snapshot
 from sondage.wording import counted, some_names
 
@@ -61,12 +62,14 @@ def document_of(study: Study) -> Document:
     )
     below = () if estimate is None else (rests_on(estimate) + ".", better(estimate) + ".")
     answer = _answer(estimate, why_not)
-    if isinstance(now.parts.objective, OfGroups) and estimate is not None:
-        question, answer = _worst(now, systems)
+    of_groups, groups = isinstance(now.parts.objective, OfGroups), _of_groups(now)
+    if groups is not None and estimate is not None:
+        question, answer = _worst(now, groups, systems)
     if isinstance(now.parts.objective, Compare) and estimate is not None and len(estimate.names) > 1:
         question, answer = _best(now, systems)
     chapters = [
-        _forest(now) if isinstance(now.parts.objective, OfGroups) else _along(study, estimate),
+        None if of_groups else _along(study, estimate),
+        None if groups is None else _forest(groups),
         _values(estimate),
         _others(now, estimate),
         _comparison(now),
@@ -84,9 +87,18 @@ def document_of(study: Study) -> Document:
     return Document(f"Study {now.name}", question, answer, below, there)
 
 
-def _worst(now: Snapshot, systems: list[str]) -> tuple[str, str]:
+def _of_groups(now: Snapshot) -> Groups | None:
+    """The groups that the study is for; None without labels, or where its design has no groups()."""
+    if not isinstance(now.parts.objective, OfGroups) or not now.n_labels:
+        return None
+    try:
+        return now.groups()
+    except SondageError:
+        return None
+
+
+def _worst(now: Snapshot, found: Groups, systems: list[str]) -> tuple[str, str]:
     """Question and answer of a study of groups."""
-    found = now.groups()
     question = (
         f"How good is {_listed(systems)} in every group of {found.by} on these "
         f"{counted(len(now.pool), 'item')}, measured by {found.measure}?"
@@ -149,11 +161,8 @@ def _along(study: Study, estimate: Estimate | None) -> Chapter | None:
     return Chapter("As labels came in", figures=(Figure(axes.svg(caption), caption),))
 
 
-def _forest(now: Snapshot) -> Chapter | None:
+def _forest(found: Groups) -> Chapter | None:
     """Every group with its interval, worst first, beside the value of the whole pool."""
-    if not now.n_labels:
-        return None
-    found = now.groups()
     columns = found._columns()
     order = np.argsort(np.array(columns["value"]) * (-1 if found.less_is_better else 1), kind="stable")
     known = [k for k in order.tolist() if isfinite(columns["value"][k])][:_FOREST]
