@@ -245,3 +245,8 @@ def test_bands_of_a_class_hold_at_least_a_share_of_it() -> None:
     assert sizes.tolist() == [10, 10, 20, 40, 80] * 2
     with pytest.raises(InvalidInput, match="least="):
         LogRank(least=2)
+
+
+def test_an_unknown_prior_is_told_by_the_name_of_the_option() -> None:
+    with pytest.raises(InvalidInput, match=r"^prior= must be 'learned', 'scores' or 'even', not 'x'"):
+        sd.designs.Thompson(prior="x")  # type: ignore[arg-type]

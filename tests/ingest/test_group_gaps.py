@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,3 +50,18 @@ def test_a_value_that_is_called_missing_is_not_mixed_up_with_gaps() -> None:
 def test_gaps_elsewhere_are_still_refused() -> None:
     with pytest.raises(InvalidInput, match="has no value in row 1"):
         sd.Pool.from_arrays(score=[0.1, None], threshold=0.5)
+
+
+def test_a_group_named_by_an_empty_text_has_a_name_that_can_be_read() -> None:
+    pool = sd.Pool.from_arrays(prediction=[0, 1, 1], groups={"g": ["b", "", "b"]})
+    assert pool.levels("g") == ("(empty)", "b")
+    assert pool.group("g").codes.tolist() == [1, 0, 1]
+    with pytest.raises(InvalidInput, match="rename these"):
+        sd.Pool.from_arrays(prediction=[0, 1], groups={"g": ["(empty)", ""]})
+
+
+def test_columns_in_one_text_are_to_be_named_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "scored.csv"
+    path.write_text("id,score,region,site\n1,0.1,a,x\n2,0.9,b,y\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"\['region', 'site'\], on the command line region site with"):
+        sd.Pool.from_file(path, id="id", score="score", threshold=0.5, groups=["region,site"])

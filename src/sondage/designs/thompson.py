@@ -72,7 +72,7 @@ class Thompson(Design):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require(rule=get_args(Rule))
+        self.require(rule=get_args(Rule), prior=get_args(Prior))
         LearnedRates(self.prior, self.strength)  # refuses what is no prior
 
     def belief_for(self, oracle: Oracle, pool: Pool, measure: Measure) -> Belief:

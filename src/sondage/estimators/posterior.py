@@ -286,4 +286,4 @@ def _notes(case: Case, alone: Bools) -> tuple[str, ...]:
     if not alone.any():
         return ()
     names = ", ".join(np.array(case.measure.names)[alone])
-    return (f"no label seen so far counts below the line of {names}: its value rests on the belief alone",)
+    return (f"no label seen so far decides {names}: its value rests on the belief alone",)

@@ -147,6 +147,8 @@ def read_systems(columns: Columns, roles: Roles) -> tuple[dict[str, System], Lab
 
 MISSING = "(missing)"
 """The group of the items that have no value in a grouping column."""
+EMPTY = "(empty)"
+"""The group of the items whose value is a text without a letter, which nobody could read in a table."""
 
 
 def read_group(columns: Columns, name: str) -> Group:
@@ -154,6 +156,13 @@ def read_group(columns: Columns, name: str) -> Group:
     gaps = columns.gaps(name)
     levels, codes = np.unique(columns.raw(name, without=gaps), return_inverse=True)
     names = [str(level) for level in levels]
+    if "" in names:
+        if EMPTY in names:
+            raise InvalidInput(
+                f"column {name!r} has empty texts and values {EMPTY!r}, which is what empty ones are called: "
+                "rename these"
+            )
+        names[names.index("")] = EMPTY
     if gaps.any():
         if MISSING in names:
             raise InvalidInput(

@@ -43,12 +43,21 @@ def columns_of(source: Any, wanted: Sequence[str]) -> Columns:
     have = names_of(source)
     for name in wanted:
         if name not in have:
-            raise InvalidInput(f"column {name!r} is not there, only {have}")
+            raise InvalidInput(f"column {name!r} is not there, only {have}{_several(name, have)}")
     if isinstance(source, Mapping):
         return Columns.from_arrays({name: source[name] for name in wanted})
     if isinstance(source, (str, Path)):
         return Columns.from_parquet(source, wanted)
     return Columns.from_frame(source, wanted)
+
+
+def _several(name: str, have: Sequence[str]) -> str:
+    """What to do where columns that are there were named in one text, with commas between them."""
+    parts = [part.strip() for part in str(name).split(",")]
+    if len(parts) == 1 or not set(parts) <= set(have):
+        return ""
+    listed = ", ".join(map(repr, parts))
+    return f": name several one by one, [{listed}], on the command line {' '.join(parts)} with blanks between"
 
 
 def flattened(parts: Mapping[str, Any], prefix: str, flat: dict[str, Any]) -> dict[str, Any]:
