@@ -77,7 +77,6 @@ def test_the_name_that_an_estimate_prints_is_understood() -> None:
         ("macro_accuracy", "did you mean 'accuracy', .*'balanced_accuracy'"),
         ("weighted_kappa", "did you mean 'cohen_kappa' or 'kappa'"),
         ("f05", "no name resembles it"),
-        ("recall@", "did you mean 'recall_at_k'"),
         ("f1@@", "no name resembles it"),
         ("f1_scroe", "did you mean 'f1'"),
         ("f1_score@10", "did you mean 'f1'"),
@@ -89,6 +88,12 @@ def test_a_name_that_is_not_understood_is_answered_in_a_line(typed: str, answer:
     with pytest.raises(InvalidInput, match=f"unknown measure '{typed}': .*{answer}") as caught:
         Measure.from_alias(typed)
     assert len(str(caught.value)) < 180
+
+
+@pytest.mark.parametrize("typed", ["recall@", "P@-5", "ERR@-1", "nDCG@1.5"])
+def test_a_cut_off_that_is_no_number_of_places_is_refused(typed: str) -> None:
+    with pytest.raises(InvalidInput, match=f"measure '{typed}': behind @ goes a whole number above 0"):
+        Measure.from_alias(typed)
 
 
 def test_capitals_and_signs_do_not_matter_in_any_family() -> None:
