@@ -213,8 +213,11 @@ def _values(column: nw.Series[Any]) -> Array:
     """A column as numpy: categories by their values, text of very uneven length entry by entry."""
     if column.dtype in (nw.Int128, nw.UInt128):  # numpy has none
         column = column.cast(nw.Int64)
-    if column.dtype == nw.String and one_by_one(column.str.len_chars().to_numpy()):
-        return np.array(column.to_list(), dtype=object)
+    if column.dtype == nw.String:
+        # Arrow would load pandas to make an array of text, which takes longer than the entries one by one.
+        arrow = column.implementation.is_pyarrow()
+        if arrow or one_by_one(column.str.len_chars().to_numpy()):
+            return np.array(column.to_list(), dtype=object)
     if column.dtype not in (nw.Categorical, nw.Enum):
         return column.to_numpy()
     native = column.to_native()
