@@ -103,6 +103,8 @@ class Belief(Named, family="sondage.beliefs"):
     kept_every: ClassVar[float] = 0.0
     """A round starts from the state kept last, and keeps its own if there are more labels by this share.
     Above 0 only where ``step`` needs the state before to be quick, and not for what it comes to."""
+    like_others: ClassVar[bool] = False
+    """Whether what has no label is believed to be like the rest: a guess that may be all wrong."""
     assumptions: ClassVar[Mapping[str, str]] = {
         "honest": "what the belief expects of labels not seen is right"
     }

@@ -171,8 +171,6 @@ class ErrorBelief(CellBelief):
     """A belief about wrong predictions in a design's cells: write ``start``, ``step`` and ``rates``."""
 
     kept_every: ClassVar[float] = 0.03
-    like_others: ClassVar[bool] = False
-    """Whether what has no label is believed to be like the rest: a guess that may be all wrong."""
     systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:

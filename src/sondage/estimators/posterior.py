@@ -144,7 +144,7 @@ class Posterior(Estimator):
         unseen = np.bincount(predicted, weights=n)[predicted] == 0
         dark = (state.unknown[unit] | unseen & (not state.places.across)) & ~strata.determined
         R = np.where((np.ptp(loss[dark], axis=1) > 0).any(axis=0), np.nan, R)
-        alone, lent = _without_labels(case, known, strata, loss), getattr(belief, "like_others", False)
+        alone, lent = _without_labels(case, known, strata, loss), belief.like_others
         forced = forced_range(case.measure, known, left, loss)
         settled = forced is not None and bool((forced[0] == forced[1]).all())
         return Totals(
