@@ -19,7 +19,6 @@ from scipy.special import expit
 
 import sondage as sd
 from sondage.beliefs.error_curve.belief import ErrorCurve
-from sondage.beliefs.error_curve.fit import laplace
 from sondage.beliefs.error_curve.state import CurveState, strength_of_curve
 from sondage.beliefs.error_curve.uninformative import uninformative
 from sondage.beliefs.error_curve.weak_models import towards_mean
@@ -180,7 +179,8 @@ class ManyStudies:
             rate = expit(eta)
             hessian = ((n * rate * (1 - rate)) @ squares).reshape(-1, J, J) + Q
             fits = (wrong * eta - n * np.logaddexp(0.0, eta)).sum(axis=1)
-            evidence += laplace(fits, at - mean, Q, hessian)
+            square = np.einsum("ri,ij,rj->r", at - mean, Q, at - mean)
+            evidence += fits + 0.5 * (np.linalg.slogdet(Q)[1] - np.linalg.slogdet(hessian)[1] - square)
             variance[:, own] = ((basis @ np.linalg.inv(hessian)) * basis).sum(axis=2)
         smooth, of_two = expit(out @ curves.basis.T), self.state.of_two
         smooth = towards_mean(smooth, variance, counts.n, self.ranks, curves.curve, of_two)

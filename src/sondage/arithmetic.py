@@ -45,7 +45,6 @@ def sums_by(values: Floats | Ints, group: Ints, count: int | None = None) -> Flo
     >>> sums_by(np.array([1, 2, 3]), np.array([0, 1, 0])).tolist()
     [4.0, 2.0]
     """
-    count = int(group.max()) + 1 if count is None else count
     if values.ndim == 1:  # quicker, and in the same order on every machine
-        return np.asarray(np.bincount(group, weights=values, minlength=count), dtype=np.float64)
-    return np.asarray(values @ np.eye(count)[group])
+        return np.asarray(np.bincount(group, weights=values, minlength=count or 0), dtype=np.float64)
+    return np.asarray(values @ np.eye(int(group.max()) + 1 if count is None else count)[group])

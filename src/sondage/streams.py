@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Hashable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -29,14 +29,18 @@ _MOST_KEPT = 2**19
 
 
 class Stream:
-    """A sequence of random numbers that is the same on every machine."""
+    """A sequence of random numbers that is the same on every machine; made when the first one is wanted."""
 
-    def __init__(self, bits: Philox) -> None:
-        self._bits = bits
+    def __init__(self, name: tuple[int, Purpose, int]) -> None:
+        self._name = name
 
     def words(self, n: int) -> Words:
         """The next ``n`` raw words of 64 bits from the stream."""
         return np.asarray(self._bits.random_raw(n), dtype=np.uint64)
+
+    @cached_property
+    def _bits(self) -> Philox:
+        return _philox(*self._name)
 
     def uniform(self, n: int) -> Floats:
         """``n`` numbers uniform on [0, 1) with 53 bits."""
@@ -74,7 +78,8 @@ class KeptStream(Stream):
     """
 
     def __init__(self, name: tuple[int, Purpose, int], kept: dict[tuple[str, int, int], Any]) -> None:
-        self._name, self._kept, self._used = name, kept, 0
+        super().__init__(name)
+        self._kept, self._used = kept, 0
         self._made = -1
 
     def words(self, n: int) -> Words:
@@ -142,7 +147,7 @@ def stream(seed: int, purpose: Purpose, number: int = 0) -> Stream:
     >>> float(stream(7, "draw", 3).uniform(1)[0]) == float(stream(7, "draw", 3).uniform(1)[0])
     True
     """
-    return Stream(_philox(seed, purpose, number))
+    return Stream((seed, purpose, number))
 
 
 @lru_cache(maxsize=4)

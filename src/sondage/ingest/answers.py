@@ -52,8 +52,8 @@ class AnswerRow:
 
 def is_table(value: Any) -> bool:
     """Whether this is a data frame, or the path of a file: what holds answers row by row."""
-    if isinstance(value, Path | Mapping):  # said at once: asking narwhals takes longer than telling a label
-        return isinstance(value, Path)
+    if isinstance(value, Path | Mapping | int | str | tuple):
+        return isinstance(value, Path)  # said at once: asking narwhals takes longer than telling a label
     return isinstance(nw.from_native(value, pass_through=True), (nw.DataFrame, nw.LazyFrame))
 
 

@@ -74,6 +74,8 @@ def labels_by_id(pool: Pool, labels: Any) -> Mapping[Id, Any] | None:
     """Labels as a mapping of ids: one as it is, a pandas series by its index; None for anything else."""
     if isinstance(labels, Mapping):
         return labels
+    if isinstance(labels, int | str | tuple):  # an id, said at once: asking narwhals takes longer
+        return None
     series = nw.from_native(labels, allow_series=True, pass_through=True)
     index = nw.maybe_get_index(series) if isinstance(series, nw.Series) else None
     if index is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
@@ -28,7 +28,6 @@ class Statements(Protocol):
     """What runs statements; values stand where they have a ``?``."""
 
     def execute(self, statement: str, values: Any = (), /) -> Rows: ...
-    def executemany(self, statement: str, values: Any, /) -> Rows: ...
 
 
 class Database(ABC):
@@ -80,6 +79,10 @@ class Database(ABC):
     @abstractmethod
     def has_table(self, db: Statements, table: str) -> bool:
         """Whether there is a table of this name."""
+
+    def together(self, db: Statements, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[Rows]:
+        """What some statements with their values return, none of which needs the answer to another."""
+        return [db.execute(*one) for one in statements]
 
     def erase(self, change: Callable[[Statements], T], study: int) -> T:
         """A change after which what was removed is not left in free space either, as far as can be."""

@@ -104,10 +104,11 @@ class MemoryJournal(Journal):
 
 def _copied(events: list[Event]) -> list[Event]:
     """The same events with lists of their own, so that nobody's change reaches the journal."""
-    copies = []
-    for seq, record in events:
-        lists: dict[str, Any] = {
-            name: [*value] for name, value in vars(record).items() if isinstance(value, list)
-        }
-        copies.append(Event(seq, dataclasses.replace(record, **lists) if lists else record))
-    return copies
+    return [Event(seq, _with_own_lists(record)) for seq, record in events]
+
+
+def _with_own_lists(record: Record) -> Record:
+    if list not in map(type, vars(record).values()):
+        return record
+    lists: dict[str, Any] = {name: [*value] for name, value in vars(record).items() if type(value) is list}
+    return dataclasses.replace(record, **lists)

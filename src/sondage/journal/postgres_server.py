@@ -6,12 +6,12 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from sondage.errors import InvalidInput, JournalUnavailable, MissingExtra
-from sondage.journal.database import PATIENCE, Database, Statements, T
+from sondage.journal.database import PATIENCE, Database, Rows, Statements, T
 from sondage.mutex import Mutex
 
 FIRST_PATIENCE = 5.0
@@ -120,6 +120,11 @@ class PostgresServer(Database):
     def in_turn(self) -> bool:
         status = self._connection.info.transaction_status
         return self._pid == os.getpid() and status.name in ("INTRANS", "INERROR")
+
+    def together(self, db: Statements, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[Rows]:
+        """In one message: whoever holds the turn keeps all others waiting for each answer of the server."""
+        with self._connection.pipeline() if self._psycopg.Pipeline.is_supported() else nullcontext():
+            return super().together(db, statements)
 
     def erase(self, change: Callable[[Statements], T], study: int) -> T:
         with self.mutex:
@@ -266,11 +271,6 @@ class _Statements:
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
         return self._connection.execute(statement.replace("?", "%s"), values or None)
-
-    def executemany(self, statement: str, values: list[Any]) -> Any:
-        cursor = self._connection.cursor()
-        cursor.executemany(statement.replace("?", "%s"), values)
-        return cursor
 
 
 def _parsed(address: str) -> tuple[str, str, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -17,6 +17,8 @@ from sondage.journal.database import Database, Statements
 from sondage.journal.redaction import redacted
 from sondage.types import Floats, Id
 
+_AT_ONCE = 150
+"""Rows that one statement writes: SQLite takes 999 values at the least."""
 _EVENTS = "SELECT seq, kind, body, link FROM events WHERE study = ? AND seq {} ? ORDER BY seq"
 _NEWS = (
     "SELECT seq, kind, body, events.link, last, studies.link FROM studies LEFT JOIN events "
@@ -82,7 +84,7 @@ class SqlJournal(Journal):
                 )
             for digest, values in (tables or {}).items():
                 _insert_table(db, number, digest, _bytes(values))
-            _insert_events(db, number, rows)
+            self._database.together(db, list(_inserts(number, rows)))
             return True
 
         def written(db: Statements) -> bool | None:
@@ -290,24 +292,26 @@ class SqlJournal(Journal):
     def _write_rows(self, db: Statements, name: str, study: int, rows: list[Row]) -> None:
         if not rows:
             return
-        if _insert_events(db, study, rows) != len(rows):
+        end = (rows[-1].seq, rows[-1].link, study)
+        update = ("UPDATE studies SET last = ?, link = ? WHERE number = ?", end)
+        *inserted, _ = self._database.together(db, [*_inserts(study, rows), update])
+        if sum(one.rowcount for one in inserted) != len(rows):
             raise DamagedJournal(
                 f"{self._where(name)}: there are events after the last one written, number {rows[0].seq - 1}"
             )
-        end = (rows[-1].seq, rows[-1].link, study)
-        db.execute("UPDATE studies SET last = ?, link = ? WHERE number = ?", end)
 
 
 def _bytes(values: Floats) -> bytes:
     return np.asarray(values, dtype="<f8").tobytes()
 
 
-def _insert_events(db: Statements, study: int, rows: list[Row]) -> int:
-    """How many of the rows were not there yet, and are now."""
-    if not rows:
-        return 0
-    insert = "INSERT INTO events (study, seq, kind, body, link) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-    return db.executemany(insert, [(study, *row) for row in rows]).rowcount
+def _inserts(study: int, rows: list[Row]) -> Iterator[tuple[str, list[Any]]]:
+    """Statements with their values that write the rows, of which the database takes those not there yet."""
+    for begin in range(0, len(rows), _AT_ONCE):
+        some = rows[begin : begin + _AT_ONCE]
+        places = ", ".join(["(?, ?, ?, ?, ?)"] * len(some))
+        insert = f"INSERT INTO events (study, seq, kind, body, link) VALUES {places} ON CONFLICT DO NOTHING"
+        yield insert, [value for row in some for value in (study, *row)]
 
 
 def _insert_table(db: Statements, study: int, digest: str, body: bytes) -> None:

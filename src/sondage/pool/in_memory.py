@@ -145,6 +145,8 @@ class Arrays:
         return LazyOrder(len(rows), lambda: keyed_hash(seed, self.all_ids[rows]))
 
     def payload(self, row: int) -> dict[str, Any]:
+        if not self.shown:
+            return {}
         at = row if self.came_from is None else int(self.came_from[row])
         return {name: _cell(column, at) for name, column in self.shown.items()}
 

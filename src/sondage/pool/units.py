@@ -14,7 +14,7 @@ from sondage.streams import unit_interval
 from sondage.types import Array, Bools, Floats, Ints
 
 _BLOCK = 1 << 16
-_READY, _MOST_READY = 64, 1 << 20
+_READY, _MOST_READY = 256, 1 << 18
 """Items of one cell, and of all, put into keyed order at once; others only when they are asked for."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from sondage.strata.base import Strata
 from sondage.strata.boundaries import whole_runs
 from sondage.strata.by_score import EqualSize
 from sondage.types import Array, Floats, Ints, is_number
+
+_CUT: WeakKeyDictionary[Pool, dict[tuple[Strata, tuple[str, ...]], Array]] = WeakKeyDictionary()
+"""Bands of pools by rules that look at no seed: a simulation makes a thousand studies of one pool."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,13 @@ class LogRank(Strata):
         """Bands numbered by predicted class, then outwards from the boundary."""
         if not pool.labels.finite:
             return EqualSize(10).codes(pool, systems, seed)
+        kept = _CUT.setdefault(pool, {})
+        if (self, systems) not in kept:
+            kept[self, systems] = self._bands(pool, systems)
+            kept[self, systems].flags.writeable = False
+        return kept[self, systems]
+
+    def _bands(self, pool: Pool, systems: tuple[str, ...]) -> Array:
         classes = predicted_pattern(pool, systems)
         found = np.unique(classes)
         each = max(1, self.most // len(found))

@@ -15,7 +15,7 @@ import sondage as sd
 from sondage.beliefs import ErrorCurve
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs import Design, ErrorCurveDesign, Problem
-from sondage.designs.influence.of_units import unseen_variances
+from sondage.designs.influence.unseen import unseen_variances
 from sondage.designs.shares import shares
 from sondage.errors import InvalidInput, NothingLeft
 from sondage.journal import MemoryJournal

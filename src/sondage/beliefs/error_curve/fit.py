@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dposv, dtrtri
 from scipy.special import expit
 
 from sondage.arithmetic import sums_by
-from sondage.types import Floats, Ints
+from sondage.types import Bools, Floats, Ints
 
 _STEPS = 50
 _CONVERGED = 1e-9
@@ -113,11 +112,32 @@ class Curves:
         return mean, precision
 
     @cached_property
-    def parameters(self) -> tuple[Ints, ...]:
-        """Of each curve, the places of its parameters: its knots, and the levels of its families."""
+    def parameter_curve(self) -> Ints:
+        """(P,) the curve of each parameter: of a knot, and of the level of a family that follows it."""
         J, levels = self.knots, [one.curve for one in self.families if one.level > 0]
-        of = np.concatenate([np.repeat(np.arange(len(self.priors)), J), np.array(levels, dtype=np.int64)])
-        return tuple(np.flatnonzero(of == c) for c in range(len(self.priors)))
+        return np.concatenate([np.repeat(np.arange(len(self.priors)), J), np.array(levels, dtype=np.int64)])
+
+    @cached_property
+    def parameters(self) -> tuple[Ints, ...]:
+        """Of each curve, the places of its parameters."""
+        return tuple(np.flatnonzero(self.parameter_curve == c) for c in range(len(self.priors)))
+
+    @cached_property
+    def apart(self) -> Bools:
+        """(U,) whether the family of a cell has a curve of its own, without a level."""
+        return np.array([not one.level for one in self.families])[self.family]
+
+    @cached_property
+    def prior_volumes(self) -> Floats:
+        """(C,) ``log_volumes`` before any label."""
+        return self.log_volumes(np.asarray(np.linalg.cholesky(self.gaussian[1])))
+
+    def log_volumes(self, root: Floats) -> Floats:
+        """(C,) log-determinants of the parts of a curvature that belong to each curve, by its Cholesky root.
+
+        No cell is on two curves, so that between curves the curvature is 0.
+        """
+        return 2.0 * sums_by(np.log(root.diagonal()), self.parameter_curve, len(self.priors))
 
     def fit(self, n: Floats, hits: Floats, start: Floats | None = None) -> CurveFit:
         """The most probable curves, given ``hits`` of ``n`` in each cell; ``start``: an earlier ``theta``."""
@@ -125,15 +145,16 @@ class Curves:
         seen = n > 0
         basis, n, hits = self.basis[seen], n[seen], hits[seen]
 
-        def density(theta: Floats) -> float:
+        def density(theta: Floats, eta: Floats) -> float:
             """Log posterior, up to a constant."""
-            eta, off = basis @ theta, theta - mean
+            off = theta - mean
             return float(hits @ eta - n @ np.logaddexp(0.0, eta) - 0.5 * off @ precision @ off)
 
         theta = mean if start is None else start
-        value = density(theta)
+        eta = basis @ theta
+        value = density(theta, eta)
         for _ in range(_STEPS):
-            rate = expit(basis @ theta)
+            rate = expit(eta)
             hessian = (basis.T * (n * rate * (1.0 - rate))) @ basis + precision
             # Straight to LAPACK: for matrices this small the checks of scipy.linalg take most of the time.
             _, step, failed = dposv(hessian, basis.T @ (hits - n * rate) - precision @ (theta - mean))
@@ -142,11 +163,12 @@ class Curves:
             if np.abs(step).max() < _CONVERGED:
                 break
             for _ in range(_HALVINGS):
-                moved = density(theta + step)
+                there = basis @ (theta + step)
+                moved = density(theta + step, there)
                 if moved >= value - 1e-12 * abs(value):
                     break
                 step = 0.5 * step
-            theta, value = theta + step, moved
+            theta, eta, value = theta + step, there, moved
         return CurveFit(self, theta, hessian)
 
 
@@ -174,36 +196,28 @@ class CurveFit:
         """(U,) variance of the log-odds of each cell."""
         return np.asarray(np.square(self._half).sum(axis=0))
 
+    @cached_property
+    def _root(self) -> Floats:
+        """(P, P) Cholesky root of the curvature, lower."""
+        return np.asarray(np.linalg.cholesky(self.hessian))
+
     @property
     def _half(self) -> Floats:
         """(P, U) root of the covariance."""
-        return np.asarray(solve_triangular(np.linalg.cholesky(self.hessian), self.curves.basis.T, lower=True))
+        # By the inverse: OpenBLAS starts threads for a triangular system however small, and where other
+        # programs are busy that takes a hundred times as long.
+        inverse, _ = dtrtri(self._root, lower=1)
+        return np.asarray(inverse @ self.curves.basis.T)
 
     def log_evidence(self, n: Floats, hits: Floats) -> Floats:
         """(C,) log of the chance of the labels of each curve, given that they follow one.
 
-        ``n`` and ``hits`` are (U,), those that the curves were fitted to.
+        ``n`` and ``hits`` are (U,), those that the curves were fitted to. By Laplace's approximation at the
+        mode: the log-likelihood there, and how much smaller than the prior's volume the posterior's is.
         """
         curves, eta = self.curves, self.curves.basis @ self.theta
-        mean, precision = curves.gaussian
-        fits = sums_by(hits * eta - n * np.logaddexp(0.0, eta), curves.curve, len(curves.priors))
-        return np.array(
-            [
-                laplace(one, self.theta[p] - mean[p], precision[np.ix_(p, p)], self.hessian[np.ix_(p, p)])
-                for one, p in zip(fits, curves.parameters, strict=True)
-            ]
-        )
-
-
-def laplace(fits: Floats, off: Floats, precision: Floats, hessian: Floats) -> Floats:
-    """(...) log of the chance of labels, whatever the P parameters, by Laplace's approximation at the mode.
-
-    ``fits`` is (...) the log-likelihood there, ``off`` (..., P) how far the mode is from the prior's mean,
-    ``precision`` (P, P) that of the prior and ``hessian`` (..., P, P) the curvature of the posterior.
-
-    >>> float(laplace(np.array(-1.0), np.zeros(1), np.eye(1), 4 * np.eye(1)).round(3))  # -1 - log(4) / 2
-    -1.693
-    """
-    square = np.einsum("...i,ij,...j->...", off, precision, off)
-    volumes = np.linalg.slogdet(precision)[1] - np.linalg.slogdet(hessian)[1]
-    return np.asarray(fits + 0.5 * (volumes - square))
+        (mean, precision), count = curves.gaussian, len(curves.priors)
+        fits = sums_by(hits * eta - n * np.logaddexp(0.0, eta), curves.curve, count)
+        off = self.theta - mean
+        squares = sums_by(off * (precision @ off), curves.parameter_curve, count)
+        return np.asarray(fits + 0.5 * (curves.prior_volumes - curves.log_volumes(self._root) - squares))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaln
 
+from sondage.arithmetic import sums_by
 from sondage.beliefs.error_rates import Places
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
@@ -16,6 +18,10 @@ from sondage.types import Floats
 
 _OUTER = 3.0
 """Knots that a class has beside those of log-rank, spread evenly over its items."""
+_NEAR = 5.0
+"""Position up to which units are next to the boundary: the first 30 ranks or so."""
+_SUREST = 0.5
+"""Share of a predicted class, from the far end, that shows how good a model is where it is surest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +38,25 @@ class Ranks(Places):
     """(U,) log of how much further the unit's stratum reaches than the ones before it, by share."""
     agreed: tuple[bool, ...]
     """(F,) whether all systems predict the same class."""
+
+    @cached_property
+    def surest(self) -> Floats:
+        """(U,) items of each unit that are of the surest part of their family, the outer half."""
+        begin = (1.0 - _SUREST) * sums_by(self.size, self.family)[self.family]
+        beyond = np.clip((self.last - begin) / (self.last - self.first + 1.0), 0.0, 1.0)
+        return np.asarray(self.size * beyond)
+
+    @cached_property
+    def nearest(self) -> Floats | None:
+        """(U,) share that each unit has of the items next to the boundary, on its side of it.
+
+        None if there are not just two patterns of predictions, one for each side, or if on one of the sides
+        all units are next to it (it has no order), or none is.
+        """
+        near = self.at < _NEAR
+        weight, far = sums_by(self.size * near, self.family), sums_by(self.size * ~near, self.family)
+        sides = len(weight) == 2 and all(self.agreed) and len(np.unique(self.expects)) == 2
+        return self.size * near / weight[self.family] if sides and weight.all() and far.all() else None
 
 
 def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:

@@ -71,15 +71,15 @@ class CurveState(ErrorState):
     @property
     def of_two(self) -> Bools:
         """(U,) whether a unit is of one of two predicted classes with an order and a curve of its own."""
-        curves = self.curve.curves
-        apart = np.array([not one.level for one in curves.families])[curves.family]
-        return apart & self.ranks.ordered
+        return self.curve.curves.apart & self.ranks.ordered
 
     @cached_property
     def uninformative(self) -> Uninformative:
         """How far it is thought that the model says nothing, and what is thought then."""
         curves, concerned = self.curve.curves, self.of_two
-        evidence = self.curve.log_evidence(self.n, self.wrong)[np.unique(curves.curve[concerned])].sum()
+        theirs = np.zeros(len(curves.priors), dtype=bool)
+        theirs[curves.curve[concerned]] = True
+        evidence = self.curve.log_evidence(self.n, self.wrong)[theirs].sum()
         return uninformative(self.n, self.wrong, self.ranks.expects, evidence, concerned)
 
     @cached_property

@@ -20,6 +20,7 @@ _DECIDED = 2.0
 """Power of the odds: what is unlikely is to change little, and what is likely much."""
 _EITHER = 0.5
 """Pseudo-labels of each class: Jeffreys' prior of a share."""
+_LOG_ODDS = logit(_CHANCE) - betaln(_EITHER, _EITHER)
 _OTHER = 20.0
 """Labels that those of the other predicted class count for, at most."""
 
@@ -95,11 +96,12 @@ def uninformative(
     0.0
     """
     upper = expects == 1
-    told = np.where(concerned, np.stack([n - wrong, wrong]), 0.0)
+    sides = np.stack([concerned & ~upper, concerned & upper], axis=1)
+    told = np.stack([n - wrong, wrong]) @ sides.astype(np.float64)
     # What is right is of the predicted class, the first or the second; what is wrong of the other.
-    counts = np.stack([told[..., ~upper].sum(axis=-1), told[::-1][..., upper].sum(axis=-1)], axis=1)
+    counts = np.stack([told[..., 0], told[::-1][..., 1]], axis=1)
     first, second = counts.sum(axis=1) + _EITHER
-    odds = logit(_CHANCE) + betaln(first, second) - betaln(_EITHER, _EITHER) - evidence
-    both = bool(upper[concerned].any()) and not upper[concerned].all()
+    odds = _LOG_ODDS + betaln(first, second) - evidence
+    both = sides.any(axis=0).all()
     some = counts.sum(axis=(0, 1)) > 0
     return Uninformative(np.where(some & both, expit(odds), 0.0), counts, upper, concerned)

@@ -17,8 +17,6 @@ from sondage.arithmetic import sums_by
 from sondage.beliefs.error_curve.ranks import Ranks
 from sondage.types import Bools, Floats, Ints
 
-_SUREST = 0.5
-"""Share of a predicted class, from the far end, that shows how good a model is where it is surest."""
 _POWER, _TIMES = 3, 2.0
 """Of the share wrong there, for the weight of the mean: all of it from four fifths on, little at a third."""
 _UNSEEN = 12.0
@@ -63,9 +61,8 @@ def weight_of_mean(wrong: Floats) -> Floats:
 
 def wrong_where_surest(rate: Floats, ranks: Ranks, concerned: Bools) -> Floats | None:
     """(..., 2) share wrong of the surest half of each predicted class; None if not both have an order."""
-    if ranks.across or len(np.unique(ranks.expects[concerned])) < 2:
+    if ranks.across:
         return None
-    begin = (1.0 - _SUREST) * sums_by(ranks.size, ranks.family)[ranks.family]
-    beyond = np.clip((ranks.last - begin) / (ranks.last - ranks.first + 1.0), 0.0, 1.0)
-    surest = ranks.size * beyond * concerned
-    return sums_by(surest * rate, ranks.expects, 2) / sums_by(surest, ranks.expects, 2)
+    surest = ranks.surest * concerned
+    items = sums_by(surest, ranks.expects, 2)
+    return sums_by(surest * rate, ranks.expects, 2) / items if items.all() else None

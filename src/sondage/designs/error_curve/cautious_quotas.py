@@ -23,8 +23,6 @@ _MOST = 0.9
 _BALANCED = 0.1
 """Share of the items outside the largest family at which a uniform sample is a serious rival."""
 _EVENLY, _AT_ONCE, _KNOWN = 0.1, 0.2, 50.0
-_NEAR = 5.0
-"""Position up to which units are next to the boundary: the first 30 ranks or so."""
 
 
 @dataclass(frozen=True)
@@ -94,17 +92,12 @@ def strangeness(rate: Floats, ranks: Ranks) -> Floats:
     rates there, of those predicted to be of it and of those that are not, add up to 1. Where they do not, the
     model is either very good or its scores are worth nothing, and only labels far off can say which. (Before
     any label they add up to about a half, because curves fall within the ranks that count as near: that says
-    nothing.) ``rate`` is (..., U) the belief by the place alone. The answer is 0 where nothing can be said:
-    if there are not just two patterns of predictions, one for each side of a boundary, if all units of one
-    are next to it (it has no order), or none is.
+    nothing.) ``rate`` is (..., U) the belief by the place alone. The answer is 0 where nothing can be said
+    (``Ranks.nearest``).
     """
-    near, size, family = ranks.at < _NEAR, ranks.size, ranks.family
-    weight, far = sums_by(size * near, family), sums_by(size * ~near, family)
-    sides = len(weight) == 2 and all(ranks.agreed) and len(np.unique(ranks.expects)) == 2
-    if not (sides and weight.all() and far.all()):
+    if ranks.nearest is None:
         return np.zeros(rate.shape[:-1])
-    together = (sums_by(size * near * rate, family) / weight).sum(axis=-1)
-    return np.asarray(np.clip(1.0 - together, 0.0, 1.0))
+    return np.asarray(np.clip(1.0 - rate @ ranks.nearest, 0.0, 1.0))
 
 
 RATIO = Caution(least=0.05, early=0.5, until=200.0, rival=True, strange=0.6, doubt=2.0)

@@ -26,7 +26,7 @@ from sondage.designs.error_curve.cautious_quotas import (
 from sondage.designs.error_curve.companions import joint
 from sondage.designs.error_curve.reasons import reason_of, rule_words, tells_of
 from sondage.designs.influence.of_items import is_mean_over_pool
-from sondage.designs.influence.of_units import unseen_variances
+from sondage.designs.influence.unseen import unseen_variances
 from sondage.designs.shares import rounded_at_random, shares, shortfall, some_of_each
 from sondage.errors import InvalidInput, NotSupported
 from sondage.measures.base import Measure, wrong_alike
@@ -144,13 +144,17 @@ class ErrorCurveDesign(Design):
         caution, ranks = self.caution(problem), state.ranks
         own = state.counts_for
         rate = np.clip(state.rate(own), _NOTHING, 1.0 - _NOTHING)
-        variance = joint(unseen_variances(problem, self.aims(problem.measure)), size)
+        variance = joint(self._unseen_variances(problem), size)
         thought = Thought(state.by_place, rate, own + problem.answered, variance)
         labels = int(problem.answered.sum()), n
         return cautious(caution, thought, ranks, labels, self.floor)
 
     def aims(self, measure: Measure) -> tuple[Measure, ...]:
         return (measure, *measure.companions) if self.joint else (measure,)
+
+    def _unseen_variances(self, problem: Problem) -> Floats:
+        """(A, U) of the measures that the labels are for: made once, as they keep what they work out."""
+        return unseen_variances(problem, problem.once("aims", lambda: self.aims(problem.measure)))
 
     def caution(self, problem: Problem) -> Caution:
         """How far the belief is followed: by what the measure divides by, and how many curves there are."""
@@ -166,7 +170,7 @@ class ErrorCurveDesign(Design):
         assert isinstance(state, CurveState)
         if self.cost == "only":
             return 0.0, 0.0
-        matters = joint(unseen_variances(problem, self.aims(problem.measure)), state.ranks.size) > 0
+        matters = joint(self._unseen_variances(problem), state.ranks.size) > 0
         found = _strange(state.by_place, state.ranks, matters)
         return float(found), float(self.caution(problem).for_strange(found, int(problem.answered.sum())))
 

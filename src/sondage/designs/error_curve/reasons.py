@@ -9,7 +9,7 @@ import numpy as np
 from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.designs.base import Problem
-from sondage.designs.influence.of_units import unseen_variances
+from sondage.designs.influence.unseen import unseen_variances
 from sondage.pool.units import CellUnits
 from sondage.strata.in_words import predicted_words
 from sondage.strata.stratification import percent

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
-from sondage.beliefs.base import Nodes, label_counts
+from sondage.beliefs.base import Nodes
 from sondage.designs.base import Problem
-from sondage.designs.influence.slope import away_from_ends, floored, least_value, target, uninformed
+from sondage.designs.influence.slope import floored, target
 from sondage.measures.base import Measure
 from sondage.measures.influence import Dense, Influence, weighted_moments
 from sondage.pool.rows import Rows
@@ -112,31 +111,6 @@ def unit_variance(problem: Problem, nodes: Nodes) -> Floats:
     psi, shown = _stratified_influence(problem).folded, problem.pool.rows(rows)
     mean, square = psi.moments(shown, *nodes)
     return UnitMeans(mean, unit, problem.units.count, psi.fold(shown)).variance(square)
-
-
-def unseen_variances(problem: Problem, measures: Sequence[Measure], least: float | None = None) -> Floats:
-    """(A, U) variance under the belief of the influence of an unlabelled item on each of A ``measures``.
-
-    For classes. Slopes are taken at the labels seen and what the belief expects of the rest; of a bounded
-    measure at no less than the share ``least`` of its range (default: ``least_value``), because at its lower
-    end misses seem not to matter.
-    """
-    least = least_value(int(problem.answered.sum())) if least is None else least
-    rows, unit, nodes = unit_nodes(problem)
-    seen, count, labels = problem.seen, problem.units.count, problem.pool.labels.size
-    N = len(problem.pool)
-    told = label_counts(seen.unit, seen.y, (count, labels))[unit]
-    expected = told + (problem.units.size - problem.answered)[unit, None] * nodes.weights
-    expected = expected / np.bincount(unit, minlength=count)[unit, None]
-    shown, out = problem.pool.rows(rows), np.zeros((len(measures), count))
-    for a, measure in enumerate(measures):
-        kept = losses_of_units(problem, measure, rows, nodes.labels)
-        R = kept.total(expected) / N
-        R = away_from_ends(measure, R, uninformed(problem, measure), least, 0.0)
-        psi = target(problem, R, [(shown, nodes, expected.sum(axis=1) / N)], measure).folded
-        mean, square = kept.moments(psi, nodes.weights)
-        out[a] = UnitMeans(mean, unit, count, psi.fold(shown)).variance(square)
-    return out
 
 
 def possible_jump(problem: Problem) -> Floats:
@@ -272,7 +246,11 @@ class UnitMeans:
         What is no more than rounding is none at all: a unit whose labels cannot matter must not look as if
         they did.
         """
-        mean = self.mean_of(squares)
-        variance = mean - np.square(self._means)
-        left = np.where(variance > _ROUNDING * mean, variance, 0.0).sum(axis=1)
+        left = variances(self.mean_of(squares), self._means).sum(axis=1)
         return np.bincount(self._unit, weights=left, minlength=self._count).astype(np.float64, copy=False)
+
+
+def variances(squares: Floats, means: Floats) -> Floats:
+    """(n, m) mean squares less squared means; 0 where that is no more than rounding."""
+    found = squares - np.square(means)
+    return np.where(found > _ROUNDING * squares, found, 0.0)

@@ -60,15 +60,14 @@ def least_value(labels: int) -> float:
 def away_from_ends(measure: Measure, R: Floats, towards: Floats, at_low: float, at_high: float) -> Floats:
     """The least step from ``R`` to ``towards`` that leaves the ends of a bounded range."""
     low, high = measure.range
-    bounded = np.isfinite(low) & np.isfinite(high)
-    if not bounded.any():
-        return R
-    width = (high - low)[bounded]
-    inside_low, inside_high = low[bounded] + at_low * width, high[bounded] - at_high * width
+    with np.errstate(invalid="ignore"):
+        width = high - low
+        width[np.isinf(width)] = np.nan  # a range without an end has none to be away from
+        inside_low, inside_high = low + at_low * width, high - at_high * width
 
     def inside(R: Floats) -> Bools:
-        value = measure.g(R)[bounded]
-        return ~(value < inside_low) & ~(value > inside_high)  # nan counts as inside
+        value = measure.g(R)
+        return ~((value < inside_low) | (value > inside_high))  # nan counts as inside
 
     here = inside(R)
     if here.all():

@@ -89,7 +89,7 @@ def divide(a: Array, b: Array) -> Array:
     """``a / b``, and nan where ``b`` is 0; takes complex numbers."""
     none = b == 0
     with np.errstate(all="ignore"):
-        return np.where(none, np.nan, a / np.where(none, 1.0, b))
+        return np.where(none, np.nan, a / np.where(none, 1.0, b)) if none.any() else np.asarray(a / b)
 
 
 def no_gaps(values: Floats) -> Floats:

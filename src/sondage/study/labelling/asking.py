@@ -13,7 +13,6 @@ from sondage.errors import NothingLeft
 from sondage.journal import Round
 from sondage.journal.base import none_if_nan
 from sondage.sampling import Limit
-from sondage.sampling.base import running_index
 from sondage.streams import stream
 from sondage.study.budget import Cost
 from sondage.study.snapshot import Snapshot
@@ -145,17 +144,17 @@ def handed_out(now: Snapshot, slots: Ints) -> Ints:
     turns, each from a start of its own: at any moment about the same share of every unit is out. Where draws
     are made one after another the order drawn stays: what was drawn so far is a sample by itself.
     """
-    every = np.arange(now.asked)
-    number = now.drawn("round", every)  # rising: slots are numbered as they are drawn
+    number = now.drawn("round", np.arange(now.asked))  # rising: slots are numbered as they are drawn
     turn = np.zeros(now.asked)
-    for one in np.unique(number[slots]).tolist():
-        mine = every[np.searchsorted(number, one) : np.searchsorted(number, one, side="right")]
+    for one in set(number[slots].tolist()):
+        begin, end = np.searchsorted(number, (one, one + 1)).tolist()
         if now.rounds[one].kind.one_by_one:
-            turn[mine] = np.arange(len(mine))
+            turn[begin:end] = np.arange(end - begin)
             continue
-        _, first, unit, count = np.unique(
-            now.asked_units[mine], return_index=True, return_inverse=True, return_counts=True
-        )
-        start = stream(now.parts.seed, "hand-out", one).uniform(len(mine))[first]
-        turn[mine] = (running_index(unit) + start[unit]) / count[unit]
+        start = stream(now.parts.seed, "hand-out", one).uniform(end - begin)
+        order = np.argsort(now.asked_units[begin:end], kind="stable")
+        unit = now.asked_units[begin:end][order]
+        first = np.searchsorted(unit, unit)
+        count = np.searchsorted(unit, unit, side="right") - first
+        turn[begin + order] = (np.arange(end - begin) - first + start[order[first]]) / count
     return slots[np.lexsort((turn[slots], number[slots]))]

@@ -18,7 +18,7 @@ from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.sampling import kind_of
 from sondage.study.replay.imports import Answers, Imports
-from sondage.types import Array, Bools, Id, Ints
+from sondage.types import Array, Bools, Id
 from sondage.version import __version__
 
 ADJUDICATOR = "adjudicator"
@@ -32,8 +32,17 @@ class Growing:
         self._array = np.empty(64, dtype=dtype)
         self._size = 0
 
+    def __len__(self) -> int:
+        return self._size
+
+    def __setitem__(self, place: int, value: Any) -> None:
+        self._array[place] = value
+
+    def __getitem__(self, place: int) -> Any:
+        return self._array[place].item()
+
     def extend(self, values: Any) -> None:
-        """Adds values at the end of the column, in the order given."""
+        """Adds values at the end of the column, in the order given; of real numbers, None becomes nan."""
         size = self._size + len(values)
         if size > len(self._array):
             grown = np.empty(max(size, 2 * len(self._array)), dtype=self._array.dtype)
@@ -98,6 +107,8 @@ class Ledger:
         """Slots whose label was known when they were drawn, and what they would have cost."""
         self.leases: dict[int, Lease] = {}
         self.slots_of: dict[int, list[int]] = {}
+        self.n_labels = 0
+        """How many slots have a label now."""
         self._row_of: dict[Id, int] = {}
         self._asked_mask: Bools | None = None
 
@@ -128,11 +139,6 @@ class Ledger:
                 "of the journal from before the damage"
             ) from error
         self.seq = seq
-
-    @property
-    def n_labels(self) -> int:
-        """How many slots have a label now."""
-        return int(np.count_nonzero(self.slots["status"].view == ANSWERED))
 
     def asked_mask(self) -> Bools:
         """(N,) whether each item was asked; it goes on changing: for whoever has the turn to write."""
@@ -175,72 +181,74 @@ class Ledger:
         return self.part_answers.setdefault(slot, {}).setdefault(place, {})
 
     def _apply_round(self, record: Round) -> None:
-        number, before = len(self.rounds), len(self.answers)
+        # In plain lists: most rounds of many people at once are of one draw, too few for numpy to gain by.
+        number, before, drawn = len(self.rounds), len(self.answers), len(self.draws["slot"])
         rows = self._checked_rows(record)
         scale = np.nan if record.scale is None else record.scale
         self.rounds.append(RoundInfo(kind_of(record.kind), scale, record.expected))
         self.digests.append(record.table)
-        new = np.array(record.new, dtype=bool)
+        fresh = [k for k, new in enumerate(record.new) if new]
         known: list[int] = []
-        slots = np.empty(len(rows), dtype=np.int64)
-        slots[new] = np.arange(before, before + int(new.sum()))
-        for k, (id, row, fresh) in enumerate(zip(record.id, rows.tolist(), record.new, strict=True)):
-            if fresh:
-                self._row_of[id] = row
-                self.slots_of.setdefault(row, []).append(len(self.answers))
-                if self.imports.has(row):
-                    known.append(len(self.answers))
-                self.answers.append(self.imports.answers.get(row, {}))
-            else:
-                slots[k] = self.slots_of[row][0]
-        count = len(self.answers) - before
+        slots: list[int] = []
+        for id, row, new in zip(record.id, rows, record.new, strict=True):
+            if not new:
+                slots.append(self.slots_of[row][0])
+                continue
+            slot = len(self.answers)
+            slots.append(slot)
+            self._row_of[id] = row
+            self.slots_of.setdefault(row, []).append(slot)
+            if self.imports.has(row):
+                known.append(slot)
+            self.answers.append(self.imports.answers.get(row, {}))
+        count = len(fresh)
         for name, values in (
-            ("row", rows[new]),
-            ("unit", np.array(record.unit, dtype=np.int64)[new]),
-            ("draw", len(self.draws["slot"].view) + np.flatnonzero(new)),
-            ("status", np.full(count, OPEN)),
-            ("y", np.full(count, np.nan)),
-            ("opinions", np.zeros(count, dtype=np.int64)),
+            ("row", [rows[k] for k in fresh]),
+            ("unit", [record.unit[k] for k in fresh]),
+            ("draw", [drawn + k for k in fresh]),
+            ("status", [OPEN] * count),
+            ("y", [np.nan] * count),
+            ("opinions", [0] * count),
         ):
             self.slots[name].extend(values)
         if self._asked_mask is not None:
             self._asked_mask[rows] = True
-        for name, values in (
+        for name, column in (
             ("round", [number] * len(slots)),
             ("row", rows),
             ("unit", record.unit),
             ("times", record.times),
-            ("p", np.array(record.p, dtype=np.float64)),  # None becomes nan
-            ("pi", np.array(record.pi, dtype=np.float64)),
+            ("p", record.p),
+            ("pi", record.pi),
             ("left", record.left),
             ("new", record.new),
             ("slot", slots),
         ):
-            self.draws[name].extend(values)
+            self.draws[name].extend(column)
         if self.pool.parts is not None:
             for slot in range(before, len(self.answers)):
                 self._settle(slot)
         for slot in known:
-            row = int(self.slots["row"].view[slot])
+            row = self.slots["row"][slot]
             self.told_at[slot] = self.imports.at.get(row, 0.0)
             self.free, self.free_cost = self.free + 1, self.free_cost + self.pool.cost_of(row)
             self._settle(slot)
 
-    def _checked_rows(self, record: Round) -> Ints:
+    def _checked_rows(self, record: Round) -> list[int]:
         """The rows that a round drew, if it can be the next one."""
         if record.number != len(self.rounds):
             raise ValueError(f"it should be round {len(self.rounds)}")
-        rows = self.pool.rows_of(record.id)
-        units = self.units.of(rows)
+        drawn = self.pool.rows_of(record.id)
+        rows: list[int] = drawn.tolist()
         here: set[int] = set()
-        for id, row, new in zip(record.id, rows.tolist(), record.new, strict=True):
+        for id, row, new in zip(record.id, rows, record.new, strict=True):
             known = row in here or row in self.slots_of
             if not new and not known:
                 raise ValueError(f"id {id!r} was never asked before")
             if new and known and self.oracle == "deterministic":
                 raise ValueError(f"id {id!r} was asked before")
             here.add(row)
-        if not np.array_equal(units, record.unit):
+        if self.units.of(drawn).tolist() != record.unit:
             raise VersionMismatch(
                 f"round {record.number} was drawn from other cells than sondage {__version__} cuts the pool "
                 "into, so its labels cannot be counted: take the version that the study was made with"
@@ -382,18 +390,19 @@ class Ledger:
             status, y = resolved(answers, self.pool.labels, waits=slot in self.leases)
         else:
             status, y, opinions = self._put_together(slot, self.pool.parts)
+        self.n_labels += (status == ANSWERED) - (self.slots["status"][slot] == ANSWERED)
         for name, value in (("status", status), ("y", y), ("opinions", opinions)):
-            self.slots[name].view[slot] = value
+            self.slots[name][slot] = value
 
     def _asked_places(self, slot: int) -> list[int]:
         """Documents of a slot that the study has to ask for."""
         assert self.pool.parts is not None
-        places: list[int] = self.pool.parts.open_of(int(self.slots["row"].view[slot])).tolist()
+        places: list[int] = self.pool.parts.open_of(self.slots["row"][slot]).tolist()
         return places
 
     def _put_together(self, slot: int, parts: Documents) -> tuple[int, float, int]:
         """Status, label and opinions of a query: it has a label when all its documents are judged."""
-        row, places = int(self.slots["row"].view[slot]), self._asked_places(slot)
+        row, places = self.slots["row"][slot], self._asked_places(slot)
         grades = parts.grade[parts.of(row)].copy()
         told = [self.part_answers.get(slot, {}).get(place, {}) for place in places]
         each = [resolved(one, self.pool.labels, waits=slot in self.leases) for one in told]
