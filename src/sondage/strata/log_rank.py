@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from sondage.errors import InvalidInput
-from sondage.pool.division import crossed
+from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import Pool
 from sondage.strata.base import Strata
 from sondage.strata.boundaries import whole_runs
@@ -56,8 +56,9 @@ class LogRank(Strata):
             return EqualSize(10).codes(pool, systems, seed)
         kept = _CUT.setdefault(pool, {})
         if (self, systems) not in kept:
-            kept[self, systems] = self._bands(pool, systems)
-            kept[self, systems].flags.writeable = False
+            bands = compressed(self._bands(pool, systems))
+            bands.flags.writeable = False
+            kept[self, systems] = bands
         return kept[self, systems]
 
     def _bands(self, pool: Pool, systems: tuple[str, ...]) -> Array:
