@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 from tests.crossing.pools import CLASSES, SYSTEMS, TOPICS, Combination, Labelled
 
 from sondage.measures import (
+    ConfusionMatrix,
     Difference,
     FBeta,
     Measure,
     MultiLabelFBeta,
     MultiLabelRecall,
     PerGroup,
+    Precision,
     Recall,
     Stack,
     Where,
@@ -116,7 +118,11 @@ def coordinates(combination: Combination, labelled: Labelled) -> list[Same]:
     """Numbers that can be asked for in two ways."""
     found: list[Same] = []
     if combination.labels == "many":
-        found += [Same(Recall(average=None), k, Recall(pos_label=CLASSES[k])) for k in (0, len(CLASSES) - 1)]
+        last = len(CLASSES) - 1
+        found += [Same(Recall(average=None), k, Recall(pos_label=CLASSES[k])) for k in (0, last)]
+        entries = ConfusionMatrix(normalize="pred", entries=[(CLASSES[0], CLASSES[0]), (CLASSES[-1], CLASSES[-1])])
+        found.append(Same(entries, 1, Precision(pos_label=CLASSES[-1])))
+        found.append(Same(Stack((FBeta(average="micro"), "balanced_accuracy")), 0, resolve("accuracy")))
     if combination.labels == "multi":
         several = MultiLabelRecall(average=None)
         found += [Same(several, k, MultiLabelRecall(labels=[TOPICS[k]])) for k in (0, len(TOPICS) - 1)]
@@ -124,6 +130,10 @@ def coordinates(combination: Combination, labelled: Labelled) -> list[Same]:
         found += [
             Same(resolve(["precision", "recall", "f1"]), k, resolve(name))
             for k, name in ((1, "recall"), (2, "f1"))
+        ]
+        found += [
+            Same(ConfusionMatrix(normalize=of), k, resolve(name))
+            for of, k, name in (("true", 3, "recall"), ("true", 1, "false_positive_rate"), ("pred", 3, "precision"))
         ]
     one, other = _simple(combination, labelled)
     if combination.systems > 1:

@@ -55,7 +55,7 @@ def sample_of(rows: Sequence[int], y: np.ndarray, unit: Any, **columns: Any) -> 
 
 def case_of(
     pool: Pool,
-    measure: str,
+    measure: str | Measure,
     sample: Sample,
     units: Units | None = None,
     states: Sequence[State] = (),

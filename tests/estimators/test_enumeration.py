@@ -32,7 +32,7 @@ from sondage.estimators.by_chance import predictions
 from sondage.estimators.paired import PairedEstimator
 from sondage.estimators.sequential import LureEstimator, increments
 from sondage.estimators.staged import Staged, StagedDifference
-from sondage.measures import resolve
+from sondage.measures import Where, resolve
 from sondage.pool.pool import Pool
 from sondage.pool.units import CellUnits
 from sondage.sampling import Table, kind_of
@@ -450,6 +450,23 @@ def test_a_plain_mean_is_unbiased_although_a_predicted_class_may_have_no_label(p
         sample = sample_of(rows, y, [0] * n, kind="strata")
         found.append(Counts().totals(case_of(pool, "accuracy", sample, units, memo=memo)).R)
     np.testing.assert_allclose(np.mean(found, axis=0), [1.0, (said == y).mean()], **EXACT)
+
+
+def test_a_group_with_one_label_is_unbiased_whatever_is_outside() -> None:
+    """Of all samples with one label in a group of four: items outside do not tell how good it is inside."""
+    said, y = np.array([0, 0, 0, 1, 0, 1, 1, 0, 1, 0]), np.array([0, 0, 1, 1, 1, 0, 1, 0, 0, 1], dtype=float)
+    pool = Pool.from_arrays(prediction=said, groups={"g": np.where(np.arange(10) < 4, "in", "out")})
+    units = CellUnits(pool, np.zeros(10, dtype=np.int64), seed=0)
+    measure = Where("accuracy", {"g": "in"}).bind(pool)
+    memo: dict[object, object] = {}
+    values = []
+    for row, *others in product(range(4), *[range(4, 10)] * 3):
+        if others == sorted(set(others)):
+            sample = sample_of([row, *others], y, [0] * 4, kind="strata")
+            totals = Counts().totals(case_of(pool, measure, sample, units, memo=memo))
+            values.append(float(measure.g(totals.R)[0]))
+            assert values[-1] == pytest.approx(float(said[row] == y[row]), abs=1e-12)
+    assert np.mean(values) == pytest.approx((said == y)[:4].mean(), abs=1e-12)
 
 
 # ---- items that are never drawn ------------------------------------------------------------------

@@ -286,14 +286,14 @@ def test_labels_that_hardly_bear_on_a_measure_are_not_called_many(design: str) -
 
 
 def test_values_of_many_groups_that_labels_say_nothing_of_are_counted() -> None:
-    pool = sd.Pool.from_arrays(prediction=[0, 1] * 300, groups={"g": [k // 6 for k in range(600)]})
-    study = sd.create_study(pool, "accuracy", design="uniform", budget=60, rng=0)
-    study.run({k: k % 2 for k in range(600)})
+    pool = sd.Pool.from_arrays(prediction=[0, 1] * 450, groups={"g": [k // 6 for k in range(900)]})
+    study = sd.create_study(pool, "accuracy", design="uniform", budget=90, rng=0)
+    study.run({k: k % 2 for k in range(900)})
     found = study.estimate(by="g")
     (said,) = (one for one in found.warnings if "hardly anything" in one)
     number = int(found.hardly_known.sum())
-    assert 10 < number < 100
-    assert f"{number} of 100 values (" in said
+    assert 10 < number < 150
+    assert f"{number} of 150 values (" in said
     assert said.endswith("Label more items")
 
 

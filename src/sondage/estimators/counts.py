@@ -141,7 +141,7 @@ class Counts(Estimator):
         plain = case.units.count == 1 and control is None and of_whole_pool
         block = _few_signatures(strata, len(seen)) if plain or not group.any() else None
         if block is not None:
-            R, unknown = _by_signature(strata, block, cell, loss, mean[0], unbiased=plain)
+            R, unknown = _by_signature(strata, block, cell, loss, unbiased=plain)
 
         # cov = sum_g (N_g / N)^2 (1 - n_g / N_g) S_g^2 / n_g   (Cochran 1977, 5.6)
         factor = np.square(size / N) * some.unlabelled / np.maximum(n, 1)
@@ -235,14 +235,14 @@ def _few_signatures(strata: PostStrata, labels: int) -> Ints | None:
 
 
 def _by_signature(
-    strata: PostStrata, block: Ints, cell: Ints, loss: Floats, mean: Floats, *, unbiased: bool
+    strata: PostStrata, block: Ints, cell: Ints, loss: Floats, *, unbiased: bool
 ) -> tuple[Floats, Bools]:
     """(d,) averages with every signature counted by its size, and (d,) those of which nothing was seen.
 
-    For a signature without a label all others stand, but for losses that need none; and where no other
-    depends on its label, nothing does. ``unbiased`` averages of a plain sample take it further from the
-    others in the samples that do hold some of it, by as much as makes up for that on average. It is never
-    more than what one draw counts.
+    For a signature without a label all others stand whose loss depends on the label; and where there is no
+    such other, nothing does. ``unbiased`` averages of a plain sample take it further from all others in the
+    samples that do hold some of it, by as much as makes up for that on average. It is never more than what
+    one draw counts.
     """
     assert strata.loss is not None
     blocks, of = int(block.max()) + 1, block[cell]
@@ -252,6 +252,10 @@ def _by_signature(
     under = strata.loss[np.unique(block, return_index=True)[1]]
     open_ = np.ptp(under, axis=1) > 0
     unknown = open_.any(axis=0) & ~open_[n > 0].any(axis=0)
+    # Not what is settled: items outside of a group say nothing of how good the model is inside it.
+    telling = (size * (n > 0))[:, None] * open_
+    items = telling.sum(axis=0)
+    mean = (telling * own).sum(axis=0) / np.where(items > 0, items, 1.0)
     others = np.broadcast_to(mean, own.shape)
     if unbiased:
         others = (total.sum(axis=0) - total) / np.maximum(n.sum() - n, 1)[:, None]

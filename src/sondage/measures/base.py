@@ -49,7 +49,7 @@ class Measure(Named, family="sondage.measures"):
     the losses  ``d systems signature loss total expected second_moment extremes``;
                 of ``losses`` itself, ``inputs pattern known touches folded fold``
     both        ``influence(R, weight)`` with ``of moments square_sum spread ends``; ``settled wide``
-    for others  ``aim companions blocks layout narrowed``
+    for others  ``aim companions one_by_one blocks layout narrowed``
     ==========  ======================================================================================
 
     Most measures are written as ``Averages``. A measure made of others changes one side: see ``combine/``.
@@ -131,6 +131,11 @@ class Measure(Named, family="sondage.measures"):
     @property
     def companions(self) -> tuple[Measure, ...]:
         """Measures that people read off the same labels: a design may look after them as well."""
+        return ()
+
+    @property
+    def one_by_one(self) -> tuple[Measure, ...]:
+        """The bound measures that the coordinates are by themselves; none where they belong together."""
         return ()
 
     def blocks(self, most: int) -> Sequence[Measure]:

@@ -9,11 +9,14 @@ from tests.measures.topics import topic_pool, topics
 import sondage as sd
 from sondage.measures import (
     Accuracy,
+    ConfusionMatrix,
     Difference,
+    FBeta,
     Measure,
     MultiLabelFBeta,
     MultiLabelRecall,
     PerGroup,
+    Precision,
     Recall,
     Where,
     resolve,
@@ -78,6 +81,18 @@ def test_the_same_number_alone_or_in_a_list(design: str) -> None:
     for label in (0, 1, 2):
         one, all_ = study.estimate(Recall(pos_label=label)), study.estimate(Recall(average=None))
         assert (one.value, *one.ci) == (all_.value[label], all_.ci.low[label], all_.ci.high[label])
+    assert numbers_of(study.estimate(FBeta(average="micro"))) == numbers_of(study.estimate("accuracy"))
+    for normalize, name in (("true", Recall), ("pred", Precision)):
+        matrix = study.estimate(ConfusionMatrix(normalize=normalize))
+        for label in (0, 1, 2):
+            alone = numbers_of(study.estimate(name(pos_label=label)))
+            assert numbers_of(matrix, 4 * label) == pytest.approx(alone, abs=1e-12)
+
+
+def numbers_of(estimate: sd.Estimate, coordinate: int = 0) -> tuple[float, ...]:
+    """Value, standard error and both ends."""
+    columns = estimate.value, estimate.std_error, *estimate.ci
+    return tuple(float(np.atleast_1d(column)[coordinate]) for column in columns)
 
 
 @pytest.mark.parametrize("design", ["stratified", "stratified-ppi", "poisson-online", "importance"])

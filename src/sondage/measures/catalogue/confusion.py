@@ -85,6 +85,12 @@ class ConfusionMatrix(OwnMap):
             cells = np.array([(code[true], code[predicted]) for true, predicted in self.entries]).T
         return Entries(cells, size, self.normalize)
 
+    @property
+    def one_by_one(self) -> tuple[ConfusionMatrix, ...]:
+        """Each entry by itself."""
+        said = self.classes
+        return tuple(replace(self, entries=((said[t], said[p]),)) for t, p in self.at.cells.T.tolist())
+
     @cached_property
     def losses(self) -> Losses:
         return EntryCounts(self.system, self.at)
@@ -102,6 +108,14 @@ class ConfusionMatrix(OwnMap):
     @property
     def apart(self) -> bool:
         return self.m > 1
+
+    @cached_property
+    def ratio(self) -> tuple[Floats, Floats] | None:
+        """Of one entry by itself: how often it occurs, and how often its whole does."""
+        if self.m > 1:
+            return None
+        num, den = np.eye(self.d)[[1, 2 if len(self.at.place) else 0]]
+        return num, den
 
     def g(self, R: Array) -> Array:
         return divide(R[..., 1 : 1 + self.m], self.at.denominator(R))

@@ -15,7 +15,7 @@ from sondage.errors import InvalidInput
 from sondage.measures.base import Averages, Bound, Measure
 from sondage.measures.losses.base import Losses
 from sondage.measures.losses.class_counts import RightByClass
-from sondage.measures.maps.base import divide
+from sondage.measures.maps.base import RatioMap, divide
 from sondage.measures.maps.counts import Averaged, EachClass, Terms, ZeroDivision, check_zero_division
 from sondage.pool.labels import shown
 from sondage.pool.pool import Pool
@@ -128,6 +128,8 @@ class ByClass(OneClass):
         codes = tuple(int(pool.labels.code(label)) for label in wanted)
         if not codes or len(set(codes)) != len(codes):
             raise InvalidInput(f"labels= must be different classes, at least one, not {shown(wanted)}")
+        if self.average == "micro" and len(codes) == pool.labels.size:
+            return of_all_classes(self)
         values = ratio_map(self, self, tuple(map(str, wanted)))
         losses = RightByClass(self.system, pool.labels.size, codes, values.m)
         refuse_never_predicted(self, self.per_class, losses, pool, wanted, ("class", "classes"))
@@ -186,6 +188,19 @@ def ratio_map(
     """The ratio of ``one`` class, for each of several or averaged over them as ``options`` say."""
     ratio = one.names[0], one.per_class, classes, options.zero_division, getattr(one, "beta", 1.0)
     return EachClass(*ratio) if options.average is None else averaged(options.average, *ratio)
+
+
+def of_all_classes(measure: ByClass) -> Bound:
+    """The ratio of the summed counts of all classes, from which items are right: accuracy, in most cases.
+
+    Every item has one label and one prediction, so that both of these counts add up to all items.
+    """
+    from sondage.measures.catalogue.classes import Accuracy  # it builds on the measures here
+
+    of_right = measure.per_class[0][0]
+    num, den = (np.array([one[1:].sum(), one[0]]) / of_right for one in measure.per_class)
+    losses = Accuracy(measure.system).losses
+    return Bound(measure, losses, RatioMap(f"{measure.names[0]}_{measure.average}", num, den))
 
 
 def refuse_never_predicted(

@@ -18,7 +18,7 @@ from sondage.pool.pool import Pool
 from sondage.types import Floats, Ints
 
 Ratio = tuple[Floats, Floats]
-_APART = 64
+_APART = 128
 """Classes, labels or groups of which each is estimated for itself; of more, many at a time are."""
 
 
@@ -43,6 +43,8 @@ def separately(measure: Measure, pool: Pool) -> list[tuple[Measure, Ints]]:
         ]
     if isinstance(measure, Bound) and isinstance(measure.map, EachClass) and measure.m <= _APART:
         return [(one.bind(pool), np.array([place])) for place, one in enumerate(_each(measure, pool))]
+    if 1 < measure.m <= _APART and measure.one_by_one:
+        return [(one, np.array([place])) for place, one in enumerate(measure.one_by_one)]
     if isinstance(measure, PerGroup) and len(measure.levels) <= _APART:
         each = [Where(measure.measure, event) for event in _events(measure, pool)]
         steps = range(0, measure.m, measure.measure.m)
