@@ -120,7 +120,9 @@ def coordinates(combination: Combination, labelled: Labelled) -> list[Same]:
     if combination.labels == "many":
         last = len(CLASSES) - 1
         found += [Same(Recall(average=None), k, Recall(pos_label=CLASSES[k])) for k in (0, last)]
-        entries = ConfusionMatrix(normalize="pred", entries=[(CLASSES[0], CLASSES[0]), (CLASSES[-1], CLASSES[-1])])
+        entries = ConfusionMatrix(
+            normalize="pred", entries=[(CLASSES[0], CLASSES[0]), (CLASSES[-1], CLASSES[-1])]
+        )
         found.append(Same(entries, 1, Precision(pos_label=CLASSES[-1])))
         found.append(Same(Stack((FBeta(average="micro"), "balanced_accuracy")), 0, resolve("accuracy")))
     if combination.labels == "multi":
@@ -133,7 +135,11 @@ def coordinates(combination: Combination, labelled: Labelled) -> list[Same]:
         ]
         found += [
             Same(ConfusionMatrix(normalize=of), k, resolve(name))
-            for of, k, name in (("true", 3, "recall"), ("true", 1, "false_positive_rate"), ("pred", 3, "precision"))
+            for of, k, name in (
+                ("true", 3, "recall"),
+                ("true", 1, "false_positive_rate"),
+                ("pred", 3, "precision"),
+            )
         ]
     one, other = _simple(combination, labelled)
     if combination.systems > 1:

@@ -15,7 +15,7 @@ from sondage.beliefs.group_values import ByClass, group_values
 from sondage.beliefs.grouped.rates import Rates
 from sondage.designs.thompson import Rule
 from sondage.errors import InvalidInput
-from sondage.measures import PerGroup
+from sondage.measures import PerGroup, Where
 from sondage.strata.log_rank import LogRank
 
 OBJECTIVES = (
@@ -206,6 +206,20 @@ def test_measures_of_classes_ask_where_labels_move_them() -> None:
     study.run(labels, budget=300)
     positive = (chance >= 0.5)[np.array(study.labels()["id"])]
     assert positive.mean() > 0.75 > 0.2 > (chance >= 0.5).mean()
+
+
+def test_items_outside_of_what_is_measured_come_last() -> None:
+    """Predicted classes are those of the whole pool; a label outside of the group tells nothing of it."""
+    pool, labels, _ = grouped_pool(200)
+    level = pool.levels("group")[0]
+    mine = set(np.flatnonzero(pool.group("group").codes == 0).tolist())
+    study = sd.create_study(pool, Where("f1", {"group": level}), design="thompson", rng=1)
+    study.run(labels, budget=len(mine), batch=7)
+    assert set(study.labels()["id"]) == mine
+    found = study.estimate()
+    assert found.ci.low == found.value == found.ci.high
+    study.run(labels, budget=5)
+    assert study.n_labels == len(mine) + 5
 
 
 def test_slopes_are_those_of_the_measure() -> None:

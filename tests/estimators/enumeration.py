@@ -11,7 +11,7 @@ import numpy as np
 from sondage.beliefs import ScoreBelief
 from sondage.beliefs.base import State
 from sondage.estimators import ANSWERED, Case, Estimator, RoundInfo, Sample
-from sondage.measures import resolve
+from sondage.measures import Measure, resolve
 from sondage.pool.pool import Pool
 from sondage.pool.units import ItemUnits, Units
 from sondage.sampling import kind_of

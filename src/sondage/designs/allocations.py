@@ -17,7 +17,13 @@ import numpy as np
 from sondage.beliefs.base import Nodes, label_counts
 from sondage.designs.base import CostRule, Problem
 from sondage.designs.influence.of_items import rectifier_spread
-from sondage.designs.influence.of_units import possible_jump, seen_variance, unit_spread, unit_variance
+from sondage.designs.influence.of_units import (
+    changing,
+    possible_jump,
+    seen_variance,
+    unit_spread,
+    unit_variance,
+)
 from sondage.designs.shares import add_greedily, raised, shares, top_up, with_floor
 from sondage.errors import InvalidInput
 from sondage.registry import Named
@@ -67,11 +73,8 @@ def moves(problem: Problem, spread: Floats) -> Bools:
     label may move a ratio ten thousand times as much as elsewhere.
     """
     some = spread > _ROUNDING * spread.max(initial=0.0)
-    measure = problem.measure
-    if not some.all() and not (measure.wide or measure.tangent):
-        rows, unit = problem.once("representatives", problem.units.representatives)
-        rows, unit = rows[~some[unit]], unit[~some[unit]]
-        some[unit[~measure.settled(problem.pool.rows(rows))]] = True
+    if not some.all():
+        some |= changing(problem)
     return np.asarray(some if some.any() else ~some)
 
 

@@ -12,6 +12,7 @@ from sondage.beliefs.group_values import cells_of
 from sondage.beliefs.learned_rates import LearnedRates, Prior
 from sondage.designs.base import Design, Oracle, Problem
 from sondage.designs.group_choice import BANDS, Chooser, grouping_of, in_bands
+from sondage.designs.influence.of_units import changing
 from sondage.errors import NotSupported
 from sondage.measures.base import Measure
 from sondage.measures.combine.per_group import by_words
@@ -129,7 +130,7 @@ class Thompson(Design):
 
     def table(self, problem: Problem, n: int) -> Table:
         arm = problem.once("groups of units", lambda: _arms(problem))
-        room = (problem.units.size - problem.asked).astype(np.float64)
+        room = _room(problem).astype(np.float64)
         left, quota = np.bincount(arm, room).astype(np.float64), np.zeros(len(arm), dtype=np.int64)
         stream, chooser = problem.stream, Chooser(problem, arm, self.rule_for(problem))
         left = np.where(chooser.wanted, left, 0.0)
@@ -154,6 +155,13 @@ def _arms(problem: Problem) -> Ints:
     """(U,) the group of every unit."""
     _, by = grouping_of(problem.pool, problem.measure)
     return problem.pool.rows(problem.units.first).group(by).astype(np.int64)
+
+
+def _room(problem: Problem) -> Ints:
+    """(U,) items to ask; those whose labels change nothing (outside of what is measured) come last."""
+    left = problem.units.size - problem.asked
+    telling = left * changing(problem)
+    return np.asarray(telling if telling.any() else left)
 
 
 def _evenly(room: Floats, stream: Stream) -> int:

@@ -13,7 +13,7 @@ from sondage.measures.base import Measure
 from sondage.measures.influence import Dense, Influence, weighted_moments
 from sondage.pool.rows import Rows
 from sondage.sampling.base import running_index
-from sondage.types import Floats, Ints
+from sondage.types import Bools, Floats, Ints
 
 _ROUNDING = 1e-12
 """Share of a mean square below which a variance is rounding."""
@@ -27,6 +27,19 @@ def unit_nodes(problem: Problem) -> tuple[Ints, Ints, Nodes]:
     if nodes.labels.ndim == 1:
         nodes = Nodes(nodes.labels, nodes.weights[unit])
     return rows, unit, nodes
+
+
+def changing(problem: Problem) -> Bools:
+    """(U,) units in which labels change the losses; none where losses are too many to be written out."""
+    return problem.once("changing", lambda: _changing(problem))
+
+
+def _changing(problem: Problem) -> Bools:
+    some, measure = np.zeros(problem.units.count, dtype=bool), problem.measure
+    if not (measure.wide or measure.tangent):
+        rows, unit = problem.once("representatives", problem.units.representatives)
+        some[unit[~measure.settled(problem.pool.rows(rows))]] = True
+    return some
 
 
 def unit_spread(problem: Problem, floor: float = 0.0) -> Floats:
