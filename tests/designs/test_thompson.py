@@ -15,7 +15,7 @@ from sondage.beliefs.group_values import ByClass, group_values
 from sondage.beliefs.grouped.rates import Rates
 from sondage.designs.thompson import Rule
 from sondage.errors import InvalidInput
-from sondage.measures import PerGroup, Where
+from sondage.measures import Difference, PerGroup, Stack, Where, for_system, resolve
 from sondage.strata.log_rank import LogRank
 
 OBJECTIVES = (
@@ -206,6 +206,27 @@ def test_measures_of_classes_ask_where_labels_move_them() -> None:
     study.run(labels, budget=300)
     positive = (chance >= 0.5)[np.array(study.labels()["id"])]
     assert positive.mean() > 0.75 > 0.2 > (chance >= 0.5).mean()
+
+
+def test_classes_of_other_systems_leave_groups_together() -> None:
+    """The predicted classes of the first system are the groups; those of six would leave cells of a few items."""
+    rng = np.random.default_rng(9)
+    classes = np.array(["a", "b", "c"])
+    truth = rng.integers(0, 3, 300)
+    systems = {
+        name: {"prediction": classes[np.where(rng.random(300) < 0.7, truth, rng.integers(0, 3, 300))]}
+        for name in "uvwxyz"
+    }
+    pool = sd.Pool.from_arrays(systems=systems)
+    each = Stack(tuple(for_system(resolve("accuracy"), name) for name in systems))
+    study = sd.create_study(pool, each, design="thompson", rng=1)
+    assert study.parts.units.count == 3
+    found = study.run(dict(enumerate(classes[truth].tolist())), budget=40)
+    right = [float(np.mean(one["prediction"] == classes[truth])) for one in systems.values()]
+    assert np.all(found.defined)
+    assert np.all((found.ci.low <= right) & (right <= found.ci.high))
+    one = sd.create_study(pool, PerGroup(Difference("accuracy", "u", "v"), "prediction"), design="thompson", rng=1)
+    assert one.parts.units.count > 3  # here its measure names the groups
 
 
 def test_items_outside_of_what_is_measured_come_last() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import numpy as np
 from scipy.special import ndtr
 
@@ -33,9 +35,14 @@ _SURE = 0.999
 """Certainty at which two groups need no further labels."""
 
 
+def names_groups(measure: Measure) -> TypeGuard[PerGroup | OverGroups]:
+    """Whether a measure has groups of its own."""
+    return isinstance(measure, (PerGroup, OverGroups))
+
+
 def grouping_of(pool: Pool, measure: Measure) -> tuple[Measure, By]:
     """The measure inside of groups and their grouping; predicted classes where a measure names none."""
-    if isinstance(measure, (PerGroup, OverGroups)):
+    if names_groups(measure):
         return measure.measure, measure.by
     return measure, str(of_system(PREDICTION, measure.systems(pool)[0]))
 

@@ -11,7 +11,7 @@ from sondage.beliefs import Belief
 from sondage.beliefs.group_values import cells_of
 from sondage.beliefs.learned_rates import LearnedRates, Prior
 from sondage.designs.base import Design, Oracle, Problem
-from sondage.designs.group_choice import BANDS, Chooser, grouping_of, in_bands
+from sondage.designs.group_choice import BANDS, Chooser, grouping_of, in_bands, names_groups
 from sondage.designs.influence.of_units import changing
 from sondage.errors import NotSupported
 from sondage.measures.base import Measure
@@ -93,8 +93,12 @@ class Thompson(Design):
                 f"design {self.alias!r} is about predicted classes being right, and system {name!r} predicts "
                 "none: use design='uniform', or pass prediction= or threshold= when making the pool"
             )
-        strata = self._strata(pool, measure)
-        return strata.cell_units(pool, measure.systems(pool), seed, measure.signature(pool))
+        systems = measure.systems(pool)
+        # Where the classes of one system are the groups, those of the others do not decide who is drawn: they
+        # are left together, so that items of each stand for the others of their group.
+        apart = len(systems) == 1 or names_groups(measure)
+        signature = measure.signature(pool) if apart else None
+        return self._strata(pool, measure).cell_units(pool, systems, seed, signature)
 
     def _strata(self, pool: Pool, measure: Measure) -> Strata:
         """Groups; for measures of classes by predicted class, and of two classes by bands of the score."""

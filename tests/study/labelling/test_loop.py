@@ -363,6 +363,22 @@ def test_run_asks_nothing_more_where_the_rule_is_satisfied_already(
     assert study.run(labels, stop=sd.Width(0.99), allow_unsafe=True).n_labels == 60
 
 
+def test_run_ends_quietly_where_another_has_asked_the_last_item_meanwhile(
+    pool: Pool, labels: dict[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"sqlite:///{tmp_path / 'one.db'}"
+    study = sd.create_study(pool, "f1", budget=10, storage=address, rng=1)
+    other = sd.load_study(address, pool=pool)
+    ask = study.ask
+
+    def too_late(n: int) -> Any:
+        other.tell({item.id: labels[item.id] for item in other.ask(10)})
+        return ask(n)
+
+    monkeypatch.setattr(study, "ask", too_late)
+    assert study.run(labels).n_labels == 10
+
+
 def test_a_budget_of_cost_is_no_number_of_labels(pool: Pool, labels: dict[int, int]) -> None:
     costly = Pool.from_arrays(
         id=pool.ids, score=pool.system().score, prediction=pool.system().prediction, cost=np.full(SIZE, 0.1)

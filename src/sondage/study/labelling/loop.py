@@ -64,7 +64,7 @@ def run(
             try:
                 items = study.ask(int(min(batch or study.design.batch, until - now.asked, room)))
             except NothingLeft:
-                if not now.asked:
+                if not study.snapshot().asked:  # as it is now: others may have asked meanwhile
                     raise  # the budget does not pay for a single item
                 break
             _tell(study, items, answer)
