@@ -225,7 +225,9 @@ def test_classes_of_other_systems_leave_groups_together() -> None:
     right = [float(np.mean(one["prediction"] == classes[truth])) for one in systems.values()]
     assert np.all(found.defined)
     assert np.all((found.ci.low <= right) & (right <= found.ci.high))
-    one = sd.create_study(pool, PerGroup(Difference("accuracy", "u", "v"), "prediction"), design="thompson", rng=1)
+    one = sd.create_study(
+        pool, PerGroup(Difference("accuracy", "u", "v"), "prediction"), design="thompson", rng=1
+    )
     assert one.parts.units.count > 3  # here its measure names the groups
 
 
