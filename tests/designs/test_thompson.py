@@ -209,7 +209,7 @@ def test_measures_of_classes_ask_where_labels_move_them() -> None:
 
 
 def test_classes_of_other_systems_leave_groups_together() -> None:
-    """The predicted classes of the first system are the groups; those of six would leave cells of a few items."""
+    """Groups are the predicted classes of the first system; those of six would leave cells of a few items."""
     rng = np.random.default_rng(9)
     classes = np.array(["a", "b", "c"])
     truth = rng.integers(0, 3, 300)

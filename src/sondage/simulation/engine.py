@@ -130,7 +130,7 @@ def simulate(
 
 @contextmanager
 def _garbage_kept() -> Iterator[None]:
-    """What is left behind goes at the end: looking for it again and again meanwhile takes a tenth of the time."""
+    """Lets garbage lie until the end: looking for it again and again takes a tenth of the time."""
     collecting = gc.isenabled()
     gc.disable()
     try:
