@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks._results import Result, Row
 
-ROLES = {"id": "id", "score": "score", "prediction": "prediction"}
+ROLES: dict[str, Any] = {"id": "id", "score": "score", "prediction": "prediction"}
 BYTES_PER_ROW = 8 + 8 + 1
 CHUNK = 1_000_000
 STRIDES = {"sorted": 1, "shuffled": 7_368_787}  # k * stride mod n permutes any power of ten

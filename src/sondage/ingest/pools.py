@@ -14,9 +14,10 @@ from sondage.ingest.calibrate import calibrated
 from sondage.ingest.columns import Columns
 from sondage.ingest.files import read_file, suffix_of
 from sondage.ingest.pandas_index import labels_by_id
-from sondage.ingest.roles import SEVERAL, SYSTEM_PARTS, Roles, read_group, read_positive, read_systems
+from sondage.ingest.roles import Roles, read_group, read_positive, read_systems
 from sondage.ingest.scikit_learn import estimator_arrays
 from sondage.ingest.tables import NO_COLUMNS, columns_of, flattened, mapping_of, names_of, sorted_ids
+from sondage.pool.arguments import SEVERAL, SYSTEM_PARTS
 from sondage.pool.groupings import is_derived
 from sondage.pool.in_memory import PARTS, Arrays, Group, System
 from sondage.pool.labels import shown

@@ -14,20 +14,13 @@ from sondage.errors import InvalidInput
 from sondage.ingest.calibrate import check_calibration
 from sondage.ingest.columns import Columns
 from sondage.ingest.multilabel import read_vector_systems
-from sondage.ingest.tables import NO_COLUMNS
+from sondage.pool.arguments import ROLES, SEVERAL, SYSTEM_PARTS
 from sondage.pool.in_memory import PARTS, Group, System
 from sondage.pool.labels import TOO_LARGE, LabelSpace, shown
 from sondage.pool.plain_values import is_gap, plain
 from sondage.pool.text import is_text
 from sondage.types import Array, is_number
 
-SYSTEM_PARTS = (*PARTS, *NO_COLUMNS)
-_ROLES = (
-    *("id", "score", "probability", "prediction", "threshold", "calibrate", "calibration", "labels"),
-    *("multilabel", "systems", "std", "groups", "weight", "cost", "features", "opinions", "payload"),
-)
-SEVERAL = ("groups", "payload", "features", "opinions")
-"""Roles that take several columns."""
 ONLY_SYSTEM = "model"
 """The name of a pool's system where it has only one."""
 _APART = 1e12
@@ -53,10 +46,10 @@ class Roles:
     def named(cls, caller: str = "Roles", /, **roles: Any) -> Roles:
         """Roles from keyword arguments, checked; a single system is put under its standard name."""
         for name in roles:
-            if name not in _ROLES:
-                near = difflib.get_close_matches(name, _ROLES, n=1)
+            if name not in ROLES:
+                near = difflib.get_close_matches(name, ROLES, n=1)
                 hint = f"did you mean {near[0]}=? " if near else ""
-                raise InvalidInput(f"{caller}: there is no role {name}=: {hint}there are {', '.join(_ROLES)}")
+                raise InvalidInput(f"{caller}: there is no role {name}=: {hint}there are {', '.join(ROLES)}")
         single = {part: roles.pop(part, None) for part in SYSTEM_PARTS}
         given = [part for part, value in single.items() if value is not None]
         systems = roles.pop("systems", None)
@@ -94,7 +87,7 @@ class Roles:
                     _check_name(f"system {name!r}: {part}", parts.get(part))
         for role in ("id", "weight", "cost"):
             _check_name(role, roles.get(role))
-        several_columns = {role: _names(roles[role]) for role in SEVERAL if role in roles}
+        several_columns = {role: _names(() if roles.get(role) is None else roles[role]) for role in SEVERAL}
         return cls(systems, **{**roles, **several_columns})
 
     def columns(self) -> Iterator[str]:

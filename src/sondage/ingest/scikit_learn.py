@@ -11,7 +11,7 @@ import numpy as np
 
 from sondage.errors import InvalidInput
 from sondage.ingest.calibrate import Calibration
-from sondage.ingest.roles import SEVERAL
+from sondage.pool.arguments import SEVERAL
 from sondage.pool.labels import LabelSpace, shown
 from sondage.pool.plain_values import plain
 from sondage.types import Array

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported, UnknownItem
+from sondage.pool.arguments import ROLES, SYSTEM_PARTS, ColumnRoles, SystemRoles, showing
 from sondage.pool.division import Division
 from sondage.pool.groupings import CONFIDENCE, PREDICTION, derived_group, is_derived
 from sondage.pool.in_memory import Arrays, Group, System
@@ -73,8 +74,9 @@ class Pool:
         """The documents of queries, where items are queries; None elsewhere."""
 
     @classmethod
-    def from_frame(cls, frame: Any, **roles: Any) -> Pool:
-        """A pool from pandas, polars, pyarrow or a duckdb relation; see ``Roles.named`` for the roles.
+    @showing(ROLES)
+    def from_frame(cls, frame: Any, **roles: Unpack[ColumnRoles[str]]) -> Pool:
+        """A pool from pandas, polars, pyarrow or a duckdb relation: a role names a column.
 
         Parameters are names of columns: ``id``, ``score``, ``probability`` (one column, or one per
         class), ``prediction``, ``std``, ``groups``, ``weight``, ``cost``, ``features``, ``opinions``,
@@ -90,14 +92,16 @@ class Pool:
         return pool_from_frame(frame, roles)
 
     @classmethod
-    def from_parquet(cls, path: str | Path, **roles: Any) -> Pool:
+    @showing(ROLES)
+    def from_parquet(cls, path: str | Path, **roles: Unpack[ColumnRoles[str]]) -> Pool:
         """A pool from a parquet file or a glob of files; only the columns with a role are read."""
         from sondage.ingest.pools import pool_from_parquet
 
         return pool_from_parquet(path, roles)
 
     @classmethod
-    def from_file(cls, path: str | Path, **roles: Any) -> Pool:
+    @showing(ROLES)
+    def from_file(cls, path: str | Path, **roles: Unpack[ColumnRoles[str]]) -> Pool:
         """A pool from a CSV, JSONL, parquet or Excel file, told by its name; roles as in ``from_frame``.
 
         A study remembers the file, as it does one of ``from_parquet``, and is loaded without a pool.
@@ -107,18 +111,8 @@ class Pool:
         return pool_from_file(path, roles)
 
     @classmethod
-    def from_arrays(
-        cls,
-        *,
-        groups: Any = None,
-        payload: Any = None,
-        features: Any = None,
-        opinions: Any = None,
-        systems: Mapping[str, Mapping[str, Any]] | None = None,
-        labels: Sequence[Any] | Mapping[str, Any] | str | None = None,
-        multilabel: bool = False,
-        **parts: Any,
-    ) -> Pool:
+    @showing(ROLES)
+    def from_arrays(cls, **roles: Unpack[ColumnRoles[Any]]) -> Pool:
         """A pool from one array per role.
 
         ``groups``, ``payload``, ``features`` and ``opinions`` map names to arrays.
@@ -128,9 +122,7 @@ class Pool:
         """
         from sondage.ingest.pools import pool_from_arrays
 
-        named = {"groups": groups, "payload": payload, "features": features, "opinions": opinions}
-        named |= {"systems": systems, "labels": labels, "multilabel": multilabel}
-        return pool_from_arrays({**named, **parts})
+        return pool_from_arrays(roles)
 
     @classmethod
     def from_estimator(
@@ -232,7 +224,10 @@ class Pool:
         arrays = replace(self.arrays, cost=parts.item_cost(counted=counted))
         return Pool(arrays, self.labels, self.roles, origin=self.origin, base=self.base, parts=parts)
 
-    def with_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> Pool:
+    @showing(SYSTEM_PARTS)
+    def with_system(
+        self, name: str, source: Any, *, id: str | None = None, **parts: Unpack[SystemRoles[Any]]
+    ) -> Pool:
         """A pool with one more system, which shares everything else with this one.
 
         ``source`` is a frame, a parquet path, or a mapping of names to arrays, in any row order: every id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from sondage.ingest.pools import group_from
 from sondage.intervals.base import Interval
 from sondage.journal import Grouping, Journal, Lease, Record, Round
 from sondage.journal.chain import seal
+from sondage.pool.arguments import SYSTEM_PARTS, SystemRoles, showing
 from sondage.pool.pool import Pool
 from sondage.study.budget import checked_count
 from sondage.study.estimates.result import Estimate
@@ -230,7 +231,10 @@ class Study(StudyView):
         self.journal.redact(self.name, known, self.clock())
         self.replay.catch_up()
 
-    def add_system(self, name: str, source: Any, *, id: str | None = None, **parts: Any) -> None:
+    @showing(SYSTEM_PARTS)
+    def add_system(
+        self, name: str, source: Any, *, id: str | None = None, **parts: Unpack[SystemRoles[Any]]
+    ) -> None:
         """Put one more system on the same items and the same labels, for instance a new model version.
 
         ``source`` is a frame, a parquet path, or a mapping of names to arrays, in any row order, with every
