@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -249,3 +249,16 @@ def test_a_tail_that_the_belief_does_not_know_is_refused() -> None:
         study.estimate(interval=sd.intervals.PosteriorInterval(tail="tight"))
     with pytest.raises(InvalidInput, match="tail= must be 'honest'"):
         sd.report.error_curves(study, tail="tight")
+
+
+def test_chances_of_the_classes_follow_from_the_labels_of_a_state_made_anew() -> None:
+    """Whoever makes one says nothing of the classes; where they are given, they stay as given."""
+    study, truth = tiny()
+    study.run(truth, budget=8)
+    state = study.problem().state
+    assert isinstance(state, GroupState)
+    worse = replace(state, nodes=None, wrong=state.n)
+    own = np.arange(len(worse.n)), worse.places.expects
+    assert (worse.nodes.weights[own] < state.nodes.weights[own]).all()
+    np.testing.assert_allclose(1.0 - worse.nodes.weights[own], worse.rate())
+    assert replace(worse, nodes=state.nodes).nodes is state.nodes

@@ -11,14 +11,12 @@ from scipy.special import betaincinv
 
 from sondage.beliefs.base import Seen, State
 from sondage.beliefs.error_rates import ErrorBelief, ErrorState, Places
+from sondage.beliefs.grouped.priors import from_scores, uninformative
 from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.streams import Stream
 from sondage.types import Floats, is_number
-
-_SURE = 1e-3
-"""Scores that are surer than this do not rule an error out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,22 +67,16 @@ class BetaGroups(ErrorBelief):
 
     def start(self, pool: Pool, units: Units) -> State:
         places = Places.without_order(pool, self.systems, self.cells(units))
-        right = np.full(units.count, 0.5)
+        prior = uninformative(units.count, self.strength)
         if self.from_scores:
-            mass = self.mass(pool, units)
-            right = np.clip(mass[np.arange(units.count), places.expects] / units.size, _SURE, 1.0 - _SURE)
+            prior = from_scores(self.right_by_scores(pool, units, places.expects), self.strength)
         nothing, split = np.zeros(units.count), self.split_by_scores(pool, units, places.expects)
-        pseudo = self.strength * np.stack([right, 1.0 - right])
-        made = GroupState(None, places=places, scored=split, n=nothing, wrong=nothing, pseudo=pseudo)
-        made.forget()
+        made = GroupState(None, places=places, scored=split, n=nothing, wrong=nothing, pseudo=np.stack(prior))
         return replace(made, start=made.nodes)
 
     def step(self, state: State, seen: Seen) -> State:
         assert isinstance(state, GroupState)
-        n, wrong, missed = state.counted(seen)
-        moved = replace(state, nodes=None, n=n, wrong=wrong, missed=missed)
-        moved.forget()  # what was believed before
-        return moved
+        return state.with_labels(seen)
 
     def rates(self, state: State, stream: Stream, count: int, tail: str = "honest") -> Floats:
         assert isinstance(state, GroupState)

@@ -63,7 +63,10 @@ class Places:
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorState(State):
-    """How likely predictions of each unit are wrong, after some labels: write ``by_place``."""
+    """How likely predictions of each unit are wrong, after some labels: write ``by_place``.
+
+    ``nodes`` follow from the rest: where they are given as None, they are worked out when they are wanted.
+    """
 
     places: Places
     """Where the units lie."""
@@ -75,6 +78,10 @@ class ErrorState(State):
     """(U,) labels."""
     wrong: Floats
     """(U,) wrong predictions among them."""
+
+    def __post_init__(self) -> None:
+        if self.__dict__["nodes"] is None:
+            del self.__dict__["nodes"]
 
     @property
     @abstractmethod
@@ -147,6 +154,11 @@ class ErrorState(State):
         )
         return n, wrong, (expects[off], y[off])
 
+    def with_labels(self, seen: Seen) -> Self:
+        """The state after these labels, which are all that are known."""
+        n, wrong, missed = self.counted(seen)
+        return replace(self, nodes=None, n=n, wrong=wrong, missed=missed)
+
     def rate(self, own: float | Floats | None = None) -> Floats:
         """(U,) chance that a prediction is wrong: labels of the unit, and its place like ``own`` labels.
 
@@ -186,6 +198,10 @@ class ErrorBelief(CellBelief):
         assert isinstance(state, ErrorState)
         for rate in self.rates(state, stream, count):
             yield at_least(state.weights(rate), POSSIBLE)
+
+    def right_by_scores(self, pool: Pool, units: Units, expects: Ints) -> Floats:
+        """(U,) share of right predictions, as the scores say."""
+        return np.asarray(self.mass(pool, units)[np.arange(units.count), expects] / units.size)
 
     def split_by_scores(self, pool: Pool, units: Units, expects: Ints) -> Floats:
         """(U, S) which class an item is of if its prediction is wrong, as the scores say."""

@@ -154,7 +154,7 @@ class LearnedRates(ErrorBelief):
     def start(self, pool: Pool, units: Units) -> State:
         cells = self.cells(units)
         places = replace(Places.without_order(pool, self.systems, cells), across=True)
-        expected = self.mass(pool, units)[np.arange(units.count), places.expects] / units.size
+        expected = self.right_by_scores(pool, units, places.expects)
         split = self.split_by_scores(pool, units, places.expects)
         stratum = np.arange(units.count) if self.by_cell else cells.stratum
         nothing, count = np.zeros(units.count), int(stratum.max()) + 1
@@ -182,15 +182,11 @@ class LearnedRates(ErrorBelief):
             fit=fit,
             family=family,
         )
-        made.forget()
         return replace(made, start=made.nodes)
 
     def step(self, state: State, seen: Seen) -> State:
         assert isinstance(state, RatesState)
-        n, wrong, missed = state.counted(seen)
-        moved = replace(state, nodes=None, n=n, wrong=wrong, missed=missed)
-        moved.forget()  # what was believed before
-        total = len(seen.unit)
+        moved, total = state.with_labels(seen), len(seen.unit)
         if state.fit is None or state.fitted <= total < max(_GROWN * state.fitted, state.fitted + 1):
             return moved
         return self._refitted(moved, total)
@@ -205,11 +201,7 @@ class LearnedRates(ErrorBelief):
             return state
         right, labels, _ = state.counts
         fit = _fit(state.fit.expected, right, labels, state.family)
-        moved = replace(
-            state, nodes=None, fit=fit, prior=fit.typical(), fitted=total, over_priors=over_priors
-        )
-        moved.forget()
-        return moved
+        return replace(state, nodes=None, fit=fit, prior=fit.typical(), fitted=total, over_priors=over_priors)
 
     def rates(self, state: State, stream: Stream, count: int, tail: str = "honest") -> Floats:
         assert isinstance(state, RatesState)

@@ -118,9 +118,7 @@ class ErrorCurve(ErrorBelief):
         self, state: CurveState, n: Floats, wrong: Floats, missed: tuple[Ints, Ints] | None
     ) -> CurveState:
         curve = state.curve.curves.fit(n, wrong, state.curve.theta)
-        moved = replace(state, nodes=None, curve=curve, n=n, wrong=wrong, missed=missed)
-        moved.forget()  # what was believed before
-        return moved
+        return replace(state, nodes=None, curve=curve, n=n, wrong=wrong, missed=missed)
 
     def _curves(self, ranks: Ranks, labels: int) -> Curves:
         """A curve for each predicted class if there are two, otherwise one with a level for each.
