@@ -6,8 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.stats import beta, betabinom
+from scipy.stats import betabinom
 
 from sondage.beliefs.grouped import calibration
 from sondage.beliefs.grouped.rates import Rates
@@ -48,32 +47,14 @@ def test_the_posterior_has_the_exact_moments(group: int) -> None:
     mean, variance = exact(group)
     assert abs(found.mean() - mean) < 4.5 * np.sqrt(variance / count)
     assert found.var() == pytest.approx(variance, rel=0.05)
-    close = calibration.posterior_mean(RATES, CONFIDENCE, SIZE)[group]
-    assert close == pytest.approx(mean, abs=0.02)  # a Beta stands for three unseen items
+    assert mean > calibration.plug_in(RATES, CONFIDENCE, SIZE)[group]
 
 
-def test_the_posterior_mean_of_a_population_is_the_integral() -> None:
-    rates = Rates(A, B, RIGHT, N, np.full(A.shape, np.inf))
-    found = calibration.posterior_mean(rates, CONFIDENCE, SIZE)
-    total = 0.0
-    for b in range(3):
-        post = beta(A[0, b] + RIGHT[0, b], B[0, b] + (N - RIGHT)[0, b])
-        away = quad(
-            lambda t, post=post, b=b: abs(t - CONFIDENCE[0, b]) * post.pdf(t), 0, 1, points=[CONFIDENCE[0, b]]
-        )
-        total += SIZE[0, b] / SIZE[0].sum() * away[0]
-    assert found[0] == pytest.approx(total, abs=1e-6)
-
-
-def test_the_posterior_mean_is_above_the_plug_in_and_meets_it_at_the_last_label() -> None:
-    assert (
-        calibration.posterior_mean(RATES, CONFIDENCE, SIZE) > calibration.plug_in(RATES, CONFIDENCE, SIZE)
-    ).all()
+def test_at_the_last_label_the_plug_in_is_the_error() -> None:
     done = Rates(A, B, RIGHT, SIZE, SIZE)
     expected = calibration.error(
         np.divide(RIGHT, SIZE, where=SIZE > 0, out=np.zeros(SIZE.shape)), CONFIDENCE, SIZE
     )
-    np.testing.assert_allclose(calibration.posterior_mean(done, CONFIDENCE, SIZE), expected)
     np.testing.assert_allclose(calibration.plug_in(done, CONFIDENCE, SIZE), expected)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import dirichlet as scipy_dirichlet
 from scipy.stats import dirichlet_multinomial
 
-from sondage.beliefs.grouped.confusion import class_rates, expected_cost, from_dirichlet
+from sondage.beliefs.grouped.confusion import expected_cost, from_dirichlet
 from sondage.streams import stream
 
 ALPHA = np.array([[0.7, 0.2, 0.1], [0.3, 0.1, 0.6]])
@@ -65,11 +65,3 @@ def test_costs_take_the_true_class_first() -> None:
     costs = np.array([[0.0, 7.0], [2.0, 0.0]])
     shares = np.array([[0.9, 0.1], [0.2, 0.8]])
     assert expected_cost(shares, costs, np.array([0, 1])) == pytest.approx([0.2, 1.4])
-
-
-def test_rates_of_a_class_by_group_and_where_there_is_none() -> None:
-    counts = np.array([[[8.0, 2.0], [1.0, 6.0]], [[5.0, 0.0], [1.0, 0.0]]])  # two groups
-    found, alarms = class_rates(counts, np.array([0, 1]), 1)
-    assert found[0] == 0.75
-    assert np.isnan(found[1])
-    np.testing.assert_allclose(alarms, [1 / 9, 1 / 6])

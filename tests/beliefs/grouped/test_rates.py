@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import beta as scipy_beta
 from scipy.stats import betabinom
 
-from sondage.beliefs.grouped.rates import Rates, seen_at_first
+from sondage.beliefs.grouped.rates import Rates
 from sondage.streams import stream
 
 
@@ -98,17 +98,7 @@ def test_studies_side_by_side_are_as_one_by_one() -> None:
     assert both.drawn(stream(1, "draw"), 7).shape == (7, 2, 2)
 
 
-def test_labels_on_their_way_are_counted_as_expected() -> None:
-    start = seen_at_first(np.array([2.0, 1.0]), np.array([2.0, 3.0]), np.array([10.0, 10.0]))
-    later = start.expecting(1)
-    assert later.n.tolist() == [0.0, 1.0]
-    assert later.right.tolist() == [0.0, 0.25]
-    np.testing.assert_allclose(later.mean, start.mean)
-    assert later.variance[1] < start.variance[1]
-    assert start.n.tolist() == [0.0, 0.0]
-
-
 def test_a_group_without_items_has_no_rate() -> None:
-    both = seen_at_first(np.ones(2), np.ones(2), np.array([0.0, 3.0]))
+    both = Rates(np.ones(2), np.ones(2), np.zeros(2), np.zeros(2), np.array([0.0, 3.0]))
     assert np.isnan(both.mean[0])
     assert both.mean[1] == 0.5

@@ -7,7 +7,6 @@ or not.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betainc
 
 from sondage.beliefs.grouped.rates import Rates
 from sondage.types import Floats
@@ -60,28 +59,10 @@ def overall(rate: Floats, confidence: Floats, size: Floats) -> tuple[Floats, Flo
 def plug_in(rates: Rates, confidence: Floats, items: Floats) -> Floats:
     """(..., G) calibration error of the expected rates: the paper's estimate in Table 5.
 
-    It is too high for a calibrated model with few labels, and less so than ``posterior_mean``. ``items`` of
+    It is too high for a calibrated model with few labels, and less so than the posterior mean. ``items`` of
     every bin are those of the pool, also where the rates are of a population.
     """
     return error(rates.mean, confidence, items)
-
-
-def posterior_mean(rates: Rates, confidence: Floats, items: Floats) -> Floats:
-    """(..., G) expected calibration error, in closed form; above ``plug_in``, and more so with few labels.
-
-    Unseen items of a bin count by the Beta number that ``Rates.one`` takes for them; exact for a population.
-    """
-    seen, unseen = rates.seen, rates.unseen
-    a, b = rates.matched
-    mean = a / (a + b)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        at = np.where(unseen > 0, (confidence - seen) / unseen, 0.0)
-    inside = np.clip(at, 0.0, 1.0)
-    # E|X - t| = 2 (t F(t; a, b) - m F(t; a + 1, b)) + m - t
-    away = 2.0 * (inside * betainc(a, b, inside) - mean * betainc(a + 1.0, b, inside)) + mean - inside
-    away = np.where(at <= 0.0, mean - at, np.where(at >= 1.0, at - mean, away))
-    gap = np.where(unseen > 0, unseen * away, np.abs(seen - confidence))
-    return np.asarray((_shares(items) * np.where(items > 0, gap, 0.0)).sum(axis=-1))
 
 
 def debiased(rates: Rates, confidence: Floats, items: Floats) -> Floats:

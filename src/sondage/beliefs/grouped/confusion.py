@@ -119,22 +119,3 @@ def expected_cost(shares: Floats, costs: Floats, predicted: Ints) -> Floats:
     [1.0]
     """
     return np.asarray((shares * costs[:, predicted].T).sum(axis=-1))
-
-
-def class_rates(counts: Floats, predicted: Ints, positive: int) -> tuple[Floats, Floats]:
-    """True- and false-positive rate of class ``positive`` by (..., P, K) items of predicted and true classes.
-
-    ``predicted`` (P,) are the classes of the rows. Where no item is of the class the first is nan, where all
-    are the second.
-
-    >>> counts = np.array([[80.0, 5.0], [20.0, 15.0]])  # predicted 0: 80 true 0, 5 true 1
-    >>> [float(one) for one in class_rates(counts, np.array([0, 1]), 1)]
-    [0.75, 0.2]
-    """
-    hit = predicted == positive
-    of_class = counts[..., positive]
-    others = counts.sum(axis=-1) - of_class
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = of_class[..., hit].sum(axis=-1) / of_class.sum(axis=-1)
-        alarms = others[..., hit].sum(axis=-1) / others.sum(axis=-1)
-    return np.asarray(found), np.asarray(alarms)

@@ -13,7 +13,7 @@ import numpy as np
 from sondage.beliefs.grouped.gamma import beta
 from sondage.binomial import binomial
 from sondage.streams import Stream
-from sondage.types import Floats, Ints
+from sondage.types import Floats
 
 _LEAST = 1e-6
 """Pseudo-labels of a Beta that is as good as two points, at 0 and at 1."""
@@ -81,15 +81,6 @@ class Rates:
         """With more labels."""
         return replace(self, right=self.right + right, n=self.n + n)
 
-    def expecting(self, group: Ints | int) -> Rates:
-        """As if one more label of ``group`` had come in as expected: for a batch asked for at once."""
-        a, b = self.beta
-        rate = (a / (a + b))[..., group]
-        right, n = self.right.astype(np.float64), self.n.astype(np.float64)
-        right[..., group] += rate
-        n[..., group] += 1.0
-        return replace(self, right=right, n=n)
-
     def one(self, stream: Stream) -> Floats:
         """A rate of every group, drawn from its posterior in a fifth of a millisecond for 1,000 groups.
 
@@ -116,8 +107,3 @@ class Rates:
         rest = np.broadcast_to(self.rest, rate.shape)
         uniform = stream.uniform(rate.size).reshape(rate.shape)
         return np.asarray(self.right + np.where(rest > 0, binomial(uniform, rest, rate), 0.0))
-
-
-def seen_at_first(a: Floats, b: Floats, size: Floats) -> Rates:
-    """Groups without any label."""
-    return Rates(a, b, np.zeros(np.shape(size)), np.zeros(np.shape(size)), np.asarray(size, dtype=np.float64))

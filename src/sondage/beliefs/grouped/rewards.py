@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sondage.beliefs.grouped import calibration, comparing
+from sondage.beliefs.grouped import comparing
 from sondage.beliefs.grouped.confusion import Confusion, expected_cost
 from sondage.beliefs.grouped.gamma import beta, dirichlet
 from sondage.beliefs.grouped.rates import Rates
@@ -86,31 +86,6 @@ class Cost:
         among = ((share * np.square(cost)).sum(axis=-1) - np.square(mean)) / (total + 1.0)
         error = 1.0 - rows.rates.mean
         return np.asarray(np.sqrt(rows.rates.variance * np.square(mean - own) + np.square(error) * among))
-
-
-@dataclass(frozen=True)
-class CalibrationError:
-    """Find the worst calibrated group; ``rates`` and ``confidence`` end in the axes of groups and bins."""
-
-    rates: Rates
-    confidence: Floats
-    items: Floats
-    sign: float = 1.0
-
-    def draw(self, stream: Stream) -> Floats:
-        return self.sign * calibration.error(self.rates.one(stream), self.confidence, self.items)
-
-    @property
-    def mean(self) -> Floats:
-        return self.sign * calibration.posterior_mean(self.rates, self.confidence, self.items)
-
-    @property
-    def sd(self) -> Floats:
-        """Of a mean of the bins' rates: not less than that of the distances."""
-        total = self.items.sum(axis=-1, keepdims=True)
-        share = np.divide(self.items, total, out=np.zeros(self.items.shape), where=total > 0)
-        part = np.where(self.items > 0, np.square(share) * self.rates.variance, 0.0)
-        return np.asarray(np.sqrt(part.sum(axis=-1)))
 
 
 @dataclass(frozen=True)

@@ -119,10 +119,11 @@ def leaders(reward: Reward, left: Floats, m: int, stream: Stream) -> Ints:
 def multiple_play(reward: Reward, left: Floats, m: int, stream: Stream) -> Ints:
     """(m',) groups to take one item of each; one group if fewer than ``m`` have items left. Of one study.
 
-    >>> from sondage.beliefs.grouped.rates import seen_at_first
+    >>> from sondage.beliefs.grouped.rates import Rates
     >>> from sondage.beliefs.grouped.rewards import Rate
     >>> from sondage.streams import stream
-    >>> rates = seen_at_first(np.array([1e3, 1.0, 500.0]), np.array([1.0, 1e3, 500.0]), np.full(3, 50.0))
+    >>> right, wrong, none = np.array([1e3, 1.0, 500.0]), np.array([1.0, 1e3, 500.0]), np.zeros(3)
+    >>> rates = Rates(right, wrong, none, none, np.full(3, 50.0))
     >>> multiple_play(Rate(rates), rates.rest, 2, stream(1, "draw")).tolist()
     [1, 2]
     """
