@@ -19,7 +19,7 @@ from sondage.beliefs.grouped.confusion import Confusion, expected_cost, from_dir
 from sondage.beliefs.grouped.learned import learned, learned_split
 from sondage.beliefs.grouped.priors import from_scores, rows_from_scores
 from sondage.beliefs.grouped.rates import Rates
-from sondage.beliefs.grouped.rewards import Cost, Reward, RowKnown
+from sondage.beliefs.grouped.rewards import CostOfClass, Reward, RowKnown
 from sondage.beliefs.grouped.rules import RULES
 from sondage.streams import Stream, stream
 from sondage.types import Floats
@@ -92,7 +92,7 @@ def labelled(
             if costs is None:
                 reward: Reward = RowKnown(alpha + seen, weight)
             else:
-                reward = Cost(from_dirichlet(alpha, own, seen, endless), costs)
+                reward = CostOfClass(from_dirichlet(alpha, own, seen, endless), costs)
             chosen = RULES[rule](reward, size - n, stream)
             true = labels[here, starts[chosen] + n[here, chosen].astype(np.int64)]
             seen[here, chosen, true] += 1.0

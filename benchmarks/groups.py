@@ -31,7 +31,7 @@ from sondage.beliefs.grouped.families import by_family
 from sondage.beliefs.grouped.learned import learned
 from sondage.beliefs.grouped.ranks import chance_worst
 from sondage.beliefs.grouped.rates import Rates
-from sondage.beliefs.grouped.rewards import Decided, RateKnown
+from sondage.beliefs.grouped.rewards import PairDecided, RateKnown
 from sondage.beliefs.grouped.rules import RULES
 from sondage.intervals.posterior import few_labels
 from sondage.streams import Stream, stream
@@ -392,10 +392,10 @@ def stopping_by_rope(name: str, runs: int, seed: int, most: int = 300) -> list[R
             if n.sum() >= fitted:
                 a, b = learned(expected, hits, n).typical()
                 fitted = max(1.2 * n.sum(), n.sum() + 1.0)
-            decided = Decided(Rates(a, b, hits, n, size), (0, 1), ROPE)
+            decided = PairDecided(Rates(a, b, hits, n, size), (0, 1), ROPE)
             if n.sum() % _LOOKS == 0:  # over all priors, as ``Certain`` does
                 nodes = learned(expected, hits, n).nodes(decided.rates)
-                chance = np.mean([Decided(one, (0, 1), ROPE).certainty() for one in nodes], axis=0)
+                chance = np.mean([PairDecided(one, (0, 1), ROPE).certainty() for one in nodes], axis=0)
             else:
                 chance = np.zeros(3)
             if chance.max() >= LEVEL:

@@ -128,6 +128,19 @@ def test_a_whole_column_is_noticed() -> None:
     assert [line for line, _ in whole_columns(ast.parse(text))] == [1, 2, 3]
 
 
+def test_a_public_name_is_that_of_one_class() -> None:
+    """Whoever looks for ``Cost``, the budget, must not find a reward of that name."""
+    packages = [path for path in sources() if path.name == "__init__.py"]
+    names = [".".join(("sondage", *path.relative_to(ROOT).parts[:-1])) for path in packages]
+    public = {name for one in names for name in getattr(importlib.import_module(one), "__all__", ())}
+    trees = ((path, ast.parse(path.read_text())) for path in sources())
+    places = [
+        (node.name, path.name) for path, tree in trees for node in tree.body if type(node) is ast.ClassDef
+    ]
+    classes = [name for name, _ in places]
+    assert [one for one in places if one[0] in public and classes.count(one[0]) > 1] == []
+
+
 def test_every_room_is_part_of_the_flow() -> None:
     rooms = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in sources()}
     assert rooms - {"__init__", "__main__"} == {*FLOOR, *(room for rooms in FLOW for room in rooms)}

@@ -11,7 +11,7 @@ import pytest
 from tests.study.grouping.pools import grouped_pool
 
 import sondage as sd
-from sondage.beliefs.group_values import ByClass, group_values
+from sondage.beliefs.group_values import WhichClass, group_values
 from sondage.beliefs.grouped.rates import Rates
 from sondage.designs.thompson import Rule
 from sondage.errors import InvalidInput
@@ -251,7 +251,7 @@ def test_slopes_are_those_of_the_measure() -> None:
     pool = sd.Pool.from_arrays(prediction=prediction, groups={"g": ["a"] * 50})
     measure = sd.measures.resolve("true_positive_rate").bind(pool)
     values = group_values(pool, measure, "g")
-    assert isinstance(values, ByClass)
+    assert isinstance(values, WhichClass)
     nothing = np.zeros(2)
     rates = Rates(np.array([8.0, 6.0]), np.array([2.0, 4.0]), nothing, nothing, np.array([30.0, 20.0]))
     found = values.slopes(rates, (np.empty(0, dtype=np.int64), np.empty(0)))

@@ -14,7 +14,7 @@ from tests.estimators.enumeration import case_of, moments, pool_losses, sample_o
 import sondage as sd
 from sondage.errors import InvalidInput
 from sondage.estimators import Case, Counts
-from sondage.estimators.stratified_ppi import StratifiedPPI
+from sondage.estimators.stratified_ppi import StratifiedPPIEstimator
 from sondage.measures import resolve
 from sondage.pool.units import CellUnits
 from sondage.strata import EqualSize
@@ -56,7 +56,7 @@ def test_with_a_given_power_mean_variance_and_estimated_variance_are_exact(
     cases, units = stratified_cases(measure, quota)
     losses = pool_losses(pool, measure, y)
     rest = losses - power * predicted(pool, measure)
-    mean, cov, estimated = moments(StratifiedPPI(guard=False, power=power), cases)
+    mean, cov, estimated = moments(StratifiedPPIEstimator(guard=False, power=power), cases)
     variance = sum(
         (4 / 8) ** 2 * (1 - n / 4) * np.cov(rest[units.members(u)].T) / n for u, n in enumerate(quota)
     )
@@ -68,7 +68,7 @@ def test_with_a_given_power_mean_variance_and_estimated_variance_are_exact(
 @pytest.mark.parametrize("guard", [True, False])
 def test_power_zero_is_counts(guard: bool) -> None:
     for _, case in stratified_cases("f1", (2, 3))[0]:
-        mine = StratifiedPPI(guard=guard, power=0).totals(case)
+        mine = StratifiedPPIEstimator(guard=guard, power=0).totals(case)
         plain = Counts(guard=guard).totals(case)
         np.testing.assert_allclose(mine.R, plain.R, **EXACT)
         np.testing.assert_allclose(mine.cov, plain.cov, **EXACT)
@@ -96,7 +96,7 @@ def test_a_fitted_power_is_the_regression_estimate_cut_to_the_unit_interval(labe
     table = np.cov(loss, shown)
     power = np.clip(table[0, 1] / table[1, 1], 0, 1)
     value = power * m.mean() + np.mean(loss - power * shown)
-    totals = StratifiedPPI(guard=False).totals(case)
+    totals = StratifiedPPIEstimator(guard=False).totals(case)
     assert totals.R[1] == pytest.approx(value, rel=1e-10)
     rest = loss - power * shown
     variance = (1 - labels / 80) / labels * np.square(rest - rest.mean()).sum() / max(labels - 2, 1)
@@ -127,7 +127,7 @@ def test_few_labels_share_one_power() -> None:
     for k, size in enumerate((25, 15)):
         mine = strata[rows] == k
         value += size / 40 * (power * m[strata == k].mean() + np.mean(loss[mine] - power * m[rows[mine]]))
-    assert StratifiedPPI().totals(case).R[1] == pytest.approx(value, rel=1e-10)
+    assert StratifiedPPIEstimator().totals(case).R[1] == pytest.approx(value, rel=1e-10)
 
 
 def test_predictions_that_are_right_leave_nothing_to_chance_and_wrong_ones_are_not_trusted() -> None:
@@ -140,8 +140,8 @@ def test_predictions_that_are_right_leave_nothing_to_chance_and_wrong_ones_are_n
         units = CellUnits(pool, np.zeros(n, dtype=np.int64), seed=0)
         rows = np.arange(0, n, 4)
         case = case_of(pool, "accuracy", sample_of(rows, y, [0] * len(rows), kind="strata"), units)
-        fitted = StratifiedPPI(guard=False).totals(case)
-        given_ = StratifiedPPI(guard=False, power=power).totals(case)
+        fitted = StratifiedPPIEstimator(guard=False).totals(case)
+        given_ = StratifiedPPIEstimator(guard=False, power=power).totals(case)
         np.testing.assert_allclose(fitted.R, given_.R, rtol=1e-6)
         assert (fitted.cov[1, 1] < 1e-12) == (power == 1.0)
 
@@ -149,7 +149,7 @@ def test_predictions_that_are_right_leave_nothing_to_chance_and_wrong_ones_are_n
 @pytest.mark.parametrize("power", [-0.1, 1.5])
 def test_a_power_outside_the_unit_interval_is_refused(power: float) -> None:
     with pytest.raises(InvalidInput, match="power="):
-        StratifiedPPI(power=power)
+        StratifiedPPIEstimator(power=power)
 
 
 def test_a_study_by_the_design_uses_the_estimator_and_another_may_be_named() -> None:

@@ -152,7 +152,7 @@ class RightOrWrong(GroupValues):
 
 
 @dataclass(frozen=True, eq=False)
-class ByClass(GroupValues):
+class WhichClass(GroupValues):
     """A measure of predicted and true classes; every cell has one predicted class."""
 
     measure: Measure
@@ -325,7 +325,7 @@ def group_values(pool: Pool, measure: Measure, by: By, even: Any = None) -> Grou
         return InBins(*common, bins=pool.division(("group", pool.group_name(kind.by))))
     if isinstance(kind, tuple):
         return RightOrWrong(*common, *kind)
-    return ByClass(*common, measure)
+    return WhichClass(*common, measure)
 
 
 def _kind(pool: Pool, measure: Measure) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sondage.beliefs.group_values import ByClass, RightOrWrong, group_values
+from sondage.beliefs.group_values import RightOrWrong, WhichClass, group_values
 from sondage.designs.base import Design
 from sondage.designs.disagreement import MOST_ITEMS, Disagreement
 from sondage.designs.error_curve.design import ErrorCurveDesign
@@ -85,7 +85,7 @@ def _of_groups(pool: Pool, measure: Measure, objective: Objective | None) -> boo
     if not isinstance(measure, PerGroup) or measure.measure.wide or len(measure.levels) > _MOST_GROUPS:
         return False
     values = group_values(pool, measure.measure, measure.by)
-    return isinstance(values, RightOrWrong) or (isinstance(values, ByClass) and pool.labels.size == 2)
+    return isinstance(values, RightOrWrong) or (isinstance(values, WhichClass) and pool.labels.size == 2)
 
 
 def _means(pool: Pool, measure: Measure) -> bool:

@@ -7,9 +7,9 @@ from typing import TypeGuard
 import numpy as np
 from scipy.special import ndtr
 
-from sondage.beliefs.group_values import ByClass, GroupValues, RightOrWrong, group_values
+from sondage.beliefs.group_values import GroupValues, RightOrWrong, WhichClass, group_values
 from sondage.beliefs.grouped.rates import Rates
-from sondage.beliefs.grouped.rewards import Decided, Rate, RateKnown, Reward
+from sondage.beliefs.grouped.rewards import PairDecided, Rate, RateKnown, Reward
 from sondage.beliefs.grouped.rules import RULES, multiple_play
 from sondage.beliefs.learned_rates import RatesState
 from sondage.designs.base import Problem
@@ -62,7 +62,7 @@ def in_bands(pool: Pool, measure: Measure) -> bool:
         return False
     name = measure.systems(pool)[0]
     return pool.summary(name).tells_apart and isinstance(
-        group_values(pool, measure.measure, measure.by), ByClass
+        group_values(pool, measure.measure, measure.by), WhichClass
     )
 
 
@@ -123,7 +123,7 @@ class Chooser:
         What a measure of classes needs most is the predicted class whose labels move it most for the doubt
         that is left (Neyman 1934); a fifth of the items ignores that. Others need the whole group alike.
         """
-        if not isinstance(self.values, ByClass) or self.rule.startswith("uniform"):
+        if not isinstance(self.values, WhichClass) or self.rule.startswith("uniform"):
             return room
         there, at, gain = room > 0, self.state.stratum, self._gains()
         if stream.uniform(1)[0] < _FLOOR or not gain[at[there]].any():
@@ -134,7 +134,7 @@ class Chooser:
 
     def _gains(self) -> Floats:
         """(S,) variance of its group's value that one more label of each stratum removes, nearly."""
-        assert isinstance(self.values, ByClass)
+        assert isinstance(self.values, WhichClass)
         if self._moves is None:
             rates = self.state.rates()
             self._moves = np.square(self.values.slopes(rates, self.labels)) * rates.variance
@@ -180,7 +180,7 @@ class Chooser:
         if self.plain:
             return RateKnown(self._rates(stream), weight)
         assert self.values is not None
-        if isinstance(self.values, ByClass):
+        if isinstance(self.values, WhichClass):
             best = np.zeros(len(weight))
             np.maximum.at(best, self.of, self._gains())
             return Tells(weight * best)
@@ -198,7 +198,7 @@ class Chooser:
         else:
             pair = _least_sure(rates, self._rope(objective), left)
         if self.plain:
-            return Decided(rates, pair, self._rope(objective))
+            return PairDecided(rates, pair, self._rope(objective))
         weight = np.zeros(len(names))
         weight[list(pair)] = 1.0
         return self._known(weight, stream)

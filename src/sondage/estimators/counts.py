@@ -40,7 +40,7 @@ class Control(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Groups:
+class JoinedStrata:
     """Post-strata joined until each group has labels: (K,) ``of`` each cell, (T,) ``mine`` of each draw.
 
     (groups,) each: their ``size``, their labels ``n``, whether they are ``fixed`` and need none, and the
@@ -57,8 +57,8 @@ class Groups:
     within: Floats
 
     @classmethod
-    def make(cls, strata: PostStrata, group: Ints, cell: Ints) -> Groups:
-        """Groups of the post-strata, given the cell of each draw."""
+    def make(cls, strata: PostStrata, group: Ints, cell: Ints) -> JoinedStrata:
+        """The post-strata joined, given the cell of each draw."""
         count = int(group.max()) + 1
         size = np.bincount(group, weights=strata.size, minlength=count)
         n = np.bincount(group[cell], minlength=count)
@@ -70,14 +70,14 @@ class Groups:
     def count(self) -> int:
         return len(self.size)
 
-    def that_matter(self, matters: Bools) -> Groups:
+    def that_matter(self, matters: Bools) -> JoinedStrata:
         """Groups that count for the coordinates; the others, which only have a weight, are taken together."""
         if matters.all():
             return self
         together = np.where(matters, np.cumsum(matters) - 1, matters.sum())
         count, mine = int(matters.sum()) + 1, together[self.mine]
         within = self.size[self.mine] * self.within
-        return Groups(
+        return JoinedStrata(
             together[self.of],
             mine,
             np.bincount(together, weights=self.size, minlength=count),
@@ -111,7 +111,7 @@ class Counts(Estimator):
         strata = post_strata(case)
         cell, loss = strata.cells.of(seen.row), case.losses(seen)
         group, dark = collapse(strata, np.bincount(cell, minlength=len(strata.size)), _LEAST)
-        every = Groups.make(strata, group, cell)
+        every = JoinedStrata.make(strata, group, cell)
         some = every.that_matter(np.bincount(group, weights=touched(strata, case), minlength=every.count) > 0)
         mine, size, n, fixed, within = some.mine, some.size, some.n, some.fixed, some.within
 
@@ -199,7 +199,7 @@ class Counts(Estimator):
         return weight
 
     def _control(
-        self, case: Case, seen: Sample, strata: PostStrata, groups: Groups, loss: Floats
+        self, case: Case, seen: Sample, strata: PostStrata, groups: JoinedStrata, loss: Floats
     ) -> Control | None:
         """Predictions that make the losses vary less; None for the plain means."""
         return None

@@ -10,7 +10,7 @@ import numpy as np
 from sondage.designs.base import Centre
 from sondage.errors import InvalidInput
 from sondage.estimators.base import Case
-from sondage.estimators.counts import Control, Counts, Groups
+from sondage.estimators.counts import Control, Counts, JoinedStrata
 from sondage.estimators.post_strata import PostStrata, by_group
 from sondage.estimators.sample import Sample
 from sondage.types import Bools, Floats, Ints
@@ -20,7 +20,7 @@ _ENOUGH = 10
 
 
 @dataclass(frozen=True)
-class StratifiedPPI(Counts):
+class StratifiedPPIEstimator(Counts):
     """Mean of each stratum as ``lambda mean(m) + mean of labelled (l - lambda m)`` (Fisch et al. 2024).
 
     ``m`` is what the belief expected of every single item's losses before any label, with a mean over the
@@ -30,7 +30,7 @@ class StratifiedPPI(Counts):
     the standard error. A number is used as it is: with 1 this is the difference estimator in each stratum,
     with 0 the plain mean of ``counts``, and both are unbiased. Everything else is as in ``counts``.
 
-    >>> StratifiedPPI(power=1).centre
+    >>> StratifiedPPIEstimator(power=1).centre
     'belief'
     """
 
@@ -42,7 +42,9 @@ class StratifiedPPI(Counts):
         if self.power is not None and not 0 <= self.power <= 1:
             raise InvalidInput(f"power= must be in [0, 1], or None to fit it, not {self.power}")
 
-    def _control(self, case: Case, seen: Sample, strata: PostStrata, groups: Groups, loss: Floats) -> Control:
+    def _control(
+        self, case: Case, seen: Sample, strata: PostStrata, groups: JoinedStrata, loss: Floats
+    ) -> Control:
         rows, mine = case.pool.rows(seen.row), groups.mine
         drawn = case.measure.expected(rows, *case.belief.items(rows))
         total = case.once("predicted of post-strata", lambda: _predicted_totals(case, strata))

@@ -14,7 +14,7 @@ PATIENCE = 30.0
 """Seconds after which a database that others hold, or that is gone, is given up."""
 
 
-class Rows(Protocol):
+class ResultRows(Protocol):
     """Rows that a statement returns, one after another."""
 
     @property
@@ -27,7 +27,7 @@ class Rows(Protocol):
 class Statements(Protocol):
     """What runs statements; values stand where they have a ``?``."""
 
-    def execute(self, statement: str, values: Any = (), /) -> Rows: ...
+    def execute(self, statement: str, values: Any = (), /) -> ResultRows: ...
 
 
 class Database(ABC):
@@ -80,7 +80,7 @@ class Database(ABC):
     def has_table(self, db: Statements, table: str) -> bool:
         """Whether there is a table of this name."""
 
-    def together(self, db: Statements, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[Rows]:
+    def together(self, db: Statements, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[ResultRows]:
         """What some statements with their values return, none of which needs the answer to another."""
         return [db.execute(*one) for one in statements]
 

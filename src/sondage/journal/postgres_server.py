@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from sondage.errors import InvalidInput, JournalUnavailable, MissingExtra
-from sondage.journal.database import PATIENCE, Database, Rows, Statements, T
+from sondage.journal.database import PATIENCE, Database, ResultRows, Statements, T
 from sondage.mutex import Mutex
 
 FIRST_PATIENCE = 5.0
@@ -121,7 +121,7 @@ class PostgresServer(Database):
         status = self._connection.info.transaction_status
         return self._pid == os.getpid() and status.name in ("INTRANS", "INERROR")
 
-    def together(self, db: Statements, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[Rows]:
+    def together(self, db: Statements, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[ResultRows]:
         """In one message: whoever holds the turn keeps all others waiting for each answer of the server."""
         with self._connection.pipeline() if self._psycopg.Pipeline.is_supported() else nullcontext():
             return super().together(db, statements)

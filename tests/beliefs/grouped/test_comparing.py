@@ -11,7 +11,7 @@ from scipy.stats import beta, betabinom
 
 from sondage.beliefs.grouped import comparing
 from sondage.beliefs.grouped.rates import Rates
-from sondage.beliefs.grouped.rewards import Decided
+from sondage.beliefs.grouped.rewards import PairDecided
 from sondage.streams import stream
 
 BETAS = [
@@ -101,12 +101,12 @@ def test_the_next_label_goes_where_it_decides_most() -> None:
         np.array([2.0, 4.0, 0.0]),
         np.array([40.0, 50.0, 9.0]),
     )
-    decided = Decided(rates, (0, 1), 0.2)
+    decided = PairDecided(rates, (0, 1), 0.2)
     expected = []
     for group in (0, 1):
         step = np.eye(3)[group]
         a, b = (one[group] for one in rates.beta)
-        sure = [Decided(rates.plus(z * step, step), (0, 1), 0.2).certainty().max() for z in (1.0, 0.0)]
+        sure = [PairDecided(rates.plus(z * step, step), (0, 1), 0.2).certainty().max() for z in (1.0, 0.0)]
         expected.append(a / (a + b) * sure[0] + b / (a + b) * sure[1])
     assert abs(expected[0] - expected[1]) > 1e-3
     np.testing.assert_allclose(decided.mean[:2], expected)
@@ -118,11 +118,11 @@ def test_where_labels_promise_the_same_the_wider_group_goes_first() -> None:
     same = Rates(
         np.ones(2), np.ones(2), np.array([50.0, 500.0]), np.array([500.0, 1000.0]), np.full(2, np.inf)
     )
-    reward = Decided(same, (0, 1), 0.05).mean  # .1 and .5: decided
+    reward = PairDecided(same, (0, 1), 0.05).mean  # .1 and .5: decided
     wider = int(np.argmax(same.variance))
     assert reward.argmax() == wider
 
 
 def test_a_group_without_items_left_is_not_chosen() -> None:
     rates = Rates(np.ones(2), np.ones(2), np.array([3.0, 1.0]), np.array([5.0, 2.0]), np.array([5.0, 20.0]))
-    assert Decided(rates, (0, 1)).mean[0] == -np.inf
+    assert PairDecided(rates, (0, 1)).mean[0] == -np.inf

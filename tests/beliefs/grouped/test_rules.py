@@ -7,7 +7,7 @@ import pytest
 
 from sondage.beliefs.grouped.confusion import from_dirichlet
 from sondage.beliefs.grouped.rates import Rates
-from sondage.beliefs.grouped.rewards import Cost, Rate, RateKnown, Reward, RowKnown
+from sondage.beliefs.grouped.rewards import CostOfClass, Rate, RateKnown, Reward, RowKnown
 from sondage.beliefs.grouped.rules import RULES, best, multiple_play
 from sondage.streams import stream
 from sondage.types import Floats
@@ -108,7 +108,7 @@ def test_rewards_of_every_task_agree_with_their_draws() -> None:
     rows = from_dirichlet(np.full((3, 3), 0.5), np.arange(3), labels, np.array([40.0, 30.0, 20.0]))
     cases: list[Reward] = [
         Rate(Rates(*(part[0] for part in (RATES.a, RATES.b, RATES.right, RATES.n, RATES.size)))),
-        Cost(rows, COSTS),
+        CostOfClass(rows, COSTS),
     ]
     for case in cases:
         drawn = np.stack([case.draw(stream(k, "draw")) for k in range(3000)])

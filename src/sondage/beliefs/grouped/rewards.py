@@ -56,7 +56,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Cost:
+class CostOfClass:
     """Find the predicted class that costs most (or least, ``sign=-1``); ``costs[j, k]``: k said, j true."""
 
     confusion: Confusion
@@ -145,7 +145,7 @@ class RowKnown:
 
 
 @dataclass(frozen=True)
-class Decided:
+class PairDecided:
     """Tell which of the ``pair`` of groups is better, or that both are within ``rope`` (section 6).
 
     The reward of a group is the certainty expected after one more label of it. Groups outside of the pair

@@ -14,7 +14,7 @@ from sondage.measures.catalogue.one_class import bind_to_vectors
 from sondage.measures.losses.base import Losses, class_of
 from sondage.measures.losses.class_counts import PairTable, RightByClass, class_codes
 from sondage.measures.maps.base import divide
-from sondage.measures.maps.counts import Counts, CountsMap, mean_of_classes
+from sondage.measures.maps.counts import CountsMap, SplitCounts, mean_of_classes
 from sondage.pool.labels import shown
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
@@ -185,14 +185,14 @@ class BalancedAccuracy(OfAllClasses):
             mean = divide(mean - guess, 1.0 - guess)
         return mean[..., None]
 
-    def derivative(self, R: Floats) -> Counts:
+    def derivative(self, R: Floats) -> SplitCounts:
         counts = self.split(R)
         recall = divide(counts.pair, counts.actual)
         scale = 1.0 / (self._averaged_over(recall) - (1.0 if self.adjusted else 0.0))
         undefined = 0.0 if self.skip else np.nan
         right = np.where(counts.actual == 0, undefined, scale / counts.actual)
         actual = np.where(counts.actual == 0, undefined, -recall * scale / counts.actual)
-        return Counts(np.zeros(1), right[None], actual[None], np.zeros((1, self.size)))
+        return SplitCounts(np.zeros(1), right[None], actual[None], np.zeros((1, self.size)))
 
     def _averaged_over(self, recall: Array) -> Array:
         """Number of classes that the mean is over."""
@@ -249,13 +249,13 @@ class CohenKappa(OfAllClasses):
         by_chance = ((actual @ self.table) * predicted).sum(axis=-1)
         return 1.0 - divide(apart * weight[..., None], by_chance[..., None])
 
-    def derivative(self, R: Floats) -> Counts:
+    def derivative(self, R: Floats) -> SplitCounts:
         """By hand, as there are twice as many averages as classes."""
         weight, apart, actual, predicted = self.split(R)
         towards = self.table @ predicted
         by_chance = actual @ towards
         share = apart[0] * weight / by_chance**2
-        return Counts(
+        return SplitCounts(
             np.array([-apart[0] / by_chance]),
             np.array([[-weight / by_chance]]),
             (share * towards)[None],
@@ -280,11 +280,11 @@ class CorrelationOfClasses(CountsMap):
             scale = np.sqrt(_variance(weight, actual) * _variance(weight, predicted))
         return divide(weight * right[..., 0] - (actual * predicted).sum(axis=-1), scale)[..., None]
 
-    def derivative(self, R: Floats) -> Counts:
+    def derivative(self, R: Floats) -> SplitCounts:
         weight, right, actual, predicted = self.split(R)
         one, two = _variance(weight, actual), _variance(weight, predicted)
         scale, value = np.sqrt(one * two), self.g(R)
-        return Counts(
+        return SplitCounts(
             right / scale - value * weight * (1.0 / one + 1.0 / two),
             np.array([[weight / scale]]),
             (-predicted / scale + value * actual / one)[None],

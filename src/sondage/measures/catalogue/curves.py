@@ -12,7 +12,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import FILLED_IN, OwnMap
 from sondage.measures.catalogue.one_class import AboutOneClass
-from sondage.measures.losses.bins import THIN, Bins, Steps, bins_of, reached, thinned
+from sondage.measures.losses.bins import THIN, BinLosses, Steps, bins_of, reached, thinned
 from sondage.measures.losses.thresholds import Scores, Thresholds, checked, written
 from sondage.measures.maps.base import divide, no_gaps
 from sondage.pool.pool import Pool
@@ -56,8 +56,8 @@ class Binned(OwnMap, AboutOneClass):
         return bound
 
     @cached_property
-    def losses(self) -> Bins:
-        return Bins(self.system, self.pos_label, self.thresholds, self.scores)
+    def losses(self) -> BinLosses:
+        return BinLosses(self.system, self.pos_label, self.thresholds, self.scores)
 
     @property
     def cuts(self) -> Floats:

@@ -28,7 +28,7 @@ _CELLS = 1 << 22
 """Entries of an array worked on at once."""
 
 
-class Bins(Losses):
+class BinLosses(Losses):
     """The weight, then of every bin its weight of positives, then of every bin its weight of others.
 
     Bin ``k`` holds the scores that reach exactly ``k`` thresholds; an item is predicted positive at a
@@ -157,7 +157,7 @@ class FromTables(Influence):
 
     m = 1
 
-    def __init__(self, losses: Bins, tables: Floats) -> None:
+    def __init__(self, losses: BinLosses, tables: Floats) -> None:
         self.losses, self.tables = losses, tables
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:
@@ -213,7 +213,7 @@ class Steps(NamedTuple):
 class InSteps(Influence):
     """The influence on rates at many thresholds: inside or outside, positive or not."""
 
-    def __init__(self, losses: Bins, steps: Steps) -> None:
+    def __init__(self, losses: BinLosses, steps: Steps) -> None:
         self.losses, self.steps, self.m = losses, steps, len(steps.level)
 
     def of(self, rows: Rows, y: Floats, which: slice = ALL) -> Floats:

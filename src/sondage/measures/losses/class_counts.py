@@ -15,7 +15,7 @@ import numpy as np
 
 from sondage.measures.influence import ALL, Influence, Power, mean_power
 from sondage.measures.losses.base import Losses, class_of
-from sondage.measures.maps.counts import Counts, OwnSlope, split_counts
+from sondage.measures.maps.counts import OwnSlope, SplitCounts, split_counts
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.types import Array, Bools, Floats, Ints
@@ -137,10 +137,10 @@ class LookedUp(Influence):
         out = out + losses.pair_influence(predicted, label, slope.pair)
         return np.asarray(out * rows.weight[:, None, None])
 
-    def split(self, which: slice) -> Counts:
+    def split(self, which: slice) -> SplitCounts:
         """(entries + 1, m) derivatives by what they are about: a row of zeros in the end, for no class."""
         parts = split_counts(self.J[which], self.losses.pairs, self.losses.classes)
-        return Counts(*(one if one.ndim == 1 else np.pad(one.T, ((0, 1), (0, 0))) for one in parts))
+        return SplitCounts(*(one if one.ndim == 1 else np.pad(one.T, ((0, 1), (0, 0))) for one in parts))
 
 
 class RightByClass(ClassCounts):

@@ -24,7 +24,7 @@ Terms = tuple[Floats, Floats]
 RIGHT, ACTUAL, PREDICTED = np.eye(3)
 
 
-class Counts(NamedTuple):
+class SplitCounts(NamedTuple):
     """Averages, or derivatives by them: ``actual`` and ``predicted`` have an entry for every class."""
 
     weight: Array
@@ -33,10 +33,10 @@ class Counts(NamedTuple):
     predicted: Array
 
 
-def split_counts(R: Array, pairs: int, classes: int) -> Counts:
+def split_counts(R: Array, pairs: int, classes: int) -> SplitCounts:
     """Averages by what they are about."""
     weight, pair, actual, predicted = np.split(R, np.cumsum([1, pairs, classes]).tolist(), axis=-1)
-    return Counts(weight[..., 0], pair, actual, predicted)
+    return SplitCounts(weight[..., 0], pair, actual, predicted)
 
 
 class OwnSlope(NamedTuple):
@@ -58,11 +58,11 @@ class CountsMap(Map):
     pairs: int
     classes: int
 
-    def split(self, R: Array) -> Counts:
+    def split(self, R: Array) -> SplitCounts:
         return split_counts(R, self.pairs, self.classes)
 
     @abstractmethod
-    def derivative(self, R: Floats) -> Counts:
+    def derivative(self, R: Floats) -> SplitCounts:
         """Derivative of ``g`` at ``R``: (m,), (m, pairs), (m, classes), (m, classes)."""
 
     @property
@@ -121,9 +121,9 @@ class EachClass(ClassRatios):
     def g(self, R: Array) -> Array:
         return np.where(R[..., :1] == 0, np.nan, self.values(R, self.terms))
 
-    def derivative(self, R: Floats) -> Counts:
+    def derivative(self, R: Floats) -> SplitCounts:
         """Of each by its own counts; no number where the value is made up for 0/0."""
-        return Counts(np.zeros(self.classes), *(np.diag(one) for one in self._own(R)))
+        return SplitCounts(np.zeros(self.classes), *(np.diag(one) for one in self._own(R)))
 
     def _own(self, R: Floats) -> Floats:
         """(3, classes) derivatives by right, actual and predicted."""
@@ -169,7 +169,7 @@ class Averaged(ClassRatios):
                 out = mean_of_classes(value, self._skip, weight)
         return np.where(R[..., 0] == 0, np.nan, out)[..., None]
 
-    def derivative(self, R: Floats) -> Counts:
+    def derivative(self, R: Floats) -> SplitCounts:
         """Of the average, by the chain rule; no number where no class has a value of its own."""
         terms, counts = self.terms, self.split(R)
         if self.average == "macro_of_means":
@@ -177,7 +177,7 @@ class Averaged(ClassRatios):
         if self.average == "micro":
             num, den = (_times(counts, factor).sum() for factor in terms)
             each = (terms[0] - divide(num, den) * terms[1]) / den
-            return Counts(np.zeros(1), *np.broadcast_to(each[:, None, None], (3, 1, self.classes)))
+            return SplitCounts(np.zeros(1), *np.broadcast_to(each[:, None, None], (3, 1, self.classes)))
         weight = np.ones(self.classes) if self.average == "macro" else counts.actual
         value = self.values(R, terms)
         counted = _counted(value, weight, self._skip)
@@ -187,7 +187,7 @@ class Averaged(ClassRatios):
             away = value - mean_of_classes(value, self._skip, weight)
             each[1] += np.where(counted, away, 0.0) / weight[counted].sum()
         made_up = np.nan if bool((_times(counts, terms[1]) == 0).all()) else 0.0
-        return Counts(np.zeros(1), *(each + made_up)[:, None])
+        return SplitCounts(np.zeros(1), *(each + made_up)[:, None])
 
     def _harmonic(self, precision: Array, recall: Array) -> Array:
         """F of two means; 0 where both are."""
@@ -195,7 +195,7 @@ class Averaged(ClassRatios):
         below = b2 * precision + recall
         return np.where(below == 0, 0.0, (1.0 + b2) * precision * recall / np.where(below == 0, 1.0, below))
 
-    def _derivative_of_harmonic(self, R: Floats) -> Counts:
+    def _derivative_of_harmonic(self, R: Floats) -> SplitCounts:
         b2 = self.beta**2
         means, slopes = [], []
         for terms in _BOTH:
@@ -207,7 +207,7 @@ class Averaged(ClassRatios):
         below = np.square(b2 * precision + recall)
         by_precision = (1.0 + b2) * np.square(recall) / below
         by_recall = (1.0 + b2) * b2 * np.square(precision) / below
-        return Counts(np.zeros(1), *(by_precision * slopes[0] + by_recall * slopes[1])[:, None])
+        return SplitCounts(np.zeros(1), *(by_precision * slopes[0] + by_recall * slopes[1])[:, None])
 
 
 class MicroRatio(Averaged):
@@ -250,5 +250,5 @@ def _counted(value: Array, weight: Array, skip: bool) -> Array:
     return np.asarray((weight != 0) & ~np.isnan(value) if skip else weight != 0)
 
 
-def _times(counts: Counts, factor: Floats) -> Array:
+def _times(counts: SplitCounts, factor: Floats) -> Array:
     return np.asarray(factor[0] * counts.pair + factor[1] * counts.actual + factor[2] * counts.predicted)

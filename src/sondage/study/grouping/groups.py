@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sondage.beliefs.group_values import ByClass, Drawn, GroupValues, InBins, RightOrWrong, group_values
+from sondage.beliefs.group_values import Drawn, GroupValues, InBins, RightOrWrong, WhichClass, group_values
 from sondage.beliefs.grouped.families import by_family
 from sondage.beliefs.grouped.learned import learned
 from sondage.beliefs.grouped.priors import from_scores, uninformative
@@ -83,7 +83,7 @@ def groups_of(now: Snapshot, by: Any, measure: Any, system: str | None, level: f
         possible=_possible(values, one, values.by_group(n)),
         variants=values.variants(rates, drawn) if isinstance(values, InBins) else None,
         bins=_bins(values, names, found, n, confidence_level) if isinstance(values, InBins) else None,
-        confusion=_confusion(values, found, confidence_level) if isinstance(values, ByClass) else None,
+        confusion=_confusion(values, found, confidence_level) if isinstance(values, WhichClass) else None,
         estimates=_estimates(now, one, PerGroup(one, wanted), confidence_level) if few else None,
         whole=None if whole is None else whole[0],
     )
@@ -157,7 +157,7 @@ def _possible(values: GroupValues, measure: Measure, n: Floats) -> Floats:
     ends = np.repeat(np.ravel(measure.range)[None], len(n), axis=0)
     if isinstance(values, RightOrWrong):
         ends[:] = sorted((values.low, values.high))
-    if isinstance(values, ByClass):
+    if isinstance(values, WhichClass):
         for group in np.flatnonzero(n == 0).tolist():
             mine = values.of == group
             loss = values.loss[mine]
@@ -186,7 +186,7 @@ def _bins(
     }
 
 
-def _confusion(values: ByClass, found: Drawn, level: float) -> dict[str, list[Any]]:
+def _confusion(values: WhichClass, found: Drawn, level: float) -> dict[str, list[Any]]:
     """A row for every predicted and true class: shares of the items that are predicted alike."""
     assert found.shares is not None
     labels = values.pool.labels.values or ()
