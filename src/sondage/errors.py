@@ -12,7 +12,7 @@ class InvalidInput(SondageError, ValueError):
 
 
 class WrongRows(InvalidInput):
-    """Rows of a table of answers that cannot be told; ``rows`` has a line for each, and nothing was told."""
+    """Wrong rows in a table of answers; ``rows`` has a line for each, and nothing was told."""
 
     def __init__(self, message: str, rows: tuple[str, ...] = ()) -> None:
         super().__init__(message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import re
 from pathlib import Path
@@ -69,6 +71,23 @@ def test_no_word_that_lost_is_printed(name: str) -> None:
 def test_no_word_that_lost_is_on_a_page(page: str) -> None:
     text = text_of(f"docs/{page}")
     assert losers_in(text.split("## Glossary")[0]) == []
+
+
+PARTS = (
+    *("pool", "strata", "measures", "objective", "beliefs", "sampling", "designs", "estimators"),
+    *("intervals", "journal"),
+)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_word_that_lost_is_in_the_reference_of_a_part(part: str) -> None:
+    """The reference is made of docstrings: of public classes and functions, and of what they can do."""
+    module = importlib.import_module(f"sondage.{part}")
+    for name in module.__all__:
+        known = getattr(module, name)
+        members = vars(known).values() if inspect.isclass(known) else ()
+        for one in (known, *members):
+            assert losers_in(inspect.getdoc(one) or "") == [], name
 
 
 @pytest.mark.parametrize("name", sorted(STUDIES))

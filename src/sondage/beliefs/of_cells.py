@@ -1,4 +1,4 @@
-"""Beliefs about the cells or strata of a design: items of one are thought alike, starting from the scores."""
+"""Beliefs about the cells or strata of a design: items of one are alike, at first as the scores say."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class ActiveInference(Design):
     Active statistical inference (Zrnic and Candes 2024) includes an item in proportion to the predicted error
     of its linearised contribution. It counts predictions for all items, and what they missed by inverse
     chances: ``1/N sum m_i + xi_i / pi_i (t_i - m_i)``. Wrong predicted errors can make this worse than a
-    uniform sample, so a round takes the chances
+    random sample, so a round takes the chances
 
         ``pi = (1 - rho) uniform + rho active``
 

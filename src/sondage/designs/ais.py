@@ -35,7 +35,7 @@ from sondage.types import Floats
 class AIS(Design):
     """Adaptive importance sampling (Marchant and Rubinstein 2021), for any measure and oracle.
 
-    ``strata`` bands of the score (cut where the cumulated root frequency is even; or any other strata) are
+    ``strata`` strata by score (cut where the cumulated root frequency is even; or any other strata) are
     the leaves of a tree of ``depth`` levels, over which a Dirichlet belief learns from every label. It asks
     for ``batch`` labels at a time. With a deterministic oracle an item is drawn in proportion to the mean
     absolute influence that the belief expects of it, with a stochastic one to the root mean square

@@ -66,11 +66,11 @@ class Stratified(Design):
 
 @dataclass(frozen=True)
 class StratifiedPPI(Stratified):
-    """Labels for every band of the score by what predictions leave open there (Fisch et al. 2024).
+    """Labels for every stratum of scores by what predictions leave open there (Fisch et al. 2024).
 
-    The belief predicts the losses of every item of the pool; labels are needed for the difference only. Bands
-    of equal size get labels in proportion to their size times the spread of that difference that the belief
-    expects, and the ``stratified-ppi`` estimator finds for each band how far to trust the predictions. Only
+    The belief predicts the losses of every item of the pool; labels are needed for the difference only.
+    Strata of equal size get labels in proportion to their size times the spread of that difference that the
+    belief expects, and the ``stratified-ppi`` estimator finds for each how far to trust the predictions. Only
     that trust follows the labels; their numbers are fixed in advance. Options are those of ``Stratified``.
 
     Unlike the paper, whose autorater predicts one mean, the belief predicts every loss of the measure. The

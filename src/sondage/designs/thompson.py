@@ -101,7 +101,7 @@ class Thompson(Design):
         return self._strata(pool, measure).cell_units(pool, systems, seed, signature)
 
     def _strata(self, pool: Pool, measure: Measure) -> Strata:
-        """Groups; for measures of classes by predicted class, and of two classes by bands of the score."""
+        """Groups; for measures of classes by predicted class, and of two classes by score."""
         aim, by = grouping_of(pool, measure)
         cells = ByGroup(cells_of(pool, aim, by))
         return Cross((cells, BANDS)) if in_bands(pool, measure) else cells

@@ -47,7 +47,7 @@ class Case:
     shared: dict[Any, Any] | None = field(default=None, repr=False)
     """What blocks of one measure have in common is kept here, and in ``memo`` where there are none."""
     tellable: bool = False
-    """The target is the items that can be told: one that cannot counts for nothing, weight included."""
+    """The target is the items that can be labelled: any other counts for nothing, weight included."""
     estimator: str = ""
     """Name of the estimator that the design's rounds belong to; empty for the usual one of their kind."""
     budget: float = np.nan

@@ -49,7 +49,7 @@ class Increments:
     """The draws of a case up to the first without an outcome, and what was known before each.
 
     Cells are the design's units split by what the measure looks at, so that losses which need no label are
-    predicted exactly. Where the label of an item cannot be told, ``loss`` is zero and ``refused`` says so:
+    predicted exactly. Where an item could not be labelled, ``loss`` is zero and ``refused`` says so:
     whoever uses the increments has to put the worst there.
     """
 
@@ -75,7 +75,7 @@ class Increments:
 
     @cached_property
     def refused(self) -> Bools:
-        """(T,) draws whose label cannot be told."""
+        """(T,) draws of items that could not be labelled."""
         return np.asarray(self._sample.status == REFUSED)
 
     @cached_property
@@ -209,7 +209,7 @@ class Increments:
 
     @cached_property
     def z(self) -> Floats:
-        """(T, d) increments of every loss; one that cannot be told counts as its cell's prediction."""
+        """(T, d) increments of every loss; one without a label counts as its cell's prediction."""
         mean = self.predictions
         at = mean[np.arange(len(self)), self.cell]
         loss = np.where(self.refused[:, None], at, self.loss)

@@ -36,7 +36,7 @@ class Steps(NamedTuple):
     """What is known of ``Z_t`` of P contrasts before and after each of T draws, all (T, P)."""
 
     least: Floats
-    """``Z_t``, with whatever cannot be told at its least."""
+    """``Z_t``, with items that could not be labelled at their least."""
     most: Floats
     """The same at its greatest; equal to ``least`` where every draw has a label."""
     mean: Floats

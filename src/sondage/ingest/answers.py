@@ -24,7 +24,7 @@ from sondage.pool.text import is_text
 from sondage.types import Id
 
 CANNOT = "cannot tell"
-"""The word for an item that cannot be told, in files."""
+"""What files say of an item that could not be labelled."""
 _FIELDS = ("id", "label", "annotator")
 QUERY, DOCUMENT = "query", "document"
 """The columns of ids in files of documents, where the pool's own names are not used."""

@@ -28,7 +28,7 @@ class AsymptoticSequence(Interval):
     """Confidence sequence of any smooth measure from the increments' influence (Waudby-Smith et al. 2024).
 
     Before 100 draws, and before 20 labels that the belief did not expect, it is the whole range. ``at`` is
-    the number of labels at which it is narrowest. Labels that cannot be told count at their worst. It
+    the number of labels at which it is narrowest. Items that could not be labelled count at their worst. It
     promises less than ``sequence``: a ratio should have that.
 
     >>> import sondage as sd
@@ -137,7 +137,7 @@ def _spread(increments: Increments) -> Floats:
 
 
 def _refused(increments: Increments, J: Floats, share: Floats, N: float) -> tuple[Floats, Floats]:
-    """(m,) by how much labels that cannot be told could move the centre: their own draw, and later sums."""
+    """(m,) how far items that could not be labelled may move the centre: their own draw, and later sums."""
     which = np.flatnonzero(increments.refused)
     if not len(which):
         return np.zeros(len(J)), np.zeros(len(J))

@@ -119,7 +119,7 @@ class Walk:
         noise = spread[:, :1] + (2.0 * spread[:, 1:2] + spread[:, 2:] * c) * c
         low, high, Z_low, Z_high = centre, centre, Z, Z
         if refused.any() or self._refused.any():
-            # What cannot be told counts as least for K+ and as greatest for K-, then and in all later sums.
+            # What could not be labelled is least for K+ and greatest for K-, then and in all later sums.
             drawn = np.zeros((len(cell), K))
             drawn[draw, cell] = refused
             count = self._refused + np.cumsum(drawn, axis=0) - drawn

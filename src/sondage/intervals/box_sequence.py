@@ -30,8 +30,8 @@ class BoxSequence(AnyTime):
     Each of the r totals that labels decide has a sequence of its own at ``1 - a / r``, so that all of them
     hold at all times with chance ``1 - a``, and so does the range of the measure over their box: for all its
     coordinates at once. Totals that need no label are exact. It is wide, and for measures that are no ratio:
-    ``sequence`` is narrower for those that are, ``asymptotic-sequence`` for most, promising less. Labels
-    that cannot be told count at their worst.
+    ``sequence`` is narrower for those that are, ``asymptotic-sequence`` for most, promising less. Items
+    that could not be labelled count at their worst.
 
     >>> import sondage as sd
     >>> pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=.3, rng=1)

@@ -63,7 +63,7 @@ class Sequence(AnyTime):
     ``num - c den`` is at least 0 and that of ``num - c' den`` at most 0. A cell is given up for good once
     an e-process against one of these two reaches ``2 / a``, which ever happens to the true cell with chance
     at most ``a``: there is no union over the cells. What is left lies inside what the known labels force.
-    Labels that cannot be told count at their worst.
+    Items that could not be labelled count at their worst.
 
     The difference of a ratio between two systems is told from 0 and from ``margins`` to both sides, so that
     its ends are among these; a difference of means has ends as fine as any ratio's.

@@ -84,7 +84,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Redaction:
-    """Labels of an item were taken out of the journal: it counts as one that cannot be told.
+    """Labels of an item were taken out of the journal: it counts as one that could not be labelled.
 
     ``events`` are the numbers of the answers that were changed, ``seals`` the hashes of what stands there
     now.

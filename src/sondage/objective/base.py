@@ -49,7 +49,7 @@ class Objective(Named, family="sondage.objective"):
 class EstimateAll(Objective):
     """Estimate every coordinate; all matter alike, or by ``weights``.
 
-    Unless ``scaled=False``, each is measured against its variance under a uniform sample.
+    Unless ``scaled=False``, each is measured against its variance under a random sample.
 
     >>> EstimateAll(weights=(3, 1)).weight(np.array([0.5, 0.5])).tolist()
     [3.0, 1.0]

@@ -157,7 +157,7 @@ class Pool:
         pos_label
             Which of two classes is the positive one (default: the model's second).
         threshold
-            Cuts the probability or score, in place of the model's own decision.
+            Cuts the probability or score, in place of the model's own predictions.
         response_method
             ``"predict_proba"``, ``"decision_function"`` or ``"predict"``; ``"auto"`` is the first it has.
         calibrate, calibration

@@ -185,7 +185,7 @@ class SamplingKind(Named, family="sondage.sampling"):
 
     @abstractmethod
     def relative_chance(self, table: Table, size: Ints, asked: Ints, expected: float, n: int) -> Floats:
-        """(U,) chance that an item of a unit is asked, over that in a uniform sample of the same size.
+        """(U,) chance that an item of a unit is asked, over that in a random sample of the same size.
 
         So many of each unit, and ``expected`` in all, were ``asked`` for before, and ``n`` are to come.
         """

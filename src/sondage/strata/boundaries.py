@@ -96,7 +96,7 @@ def cumulated_root_frequency(score: Array, count: int, bins: int | None) -> Floa
 
 
 def histogram_bins(score: Array, count: int) -> int:
-    """Bins of the rule of Freedman and Diaconis (1981), but at least four for each band."""
+    """Bins of the rule of Freedman and Diaconis (1981), but at least four for each stratum."""
     low, first, third, high = np.quantile(score, [0, 0.25, 0.75, 1]).tolist()
     width = 2 * (third - first) / len(score) ** (1 / 3)
     # The width is nothing where half of the scores are equal.
@@ -105,7 +105,7 @@ def histogram_bins(score: Array, count: int) -> int:
 
 
 def frequencies(edges: Array, score: Array) -> Ints:
-    """(K,) how many scores each band holds."""
+    """(K,) how many scores each stratum holds."""
     total = np.zeros(len(edges) + 1, dtype=np.int64)
     for piece in pieces(len(score)):
         total += np.bincount(np.searchsorted(edges, score[piece], "right"), minlength=len(total))
@@ -201,7 +201,7 @@ def proportional_cost(cells: Cells) -> Floats:
 
 
 def _mass(cells: Cells) -> tuple[Floats, Floats]:
-    """Items p and expected successes m of every band."""
+    """Items p and expected successes m of every stratum."""
     return _between(cells.count), _between(cells.total + cells.centre * cells.count)
 
 

@@ -118,7 +118,7 @@ class CumulatedRootFrequency(ScoreBands):
     """Bands with equal shares of the cumulated root frequency (Dalenius and Hodges 1959).
 
     A histogram of the scores is made with ``bins`` bins (None: by the rule of Freedman and Diaconis, at
-    least four for each band), and the running sum of the roots of its counts is cut into equal parts.
+    least four for each stratum), and the running sum of the roots of its counts is cut into equal parts.
     The cuts lie between those of equal size and those of equal width.
 
     >>> pool = Pool.from_arrays(score=[0.05, 0.1, 0.15, 0.2, 0.3, 0.6, 0.8, 1])
@@ -176,7 +176,7 @@ class KMeansOnScore(ScoreBands):
     """The bands with the least squared distance from their means: k-means in one dimension, solved exactly.
 
     Dynamic programming over the different scores; where there are more than ``cells`` of them (or four for
-    each band), over that many small cells of neighbouring scores.
+    each stratum), over that many small cells of neighbouring scores.
 
     >>> pool = Pool.from_arrays(score=[0, 1, 2, 50, 51, 90])
     >>> KMeansOnScore(3).codes(pool, ("model",), seed=0).tolist()

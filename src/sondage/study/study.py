@@ -211,15 +211,16 @@ class Study(StudyView):
         )
 
     def reopen(self, id: Id) -> None:
-        """Take back every answer to an item, so that it is open again (for one that could not be told)."""
+        """Take back every answer to an item, so that it is open again (also "cannot tell")."""
         ledger = self.replay.ledger
         self.replay.write(lambda: [telling.withdrawal(ledger, id, self.clock())])
 
     def redact(self, id: Any) -> None:
         """Take what was said of an item out of the journal for good, for instance when a person asks for it.
 
-        Its label is erased from every event that had it, and the item counts as one that cannot be told. The
-        draw, who answered and when stay. The journal says that this was done: its chain can still be checked.
+        Its label is erased from every event that had it, and the item counts as one that could not be
+        labelled. The draw, who answered and when stay. The journal says that this was done: its chain can
+        still be checked.
         Of ranked lists the id is that of a query, and what was said of all its documents is erased.
         """
         if self.pool.parts is not None and isinstance(id, (tuple, list)):

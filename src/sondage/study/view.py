@@ -118,7 +118,7 @@ class StudyView(ABC):
         groups), ``where`` restricts to an event such as ``{"region": "north"}`` (see ``measures.Where``),
         ``system`` looks at another system, ``rounds="closed"`` leaves out rounds with open items,
         ``alternative="greater"`` gives a lower bound in place of an interval and ``"less"`` an upper one
-        (scipy's words), ``exclude=True`` makes the items that can be told the target, ``estimator``
+        (scipy's words), ``exclude=True`` makes the items that can be labelled the target, ``estimator``
         replaces the one that belongs to the sampling kind.
         """
         from sondage.study.estimates.questions import estimate_of

@@ -93,7 +93,7 @@ class ErrorCurve(ErrorBelief):
         object.__setattr__(self, "systems", tuple(self.systems))
 
     def start(self, pool: Pool, units: Units) -> State:
-        """The curves as they are thought before any label."""
+        """The curves as they are believed before any label."""
         ranks = ranks_of(pool, self.systems, self.cells(units))
         split = self.split_by_scores(pool, units, ranks.expects)
         nothing = np.zeros(units.count)
@@ -123,8 +123,8 @@ class ErrorCurve(ErrorBelief):
     def _curves(self, ranks: Ranks, labels: int) -> Curves:
         """A curve for each predicted class if there are two, otherwise one with a level for each.
 
-        Where systems disagree nothing is thought of the shape, and a level says who is right. Without an
-        order the start is the rate of the whole class, of which little is thought.
+        Where systems disagree nothing is believed of the shape, and a level says who is right. Without an
+        order the start is the rate of the whole class, of which little is known.
         """
         falling = Prior(self.start_at, self.step_by, self.bend)
         free = Prior(self.start_at, (0.0, self.step_by[1]), (0.0, self.bend[1]))

@@ -75,7 +75,7 @@ class CurveState(ErrorState):
 
     @cached_property
     def uninformative(self) -> Uninformative:
-        """How far it is thought that the model says nothing, and what is thought then."""
+        """How likely it is that the model says nothing, and which error rates it then has."""
         curves, concerned = self.curve.curves, self.of_two
         theirs = np.zeros(len(curves.priors), dtype=bool)
         theirs[curves.curve[concerned]] = True
@@ -110,7 +110,7 @@ class CurveState(ErrorState):
 
     @property
     def others(self) -> Floats:
-        """(U,) share of the pool that is thought to be of another class than each unit is predicted."""
+        """(U,) expected share of the pool that is of another class than each unit is predicted to be."""
         size, expects = self.ranks.size, self.ranks.expects
         wrong = self.wrong + (size - self.n) * self.rate(self.strength_of_curve)
         right = np.bincount(expects, weights=size - wrong, minlength=self.split.shape[1])

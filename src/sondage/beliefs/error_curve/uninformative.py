@@ -26,7 +26,7 @@ _OTHER = 20.0
 
 
 class Uninformative(NamedTuple):
-    """How far it is thought that a model says nothing, and what is thought then: (...) studies, U units."""
+    """How likely a model is to say nothing, and its error rates if it does: (...) studies, U units."""
 
     chance: Floats
     """(...) that it says nothing, by Bayes' rule."""

@@ -18,7 +18,7 @@ STRENGTHS = np.geomspace(0.5, 200.0, 10)
 SLOPE_WEIGHT = np.array([0.1, 0.25, 0.25, 0.4])
 """Chance before any label that scores order groups wrongly, not at all, by half or as far as they say."""
 USUAL_SHIFT = 1.5
-"""Standard deviation, in logits, by which scores are thought to be off before any label."""
+"""Standard deviation, in logits, by which scores are expected to be off before any label."""
 _SLOPE, _SHIFT, _WORTH = (one.ravel() for one in np.meshgrid(SLOPES, SHIFTS, STRENGTHS, indexing="ij"))
 _BEFORE = np.log(np.repeat(SLOPE_WEIGHT, len(_SHIFT) // len(SLOPES))) - 0.5 * np.square(_SHIFT / USUAL_SHIFT)
 _NODES = 24

@@ -1,6 +1,6 @@
 """Cautious quotas: how far the quotas of a design follow a belief that may be wrong.
 
-Quotas by size alone are never worse than a uniform sample, Neyman's are the best under a right belief and can
+Quotas by size alone are never worse than a random sample, Neyman's are the best under a right belief and can
 be far worse than either under a wrong one. The ratio of the variances that both are expected to leave says
 what there is to gain, and so how much may be risked. The numbers were found on pools made for it, some of
 them to break it; docs/proof.md has what they give on others.
@@ -21,7 +21,7 @@ from sondage.types import Array, Floats, Ints
 _MOST = 0.9
 """Share by size up to which little gain alone leads."""
 _BALANCED = 0.1
-"""Share of the items outside the largest family at which a uniform sample is a serious rival."""
+"""Share of the items outside the largest family at which a random sample is a serious rival."""
 _EVENLY, _AT_ONCE, _KNOWN = 0.1, 0.2, 50.0
 
 
@@ -35,7 +35,7 @@ class Caution:
       expected to leave, and counts in full up to ``fade`` labels;
     * ``least``;
     * ``early * until / n``, and all of ``early`` up to ``until`` labels. With ``rival``, in proportion to how
-      serious a rival a uniform sample is: little where one pattern of predictions has nearly all items;
+      serious a rival a random sample is: little where one pattern of predictions has nearly all items;
     * ``strange * until / n`` in the same way, as far as the scores seem to order nothing (``strangeness``).
 
     Rates lean by ``doubt`` labels towards the mean of their family; if ``scaled``, times ``left`` squared.
@@ -101,7 +101,7 @@ def strangeness(rate: Floats, ranks: Ranks) -> Floats:
 
 
 RATIO = Caution(least=0.05, early=0.5, until=200.0, rival=True, strange=0.6, doubt=2.0)
-"""For measures that divide by what labels decide, such as F1: a uniform sample often does badly there."""
+"""For measures that divide by what labels decide, such as F1: a random sample often does badly there."""
 MEAN = Caution(least=0.5, early=1.0, until=300.0, fade=np.inf, scaled=False)
 """For means over all items of the pool: there is less to gain, so less is risked."""
 SHARED = Caution(least=0.1)

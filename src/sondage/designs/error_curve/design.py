@@ -203,7 +203,7 @@ class ErrorCurveDesign(Design):
 def cautious(
     caution: Caution, thought: Thought, ranks: Ranks, labels: tuple[int, int], floor: float = 0.0
 ) -> Shares:
-    """(..., U) shares by what is thought; ``labels``: how many are known, and how many are asked for now."""
+    """(..., U) shares by what is believed; ``labels``: how many there are, and how many are asked for now."""
     curve, rate, counted, variance = thought
     jump = variance / (rate * (1.0 - rate))
     doubted = caution.doubted(rate, counted, ranks.size, ranks.family, jump)

@@ -1,6 +1,6 @@
-"""The saving a belief expects: how many labels a uniform sample would need for the same precision.
+"""The saving a belief expects: how many labels a random sample would need for the same precision.
 
-With ``h`` the mean squared influence of an item under a belief, a uniform sample of n labels has variance
+With ``h`` the mean squared influence of an item under a belief, a random sample of n labels has variance
 ``mean(h) / n`` and one drawn by chances q has ``sum(h / q) / (N^2 n)``. At the best chances, ``q`` in
 proportion to ``sqrt(h)``, the ratio is ``mean(h) / mean(sqrt(h))^2`` (Sawade 2013, Thm 4.1): known before any
 label is bought, and as right as the belief is calibrated.
@@ -24,7 +24,7 @@ from sondage.types import Floats
 
 @dataclass(frozen=True)
 class Saving:
-    """What a design's ``n`` labels are worth in labels of a uniform sample, and what both would cost."""
+    """What a design's ``n`` labels are worth in labels of a random sample, and what both would cost."""
 
     n: int
     n_uniform: float
@@ -33,7 +33,7 @@ class Saving:
 
     @property
     def ratio(self) -> float:
-        """Labels that a uniform sample needs for one of the design's; by cost where labels have costs."""
+        """Labels that a random sample needs for one of the design's; by cost where labels have costs."""
         return self.cost_uniform / self.cost if self.cost > 0 else np.nan
 
 
@@ -55,7 +55,7 @@ def expected_saving(problem: Problem, design: Design, n: int, truth: Belief | No
     table = design.table(start, n)
     spread, uniform = believed_spread(start, truth)
     variance, cost = believed_variance(start, table, n, spread)
-    # A uniform sample without replacement: (1 / n - 1 / N) mean(h).
+    # A random sample without replacement: (1 / n - 1 / N) mean(h).
     N = len(problem.pool)
     n_uniform = 1.0 / (variance / uniform + 1.0 / N) if uniform > 0 else np.nan
     return Saving(n, n_uniform, cost, n_uniform * problem.pool.mean("cost"))

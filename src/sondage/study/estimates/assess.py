@@ -140,7 +140,7 @@ def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
             )
     if not question.exclude:
         return replace(case, sample=sample), notes
-    # For the items that can be told, a refused draw has come out, with nothing to count.
+    # Where items that can be labelled are the target, a refused draw has an outcome: it counts for nothing.
     told = np.where(sample.status == REFUSED, ANSWERED, sample.status)
     return replace(case, sample=replace(sample, status=told), tellable=True), notes
 
@@ -258,9 +258,9 @@ def _covered(measure: Measure, value: Floats, low: Floats, high: Floats, alterna
 
 
 def _uniform_equivalent(case: Case, totals: Totals, linear: Linear, question: Question) -> Floats:
-    """Labels that a uniform sample without replacement would need for the same standard error.
+    """Labels that a random sample without replacement would need for the same standard error.
 
-    A uniform sample needs those that it has. That its variance is less than that of a plain mean, where the
+    A random sample needs those that it has. That its variance is less than that of a plain mean, where the
     estimator knows totals of the pool, is no saving by choosing labels.
     """
     N = question.pool_size

@@ -41,7 +41,7 @@ _DIFFERS = 2.0
 
 @dataclass(frozen=True)
 class SavingReport:
-    """How many labels of a uniform sample one label of the study is worth.
+    """How many labels of a random sample one label of the study is worth.
 
     ``if_calibrated``: what the design expects of ``n`` labels if its belief is right; ``as_seen``: the same
     design under the belief as the labels correct it (None without labels); ``realised``: ``n_uniform`` over

@@ -50,7 +50,7 @@ class Estimate(Result):
     """What is known of a measure. Numbers for one coordinate, arrays for several.
 
     ``n_eff``: equally weighted draws that would carry the same weight; ``n_uniform``: labels that a
-    uniform sample would need for the same standard error; ``bounds``: the value if every refused label
+    random sample would need for the same standard error; ``bounds``: the value if every refused label
     were at its worst and at its best; ``alternative``: ``"greater"`` if only ``ci.low`` was asked for,
     ``"less"`` if only ``ci.high`` was; ``n_pool``: items in the pool, inf where that is not known;
     ``plug_in``: the value by the most probable error rates alone, where a belief has a say; ``far_tail``: how
