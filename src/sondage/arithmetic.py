@@ -1,10 +1,10 @@
-"""Arithmetic on arrays of units and of many draws: sums by group, products in pieces, chances in place."""
+"""Arithmetic on arrays of units and of many draws: sums by group, shares, products in pieces, chances."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sondage.types import Floats, Ints
+from sondage.types import Array, Floats, Ints
 
 _PIECE = 2**18
 """Products up to which a piece is one: with more OpenBLAS starts threads."""
@@ -37,6 +37,16 @@ def to_chances(log_odds: Floats) -> Floats:
     np.exp(log_odds, out=log_odds)
     log_odds += 1.0
     return np.reciprocal(log_odds, out=log_odds)
+
+
+def shares_of(values: Array) -> Floats:
+    """(..., U) values over their sum; zeros where that is 0.
+
+    >>> shares_of(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
+    [[0.25, 0.75], [0.0, 0.0]]
+    """
+    total = values.sum(axis=-1, keepdims=True)
+    return np.asarray(np.divide(values, total, out=np.zeros(values.shape), where=total > 0))
 
 
 def sums_by(values: Floats | Ints, group: Ints, count: int | None = None) -> Floats:

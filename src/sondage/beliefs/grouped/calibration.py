@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sondage.arithmetic import shares_of
 from sondage.beliefs.grouped.rates import Rates
 from sondage.types import Floats
 
@@ -15,11 +16,6 @@ from sondage.types import Floats
 def _gaps(rate: Floats, confidence: Floats, size: Floats) -> Floats:
     """Distance of every bin, 0 for bins without items."""
     return np.where(size > 0, np.abs(rate - confidence), 0.0)
-
-
-def _shares(size: Floats) -> Floats:
-    total = size.sum(axis=-1, keepdims=True)
-    return np.asarray(np.divide(size, total, out=np.zeros(size.shape), where=total > 0))
 
 
 def error(rate: Floats, confidence: Floats, size: Floats) -> Floats:
@@ -31,7 +27,7 @@ def error(rate: Floats, confidence: Floats, size: Floats) -> Floats:
     >>> error(np.array([[0.8, 0.5]]), np.array([[0.9, 0.6]]), np.array([[30.0, 10.0]])).round(3).tolist()
     [0.1]
     """
-    return np.asarray((_shares(size) * _gaps(rate, confidence, size)).sum(axis=-1))
+    return np.asarray((shares_of(size) * _gaps(rate, confidence, size)).sum(axis=-1))
 
 
 def greatest(rate: Floats, confidence: Floats, size: Floats) -> Floats:
@@ -79,7 +75,7 @@ def debiased(rates: Rates, confidence: Floats, items: Floats) -> Floats:
     usable = (n >= 2) | ((n == rates.size) & (n > 0))
     rate = np.divide(rates.right, n, out=np.zeros(n.shape), where=n > 0)
     noise = np.where(usable, rates.unseen * rate * (1.0 - rate) / np.maximum(n - 1.0, 1.0), 0.0)
-    shares = _shares(np.where(usable, items, 0.0))
+    shares = shares_of(np.where(usable, items, 0.0))
     square = (shares * (np.square(rate - confidence) - noise)).sum(axis=-1)
     return np.asarray(np.where(usable.any(axis=-1), np.sqrt(np.maximum(square, 0.0)), np.nan))
 

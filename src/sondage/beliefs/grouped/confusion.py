@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sondage.arithmetic import shares_of
 from sondage.beliefs.grouped.gamma import dirichlet
 from sondage.beliefs.grouped.rates import Rates
 from sondage.binomial import binomial
@@ -31,9 +32,7 @@ class Confusion:
     @property
     def _shares(self) -> Floats:
         """(..., G, K) expected share of every class among errors not yet seen."""
-        alpha = self.split + self.wrong
-        total = alpha.sum(axis=-1, keepdims=True)
-        return np.asarray(np.divide(alpha, total, out=np.zeros_like(alpha), where=total > 0))
+        return shares_of(self.split + self.wrong)
 
     @property
     def mean(self) -> Floats:

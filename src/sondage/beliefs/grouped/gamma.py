@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sondage.arithmetic import shares_of
 from sondage.streams import Stream
 from sondage.types import Floats
 
@@ -71,6 +72,4 @@ def dirichlet(alpha: Floats, stream: Stream) -> Floats:
     logs = np.full(alpha.shape, -np.inf)
     logs[some] = log_gamma(alpha[some], stream)
     top = logs.max(axis=-1, keepdims=True)
-    share = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
-    total = share.sum(axis=-1, keepdims=True)
-    return np.asarray(np.divide(share, total, out=np.zeros_like(share), where=total > 0))
+    return shares_of(np.exp(logs - np.where(np.isfinite(top), top, 0.0)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, gammaln, logit
 
+from sondage.arithmetic import shares_of
 from sondage.beliefs.grouped.priors import SURE
 from sondage.beliefs.grouped.rates import Rates
 from sondage.streams import Stream
@@ -153,15 +154,9 @@ def learned_split(shares: Floats, wrong: Floats) -> Floats:
     >>> float(learned_split(even, np.array([[0.0, 60.0, 0.0]])).sum()) < 3.0
     True
     """
-    may = shares > 0
-    may |= wrong > 0
-    total = shares.sum(axis=-1, keepdims=True)
-    even = np.divide(
-        1.0, may.sum(axis=-1, keepdims=True), out=np.zeros_like(total), where=may.any(-1, keepdims=True)
-    )
-    share = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
-    share = np.where(may, (1.0 - _ANYWHERE) * share + _ANYWHERE * even, 0.0)
-    share = np.divide(share, share.sum(-1, keepdims=True), out=share, where=may.any(-1, keepdims=True))
+    may = (shares > 0) | (wrong > 0)
+    share = (1.0 - _ANYWHERE) * shares_of(shares) + _ANYWHERE * shares_of(may)
+    share = shares_of(np.where(may, share, 0.0))
     score = np.empty(len(_SPLIT_STRENGTHS))
     n = wrong.sum(axis=-1)
     for k, strength in enumerate(_SPLIT_STRENGTHS.tolist()):

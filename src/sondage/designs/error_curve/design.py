@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from sondage.arithmetic import sums_by
+from sondage.arithmetic import shares_of, sums_by
 from sondage.beliefs.base import Belief
 from sondage.beliefs.error_curve.belief import ErrorCurve
 from sondage.beliefs.error_curve.ranks import Ranks
@@ -140,7 +140,7 @@ class ErrorCurveDesign(Design):
         state, size = problem.state, problem.units.size
         assert isinstance(state, CurveState)
         if self.cost == "only":
-            return Shares(np.zeros(len(size)), np.zeros(len(size)), _normed(size))
+            return Shares(np.zeros(len(size)), np.zeros(len(size)), shares_of(size))
         caution, ranks = self.caution(problem), state.ranks
         own = state.counts_for
         rate = np.clip(state.rate(own), _NOTHING, 1.0 - _NOTHING)
@@ -219,7 +219,7 @@ def cautious(
     flat, even = np.where(some[..., 0], flat, 1.0), np.where(some[..., 0], even, 0.0)
     parts = (1.0 - even - flat, even, flat)
     goes_by = (size * deviation, ranks.reach * matters, by_size)
-    return Shares(*(part[..., None] * _normed(one) for part, one in zip(parts, goes_by, strict=True)))
+    return Shares(*(part[..., None] * shares_of(one) for part, one in zip(parts, goes_by, strict=True)))
 
 
 def _of_their_own(problem: Problem) -> Bools:
@@ -264,8 +264,3 @@ def _strange(rate: Floats, ranks: Ranks, matters: Bools) -> Floats:
     """(...) the ``strangeness`` of the scores; 0 where one side does not matter, and so is never asked."""
     both = sums_by(ranks.size * matters, ranks.family).all(axis=-1)
     return np.asarray(both * strangeness(rate, ranks))
-
-
-def _normed(weight: Array) -> Floats:
-    total = weight.sum(axis=-1, keepdims=True)
-    return np.asarray(np.divide(weight, total, out=np.zeros(weight.shape), where=total > 0))
