@@ -72,7 +72,7 @@ class Posterior(Estimator):
             return Counts().totals(case)
         loss = strata.losses_of(np.ones(len(strata.size), dtype=bool))
         seen = case.sample.distinct().beside(case.imported)
-        state = _settled(case, before, Seen(seen.unit, seen.row, seen.y))
+        state = _after(case, before, Seen(seen.unit, seen.row, seen.y))
         if not wrong_alike(loss, state.places.expects[strata.unit.astype(np.int64)]):
             return Counts().totals(case)
         return self._totals(case, seen, state, strata, loss)
@@ -181,21 +181,16 @@ class Posterior(Estimator):
         return before
 
 
-def _same(one: Seen, other: Seen) -> bool:
-    pairs = ((one.unit, other.unit), (one.row, other.row), (one.y, other.y))
-    return all(np.array_equal(a, b) for a, b in pairs)
-
-
-def _settled(case: Case, before: State, seen: Seen) -> ErrorState:
+def _after(case: Case, before: State, seen: Seen) -> ErrorState:
     """What is believed after these labels, worked out once for all coordinates that rest on them."""
-    kept = case.memo if case.shared is None else case.shared
-    found = kept.get("settled")
-    if found is None or found[0] is not before or not _same(found[1], seen):
+
+    def make() -> ErrorState:
         state = case.belief.settled(case.belief.step(before, seen)).errors
-        kept["settled"] = found = before, seen, state
-    state = found[2]
-    assert isinstance(state, ErrorState)
-    return state
+        assert state is not None
+        return state
+
+    assert before.errors is not None
+    return before.errors.once("after", tuple(one.tobytes() for one in (seen.unit, seen.row, seen.y)), make)
 
 
 def _added(rates: Floats, items: Floats, kind: Ints, steps: Floats, source: Stream) -> Floats:
