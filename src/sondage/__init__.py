@@ -96,7 +96,7 @@ _HOME = {
     **dict.fromkeys(("Bins", "Pool"), "pool"),
     "simulate": "simulation",
 }
-"""The rooms of classes and functions that are not in ``sondage.study``."""
+"""The packages of classes and functions that are not in ``sondage.study``."""
 _FUNCTIONS = {
     "copy_study",
     "create_study",

@@ -39,7 +39,7 @@ class Division:
 
     def __init__(self, codes: Array) -> None:
         self.codes = compressed(codes)
-        """(N,) kind of every row, in the smallest type that holds it: for the rooms that cut a pool only."""
+        """(N,) kind of every row, in the smallest type that holds it: only for what reads and cuts a pool."""
 
     @cached_property
     def size(self) -> Ints:

@@ -43,7 +43,7 @@ class Pool:
     Sorting by id on entry is what makes everything downstream independent of the row order of the
     source. Make one with ``from_frame``, ``from_parquet`` or ``from_arrays``. What other parts may ask of a
     pool is listed in ``source.py``; ``ids``, ``weight``, ``cost``, ``system()``, ``group()`` and ``features``
-    are whole columns, for users and for the rooms that cut a pool.
+    are whole columns, for users and for what reads and cuts a pool.
 
     >>> pool = Pool.from_arrays(id=["b", "a"], score=[.9, .2], threshold=.5)
     >>> pool.ids.tolist(), pool.system().prediction.tolist()

@@ -45,7 +45,7 @@ class Units(Protocol):
 
     @property
     def codes(self) -> Array:
-        """(N,) unit of every row: for the rooms that cut a pool only."""
+        """(N,) unit of every row: only for what reads and cuts a pool."""
 
     def cost_of(self, rows: Ints) -> Floats:
         """What the label of each row costs."""

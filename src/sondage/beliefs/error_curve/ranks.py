@@ -70,8 +70,8 @@ def ranks_of(pool: Pool, systems: tuple[str, ...], units: CellUnits) -> Ranks:
         raise InvalidInput(
             "belief 'error-curve' needs cells that keep the predicted classes apart: use 'log-rank'"
         )
-    some_of_each = pool.rows(patterns.first)
-    predicted = np.array([some_of_each.prediction(name) for name in systems])
+    one_of_each = pool.rows(patterns.first)
+    predicted = np.array([one_of_each.prediction(name) for name in systems])
     far = np.zeros(int(units.stratum.max()) + 1)
     ordered = np.zeros(patterns.count, dtype=bool)
     for f in range(patterns.count):

@@ -130,7 +130,7 @@ class ErrorCurveDesign(Design):
         assert isinstance(problem.state, CurveState)
         ranks = problem.state.ranks
         if not ranks.across:
-            goal = _some_of_each(goal, ranks)
+            goal = _some_of_each_pattern(goal, ranks)
         room = size - problem.asked
         first = some_of_each(_of_their_own(problem), problem.asked, room, goal, n // 2)
         return Table(self.kind, quota=self._quota(goal, problem, ranks.family, n, first))
@@ -247,7 +247,7 @@ def _of_their_own(problem: Problem) -> Bools:
     return problem.once("kinds of their own", make)
 
 
-def _some_of_each(goal: Floats, ranks: Ranks) -> Floats:
+def _some_of_each_pattern(goal: Floats, ranks: Ranks) -> Floats:
     """(U,) goals with ``_FIRST`` labels for every pattern of predictions that matters, or half of its part.
 
     Of predictions without any label nothing can be said, however few they are: shares by size would leave a

@@ -94,13 +94,13 @@ def _assessed(case: Case, question: Question) -> Estimate:
 
 
 def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
-    """The case with the draws that count, and what leaving out the others assumes.
+    """The case with the draws that count, and what is assumed of the others.
 
-    All draws count, or those of closed rounds where later draws build on whole rounds. So they do where
-    single items are drawn: the large ones come first, and in a half-answered round those drawn again have
-    their labels long since. Where no closed round has labels enough, as in the middle of the first, the
-    labels there are stand for the open ones, which the estimate says. What holds at all times holds at the
-    last draw before the first open one, whatever is open and why.
+    Usually all draws count. Where later chances build on whole rounds, or single items are drawn, only those
+    of closed rounds do: a round half answered is no sample there, because items with large chances come first
+    and items drawn again have a label already. As long as closed rounds have fewer than two labels, the
+    labels that there are stand for the open draws. An interval that holds at every look uses the draws before
+    the first open one: it holds there, whatever is open and why.
     """
     sample, imported = case.sample, case.imported
     notes: tuple[str, ...] = ()
@@ -118,26 +118,12 @@ def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
         closed = sample.closed()
         builds = case.units.itemwise or not all(kind.stands_alone for kind in sample.kinds)
         if question.by_draws:
-            sample, notes = (
-                sample.prefix(),
-                (
-                    *notes,
-                    "draws from the first open one on are left out",
-                ),
-            )
+            sample, note = sample.prefix(), "draws from the first open one on are left out"
         elif question.rounds == "closed" or (builds and closed.answered.sum() >= 2):
-            sample, notes = (
-                closed,
-                (
-                    *notes,
-                    "rounds with open items are left out",
-                ),
-            )
+            sample, note = closed, "rounds with open items are left out"
         else:
-            notes = (
-                *notes,
-                "how soon an item is answered has nothing to do with its label (some are still open)",
-            )
+            note = "how soon an item is answered has nothing to do with its label (some are still open)"
+        notes = (*notes, note)
     if not question.exclude:
         return replace(case, sample=sample), notes
     # Where items that can be labelled are the target, a refused draw has an outcome: it counts for nothing.
@@ -283,9 +269,7 @@ def _refusal_bounds(
     """The value with every refused label at its least and greatest influence."""
     sample, measure = case.sample, case.measure
     too_few = question.n_refused <= _MANY_REFUSED * (question.n_refused + question.n_labels)
-    unwritten = (
-        case.pool.labels.kind == "real" or case.pool.parts is not None
-    )  # labels cannot be gone through
+    unwritten = case.pool.labels.kind == "real" or case.pool.parts is not None  # too many to try each
     if question.exclude or too_few or not totals.given or unwritten:
         return None
     refused = sample.status == REFUSED
