@@ -32,6 +32,25 @@ def test_a_csv_keeps_ids_and_follows_the_separator_of_its_header(tmp_path):
     assert read_file(path, typed=False)["n"] == ["1", "2"]
 
 
+def test_a_csv_with_decimal_commas_has_numbers(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text("id;score;n;note\n1;0,25;3;1,5 m\n2;-1,5e-3;;x\n3;1;4;\n")
+    assert read_file(path) == {
+        "id": [1, 2, 3],
+        "score": [0.25, -0.0015, 1.0],
+        "n": [3, None, 4],
+        "note": ["1,5 m", "x", ""],
+    }
+    path.write_text('id,pair\n1,"1,2"\n')
+    assert read_file(path)["pair"] == ["1,2"]
+
+
+@pytest.mark.parametrize("cell", ["1234567890123456789", "12345678901234567890", "+4930123456", "007"])
+def test_a_csv_keeps_digits_that_are_a_name(tmp_path, cell):
+    (tmp_path / "sheet.csv").write_text(f"id,n\n{cell},1\n")
+    assert read_file(tmp_path / "sheet.csv") == {"id": [cell], "n": [1]}
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

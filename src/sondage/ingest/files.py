@@ -16,8 +16,8 @@ from sondage.ingest.columns import ParquetColumns
 from sondage.pool.plain_values import is_gap, plain
 
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})").fullmatch
-_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*|(?=\.\d))(\.\d*)?([eE][+-]?\d+)?").fullmatch
-"""Numbers as programs write them; 007 is a name, and stays one."""
+_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17}|(?=\.\d))(\.\d*)?([eE][+-]?\d+)?").fullmatch
+"""Numbers as programs write them; 007, +49 and what no float holds to its last digit are names, and stay so."""
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -34,7 +34,8 @@ def read_file(path: str | Path, *, typed: bool = True) -> dict[str, Any]:
     """The columns of a file by name.
 
     A CSV file holds text only: with ``typed`` a column of numbers becomes numbers (and empty cells gaps),
-    without, every cell stays the text it is, so that no id is changed on the way.
+    without, every cell stays the text it is, so that no id is changed on the way. Where cells are not
+    separated by commas, these may be decimal ones.
     """
     suffix = suffix_of(path)
     if not Path(path).is_file():
@@ -47,7 +48,11 @@ def read_file(path: str | Path, *, typed: bool = True) -> dict[str, Any]:
         ) from None
     except OSError as error:
         raise InvalidInput(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
-    return {name: _typed(cells) for name, cells in columns.items()} if typed and suffix == ".csv" else columns
+    if not typed or suffix != ".csv":
+        return columns
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        decimal = "." if _separator(file.readline()) == "," else ","
+    return {name: _typed(cells, decimal) for name, cells in columns.items()}
 
 
 def write_file(path: str | Path, columns: Columns) -> None:
@@ -83,10 +88,8 @@ def _cell(value: Any) -> Any:
 
 def _read_csv(path: Path) -> dict[str, list[Any]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        head = file.readline()
+        rows = csv.reader(file, delimiter=_separator(file.readline()))
         file.seek(0)
-        # Spreadsheets separate by what the country has: the separator of the header is the file's.
-        rows = csv.reader(file, delimiter=max(",;\t", key=head.count))
         try:
             header = next(rows, [])
             cells = []
@@ -106,7 +109,13 @@ def _read_csv(path: Path) -> dict[str, list[Any]]:
     return {name: list(column) for name, column in zip(header, across, strict=True)}
 
 
-def _typed(cells: list[str]) -> Any:
+def _separator(head: str) -> str:
+    """Spreadsheets separate by what the country has: the separator of the header is the file's."""
+    return max(",;\t", key=head.count)
+
+
+def _typed(cells: list[str], decimal: str) -> Any:
+    cells, written = [cell.replace(decimal, ".", 1) for cell in cells], cells
     filled = [cell for cell in cells if cell]
     number: Callable[[str], Any] | None = None
     if all(map(_WHOLE, filled)):
@@ -114,7 +123,7 @@ def _typed(cells: list[str]) -> Any:
     elif all(map(_NUMBER, filled)):
         number = float
     if not filled or number is None:
-        return cells
+        return written
     return [number(cell) if cell else None for cell in cells]
 
 
