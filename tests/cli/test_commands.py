@@ -221,6 +221,38 @@ def test_columns_are_guessed_and_shown_and_the_truth_is_left_out(folder, capsys)
     assert "label" not in json.loads(said(capsys, "ask -n 1 --json").out)["items"][0]["payload"]
 
 
+@pytest.mark.parametrize(
+    ("head", "row", "guess"),
+    [
+        ("id;Model Score;decision", "{k};0,{s};{is_high}", "score:       Model Score (guessed)"),
+        ("id,decision,p_no,p_yes", "{k},{no_yes},0.{t},0.{s}", "probability: p_yes (guessed)"),
+        ("id,decision,prob", "{k},{yes_no},0.{s}", "labels:      nein, ja (guessed): 'ja' is what"),
+        ("id,decision,p_b,p_a,p_c", "{k},{abc},{abc_p}", "probability: p_a, p_b, p_c (guessed)"),
+        ("id,decision,prob", "{k},{abc},0.{s}", "labels:      ['a', 'b', 'c']"),
+        ("id,decision,confidence", "{k},{is_high},0.{sure}", "score:       none ('confidence' is no higher"),
+    ],
+)
+def test_a_guessed_score_is_one_that_is_higher_where_the_model_says_yes(folder, capsys, head, row, guess):
+    lines = [head]
+    for k in range(50):
+        s, which = k + 20, k % 3
+        lines.append(
+            row.format(
+                k=k,
+                s=s,
+                t=99 - s,
+                is_high=int(k >= 25),
+                no_yes="yes" if k >= 25 else "no",
+                yes_no="ja" if k >= 25 else "nein",
+                abc="abc"[which],
+                abc_p=",".join(str(float(which == place)) for place in (1, 0, 2)),
+                sure=50 + abs(k - 25),
+            )
+        )
+    Path("odd.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert guess in said(capsys, "start odd.csv --measure accuracy").out
+
+
 def test_what_cannot_be_guessed_is_refused_where_nobody_can_be_asked(folder, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: SIM115
     Path("bare.csv").write_text("key,words\na,x\nb,y\n")

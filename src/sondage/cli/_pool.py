@@ -41,8 +41,12 @@ def pool_of(args: argparse.Namespace) -> tuple[Pool, dict[str, Any], str]:
         if role in guess.roles:
             mark = " (guessed)" if role in guess.guessed else ""
             lines.append(f"  {role + ':':12} {_words(guess.roles[role])}{mark}")
+        elif role == "score" and guess.no_score is not None:
+            lines.append(f"  score:       none ({guess.no_score!r} is no higher where the model says yes)")
         elif role == "id":
             lines.append(f"  id:          row numbers ({_why_numbers(args, guess.no_id)})")
+    if "labels" in guess.guessed and pool.labels.size == 2:
+        lines[-1] += f": {guess.roles['labels'][1]!r} is what it calls positive, by the scores"
     if "labels" not in guess.roles:
         lines.append(f"  labels:      {pool.labels.words()}")
     for role in ("groups", "weight", "cost", "features", "opinions", "payload"):

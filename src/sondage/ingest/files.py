@@ -17,7 +17,7 @@ from sondage.pool.plain_values import is_gap, plain
 
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})").fullmatch
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,17}|(?=\.\d))(\.\d*)?([eE][+-]?\d+)?").fullmatch
-"""Numbers as programs write them; 007, +49 and what no float holds to its last digit are names, and stay so."""
+"""Numbers as programs write them; 007, +49 and what a float rounds are names, and stay so."""
 
 Columns = Mapping[str, Sequence[Any]]
 

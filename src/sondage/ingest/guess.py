@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,22 @@ _ID = (_MEANT_AS_ID[0], rf"{_MEANT_AS_ID[1]}|id[_.\- ].*", r"index|pair|doc|docu
 _FEW = 0.1
 """Share of the rows that are few; where more have no id of their own, it is the id of something else."""
 _PREDICTION = (
-    r"prediction|predicted|pred|y_?pred|decision|predicted_?(label|class)",
-    r"match|is_?match|positive|flag(ged)?",
+    r"prediction|predicted|pred|y_?pred|decision|predicted[_.\- ]?(label|class)",
+    r"match|is[_.\- ]?match|positive|flag(ged)?",
 )
-_PROBABILITY = (r"probability|prob|proba|p|p_?1|y_?prob|prob_?1", r"(prob|p)_.*|.*_(prob|proba|probability)")
-_SCORE = (r"score|y_?score|similarity|confidence|logit|margin", r".*_score|score_.*|.*_similarity|sim")
+_PROBABILITY = (
+    r"probability|prob|proba|p|p_?1|y_?prob|prob_?1",
+    r"(prob|proba|p)[_.\- ].*|.*[_.\- ](prob|proba|probability)",
+)
+_OF_CLASS = r"(?:probability|prob|proba|p)[_.\- ](.+)"
+_SCORE = (
+    r"score|y_?score|similarity|confidence|logit|margin",
+    r".*[_.\- ]score|score[_.\- ].*|.*[_.\- ]similarity|sim",
+)
+_RISES = 0.7
+"""A score is higher for what is predicted positive: in a random pair with another item at least so often."""
+_LOOKED_AT = 200_000
+"""Rows that are looked at to see whether it is."""
 _TRUTH = r"label|labels|truth|true_?(label|class)|y|y_?true|gold|target|ground_?truth|answer|annotation"
 
 
@@ -41,6 +52,8 @@ class Guess:
     columns: tuple[str, ...] = ()
     no_id: str | None = None
     """A column that is named like an id, in a file in which no column tells rows apart."""
+    no_score: str | None = None
+    """A column that is named like a score, but is no higher where the model says yes; none where one is."""
 
 
 def guess_roles(path: str | Path, said: Mapping[str, Any]) -> Guess:
@@ -79,8 +92,30 @@ def guess_roles(path: str | Path, said: Mapping[str, Any]) -> Guess:
     if "systems" not in roles:
         if "prediction" not in roles and "threshold" not in roles and not roles.get("multilabel"):
             take("prediction", _PREDICTION, _is_there)
-        if not {"score", "probability"} & set(roles) and not take("probability", _PROBABILITY, _is_share):
-            take("score", _SCORE, _is_number)
+        if not {"score", "probability"} & set(roles):
+            said_by_model = _Said(columns, roles)
+
+            def rising(classes: Sequence[Any], fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+                return lambda column: fits(column) and said_by_model.rises_with(classes, column)
+
+            if by_class := said_by_model.one_per_class([name for name in names if name not in used]):
+                roles["probability"], roles["labels"] = list(by_class.values()), list(by_class)
+                used.update(by_class.values())
+                guessed += ["probability", "labels"]
+            else:
+                for classes in said_by_model.either_is_yes():
+                    # One column cannot be the probability of many classes.
+                    shares = len(classes) < 3 and take(
+                        "probability", _PROBABILITY, rising(classes, _is_share)
+                    )
+                    if shares or take("score", _SCORE, rising(classes, _is_number)):
+                        if classes != said_by_model.classes:
+                            roles["labels"] = classes
+                            guessed.append("labels")
+                        break
+    no_score = None
+    if not {"score", "probability", "systems"} & set(roles):
+        no_score = find((*_PROBABILITY, *_SCORE), _is_number)
     missing = None
     if not set(of_a_model) & set(roles):
         missing = "prediction"
@@ -95,7 +130,58 @@ def guess_roles(path: str | Path, said: Mapping[str, Any]) -> Guess:
         rest = [name for name in names if name not in used and name not in left_out]
         roles["payload"] = rest
         guessed.append("payload")
-    return Guess(roles, tuple(guessed), tuple(left_out), missing, tuple(names), no_id)
+    return Guess(roles, tuple(guessed), tuple(left_out), missing, tuple(names), no_id, no_score)
+
+
+class _Said:
+    """What the model predicts, against which probabilities and scores are held."""
+
+    def __init__(self, columns: Mapping[str, Any], roles: Mapping[str, Any]) -> None:
+        name, labels, self._columns = roles.get("prediction"), roles.get("labels"), columns
+        self._prediction = np.empty(0, dtype=str)
+        if isinstance(name, str) and name in columns:
+            self._prediction = _array(columns[name])
+        self.classes: list[Any] = labels if isinstance(labels, list) else []
+        self._said = bool(self.classes)
+        if not self._said and None not in set(self._prediction.tolist()):
+            self.classes = np.unique(self._prediction).tolist()
+
+    def one_per_class(self, names: Sequence[str]) -> dict[Any, str]:
+        """The columns of the probabilities of three or more classes, which their names tell."""
+        found = {match[1]: name for name in names if (match := re.fullmatch(_OF_CLASS, name, re.IGNORECASE))}
+        if len(self.classes) < 3 or not all(
+            _is_share(self._columns.get(found.get(str(one), ""), ())) for one in self.classes
+        ):
+            return {}
+        return {one: found[str(one)] for one in self.classes}
+
+    def either_is_yes(self) -> Iterator[list[Any]]:
+        """The classes; then, if nobody said which of two names means yes, the other way round."""
+        yield self.classes
+        if len(self.classes) == 2 and not self._said and isinstance(self.classes[0], str):
+            yield self.classes[::-1]
+
+    def rises_with(self, classes: Sequence[Any], column: Any) -> bool:
+        """Whether it is higher where the second of two classes is predicted.
+
+        It is not if it is the probability of the first class, or how sure the model is of what it says (which
+        is what a score is where there are more classes).
+        """
+        if len(classes) != 2 or not len(self._prediction):
+            return True
+        values = _array(column)
+        step = -(-len(values) // _LOOKED_AT)
+        values, positive = values[::step].astype(float), self._prediction[::step] == classes[1]
+        known = ~np.isnan(values)
+        low, high = np.sort(values[known & ~positive]), values[known & positive]
+        if not len(low) or not len(high):
+            return True
+        below = np.searchsorted(low, high, "left") + np.searchsorted(low, high, "right")
+        return bool(below.mean() >= 2 * _RISES * len(low))
+
+
+def _array(column: Any) -> Any:
+    return column.to_numpy() if isinstance(column, nw.Series) else np.asarray(column)
 
 
 def _values(column: Any) -> Any:
