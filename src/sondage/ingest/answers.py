@@ -34,6 +34,13 @@ _DATE = re.compile(
 _ROUNDED = re.compile(r"-?\d(\.\d+)?[eE]\+?\d+")
 _EXACT = 2**53
 """Whole numbers below it survive as floats."""
+_NUMERIC = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?%?")
+_PARTS = re.compile(r"\d{1,4}([-/.: T]+\d{1,4})+\.?")
+"""Texts that spreadsheets take for numbers, and for dates, times and the like."""
+_ROUNDING = 1e-4
+"""How far a number is off that a spreadsheet wrote with six digits, at most."""
+_MOST_LETTERS = 32_000
+"""Letters that a cell of a spreadsheet holds for sure; it cuts off what goes beyond."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +73,12 @@ def read_answers(source: Any, pool: Pool, also: str | None = None) -> tuple[list
     """The rows of a frame or a file that say something, and how many are left blank.
 
     ``also`` names a further column to read. The id of a document of a query is the pair (query, document).
-    Rows of a file are numbered as a spreadsheet shows them (the header is row 1), those of a frame from 0.
+    Rows of a file are numbered as a spreadsheet shows them (the header is row 1) or by their lines, those of
+    a frame from 0.
     """
-    columns, first = _cells(source), 2 if isinstance(source, Path) else 0
+    columns, first = _cells(source), 0
+    if isinstance(source, Path):
+        first = 1 if source.suffix.lower() == ".jsonl" else 2
     keys = _id_columns(columns, pool)
     if "label" not in columns:
         raise InvalidInput(
@@ -79,7 +89,7 @@ def read_answers(source: Any, pool: Pool, also: str | None = None) -> tuple[list
     payload = _to_compare(columns, pool)
     for place, cell in enumerate(columns["label"]):
         if _is_blank(cell):
-            blank += 1
+            blank += not all(_is_blank(values[place]) for values in columns.values())
             continue
         row = {name: values[place] for name, values in columns.items()}
         read = _read_row(first + place, row, keys, payload, pool)
@@ -210,6 +220,7 @@ _SPREADSHEET = (
     ": a spreadsheet has changed it. Take the column of ids from the file that ask wrote, formatted as text, "
     "or work with .xlsx, where ids stay text"
 )
+_APART = ". Put ids and texts together again (were columns sorted apart?)"
 
 
 def _whole(cell: str, what: str) -> int:
@@ -246,10 +257,10 @@ def _check_payload(id: Any, row: Mapping[str, Any], payload: Mapping[str, str], 
     ours = payload_of(id, pool)
     for there, here in payload.items():
         mine, theirs = ours.get(here), row[there]
-        if isinstance(mine, str) and isinstance(theirs, str) and _words(mine) != _words(theirs):
+        if isinstance(mine, str) and isinstance(theirs, str) and not _same_text(mine, theirs):
             raise InvalidInput(
                 f"id {id!r} does not belong to this row: its {there!r} is {_short(mine)} in the pool and "
-                f"{_short(theirs)} here. Put ids and texts together again (were columns sorted apart?)"
+                f"{_short(theirs)} here{_APART}"
             )
 
 
@@ -261,8 +272,24 @@ def payload_of(id: Any, pool: Pool) -> Mapping[str, Any]:
     return pool.parts.payload_of(row, pool.parts.place_of(row, *id))
 
 
-def _words(text: str) -> list[str]:
-    return text.replace("\x00", "").split()
+def _same_text(mine: str, theirs: str) -> bool:
+    """Whether a cell has the text of the pool, or what spreadsheets make of it on their own.
+
+    >>> _same_text("01234", "1234"), _same_text("1981-09-21", "21.09.81"), _same_text("01234", "1235")
+    (True, True, False)
+    """
+    mine, theirs = (" ".join(one.replace("\x00", "").split()) for one in (mine, theirs))
+    if mine.casefold() == theirs.casefold():
+        return True
+    if len(mine) > _MOST_LETTERS <= len(theirs):
+        return mine.startswith(theirs[:_MOST_LETTERS])
+    if _NUMERIC.fullmatch(mine) and _NUMERIC.fullmatch(theirs):
+        exact, rounded = (float(one.rstrip("%").replace(",", ".")) for one in (mine, theirs))
+        return abs(exact - rounded) <= _ROUNDING * abs(exact)
+    if _PARTS.fullmatch(mine):  # day, month and year in another order, a month by its name
+        ours, others = ({int(one) % 100 for one in re.findall(r"\d+", text)} for text in (mine, theirs))
+        return bool(others) and others - {0} <= ours
+    return mine[:1] in "=+-@" and theirs[:1] == "#"  # taken for a formula
 
 
 def _short(text: str, most: int = 40) -> str:
@@ -340,7 +367,14 @@ def as_cell(label: Any) -> Any:
 
 
 def wrong_rows(rows: Sequence[AnswerRow]) -> Iterator[str]:
-    """What is wrong, a line per row."""
+    """What is wrong, a line per row; what to do about many of them is said once."""
+    advice = [_SPREADSHEET, _APART]
     for row in sorted(rows, key=lambda one: one.number):
-        if row.fault:
-            yield f"row {row.number}: {row.fault}"
+        fault = row.fault
+        for one in (_SPREADSHEET, _APART):
+            if one in fault and one not in advice:
+                fault = fault.replace(one, "")
+            elif one in fault:
+                advice.remove(one)
+        if fault:
+            yield f"row {row.number}: {fault}"

@@ -34,14 +34,14 @@ def read_file(path: str | Path, *, typed: bool = True) -> dict[str, Any]:
     """The columns of a file by name.
 
     A CSV file holds text only: with ``typed`` a column of numbers becomes numbers (and empty cells gaps),
-    without, every cell stays the text it is, so that no id is changed on the way. Where cells are not
-    separated by commas, these may be decimal ones.
+    without, every cell stays the text it is, so that no id is changed on the way, and rows stay where they
+    are, be they empty. Where cells are not separated by commas, these may be decimal ones.
     """
     suffix = suffix_of(path)
     if not Path(path).is_file():
         raise InvalidInput(f"there is no file {str(path)!r}")
     try:
-        columns = _READ[suffix](Path(path))
+        columns = _READ[suffix](Path(path), not typed)
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"{str(path)!r} is not UTF-8 text (byte {error.start:,}): save it as 'CSV UTF-8', or as .xlsx"
@@ -86,16 +86,20 @@ def _cell(value: Any) -> Any:
 # ---- CSV ----------------------------------------------------------------------------------------------
 
 
-def _read_csv(path: Path) -> dict[str, list[Any]]:
+def _read_csv(path: Path, keep_empty: bool) -> dict[str, list[Any]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader(file, delimiter=_separator(file.readline()))
         file.seek(0)
         try:
             header = next(rows, [])
-            cells = []
+            cells, empty = [], 0
             for row in rows:
                 if not any(row):
-                    continue  # spreadsheets leave empty lines at the end
+                    empty += 1  # spreadsheets leave them at the end
+                    continue
+                if keep_empty:
+                    cells += [[""] * len(header)] * empty
+                empty = 0
                 if len(row) != len(header):
                     raise InvalidInput(
                         f"{str(path)!r}, line {rows.line_num} has {len(row)} cells where the header has "
@@ -143,10 +147,11 @@ def _as_text(value: Any) -> Any:
 # ---- JSON lines ---------------------------------------------------------------------------------------
 
 
-def _read_jsonl(path: Path) -> dict[str, list[Any]]:
-    rows = []
+def _read_jsonl(path: Path, keep_empty: bool) -> dict[str, list[Any]]:
+    rows: list[dict[str, Any]] = []
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
         if not line.strip():
+            rows += [{}] * keep_empty
             continue
         try:
             row = json.loads(line)
@@ -169,7 +174,7 @@ def _write_jsonl(path: Path, columns: Columns) -> None:
 # ---- parquet ------------------------------------------------------------------------------------------
 
 
-def _read_parquet(path: Path) -> dict[str, list[Any]]:
+def _read_parquet(path: Path, keep_empty: bool) -> dict[str, list[Any]]:
     columns = ParquetColumns(path)
     return {
         name: list(columns[name].to_list() if hasattr(columns[name], "to_list") else columns[name].tolist())
@@ -208,7 +213,7 @@ def _openpyxl() -> Any:
     return openpyxl
 
 
-def _read_xlsx(path: Path) -> dict[str, list[Any]]:
+def _read_xlsx(path: Path, keep_empty: bool) -> dict[str, list[Any]]:
     import zipfile
 
     try:
@@ -216,9 +221,9 @@ def _read_xlsx(path: Path) -> dict[str, list[Any]]:
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise InvalidInput(f"{str(path)!r} cannot be read as an Excel file: {error}") from None
     try:
-        rows = [
-            row for row in book.worksheets[0].iter_rows(values_only=True) if any(c is not None for c in row)
-        ]
+        rows = list(book.worksheets[0].iter_rows(values_only=True))
+        filled = [k for k, row in enumerate(rows) if any(cell is not None for cell in row)]
+        rows = rows[filled[0] : filled[-1] + 1] if keep_empty and filled else [rows[k] for k in filled]
     finally:
         book.close()
     header = ["" if name is None else str(name) for name in (rows[0] if rows else ())]
@@ -256,7 +261,7 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
         raise InvalidInput(f"{str(path)!r} has two columns called {twice[0]!r}: rename one")
 
 
-_READ: dict[str, Callable[[Path], dict[str, list[Any]]]] = {
+_READ: dict[str, Callable[[Path, bool], dict[str, list[Any]]]] = {
     ".csv": _read_csv,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,

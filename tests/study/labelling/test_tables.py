@@ -129,6 +129,57 @@ def test_ids_sorted_apart_from_their_texts_are_found(study):
         study.tell(pd.DataFrame(table))
 
 
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("01234", "1234"),
+        ("+49 30", "+49 30"),
+        ("+4930123456789", "4.93012E+12"),
+        ("1.50", "1,5"),
+        ("1981-09-21", "21.09.1981"),
+        ("1981-09-21", "9/21/81"),
+        ("1981-09-21 00:00", "21.09.1981 00:00:00"),
+        ("3/4", "03. Apr"),
+        ("12:30", "12:30:00"),
+        ("true", "TRUE"),
+        ("- milk", "#NAME?"),
+        ("ab " * 20_000, "ab " * 10_922),
+    ],
+)
+def test_texts_that_a_spreadsheet_writes_its_own_way_are_not_taken_for_others(text, cell):
+    study = study_of(list(range(N)), payload={"text": [text] * N})
+    (item,) = study.ask(1)
+    assert study.tell(pd.DataFrame({"id": [item.id], "text": [cell], "label": [1]})).told == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [("01234", "1243"), ("1981-09-21", "22.09.1981"), ("ann", "#NAME?"), ("ab " * 20_000, "b " * 20_000)],
+)
+def test_other_texts_are_found_though_they_look_like_numbers_or_dates(text, cell):
+    study = study_of(list(range(N)), payload={"text": [text] * N})
+    (item,) = study.ask(1)
+    with pytest.raises(WrongRows, match="does not belong to this row"):
+        study.tell(pd.DataFrame({"id": [item.id], "text": [cell], "label": [1]}))
+
+
+@pytest.mark.parametrize("end", ["csv", "jsonl", "xlsx"])
+def test_rows_have_the_numbers_that_a_spreadsheet_or_an_editor_shows_and_advice_is_given_once(
+    study, tmp_path, end
+):
+    items = study.ask(3)
+    table = {"id": [items[0].id, "", "7", "", "8"], "label": [1, "", 1, "", 0]}
+    path = tmp_path / f"batch.{end}"
+    write_file(path, {name: [None if one == "" else one for one in column] for name, column in table.items()})
+    if end == "jsonl":
+        path.write_text("".join("\n" if "null" in line else line for line in path.open()))
+    told = study.tell(path, partial=True)
+    assert (told.told, told.blank) == (1, 0)
+    first = 3 if end == "jsonl" else 4
+    assert told.wrong[0].startswith(f"row {first}: the id '7' was probably '0007': a spreadsheet has")
+    assert told.wrong[1] == f"row {first + 2}: the id '8' was probably '0008'"
+
+
 def test_a_file_of_another_study_is_recognised(study):
     mine = {one.id for one in study.ask(5)}
     others = [f"{k:04d}" for k in range(N) if f"{k:04d}" not in mine][:5]
