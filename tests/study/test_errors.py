@@ -240,6 +240,8 @@ BAD_STUDIES: dict[str, tuple[dict[str, Any], type[SondageError], str]] = {
         InvalidInput,
         r"storage: the folder '/no/such/folder' does not exist",
     ),
+    "a folder": ({"storage": "sqlite:////tmp"}, InvalidInput, r"'/tmp' is a folder: name a file"),
+    "this folder": ({"storage": "sqlite:///."}, InvalidInput, r"'.' is a folder: name a file"),
     "name of another type": ({"name": 3}, InvalidInput, r"name= takes text that is not empty .*, not 3"),
     "name of two parts": ({"name": ("a", 1)}, InvalidInput, r"name= takes text .*, not \('a', 1\)"),
     "empty name": ({"name": ""}, InvalidInput, r"name= takes text that is not empty .*, not ''"),

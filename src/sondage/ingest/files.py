@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,15 +59,16 @@ def write_file(path: str | Path, columns: Columns) -> None:
     """Write columns of equal length to a file, which is there in whole or not at all."""
     path = Path(path)
     write = _WRITE[suffix_of(path)]
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise InvalidInput(f"{str(path)!r} is no file in an existing folder: name one")
     plain_columns = {name: [_cell(value) for value in values] for name, values in columns.items()}
-    with _in_whole(path) as unfinished:
+    with in_whole(path) as unfinished:
         write(unfinished, plain_columns)
 
 
 @contextmanager
-def _in_whole(path: Path) -> Iterator[Path]:
+def in_whole(path: Path) -> Iterator[Path]:
+    """Another path to write to: what is there becomes the file at the end of the block, if it gets there."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise InvalidInput(f"{str(path)!r} is no file in an existing folder: name one")
     unfinished = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
     try:
         yield unfinished
@@ -75,7 +76,8 @@ def _in_whole(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise InvalidInput(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):  # it is not there, or the folder may only be read
+            unfinished.unlink()
 
 
 def _cell(value: Any) -> Any:

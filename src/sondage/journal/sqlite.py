@@ -37,4 +37,8 @@ class SqliteJournal(SqlJournal):
         path = Path(path)
         if not path.parent.exists():
             raise InvalidInput(f"storage: the folder {str(path.parent)!r} does not exist")
+        if path.is_dir():
+            raise InvalidInput(
+                f"storage: {str(path)!r} is a folder: name a file, as {str(path / 'study.db')!r}"
+            )
         super().__init__(SqliteFile(path, read_only=read_only), must_exist=must_exist)

@@ -66,7 +66,8 @@ class SqliteFile(Database):
             if hasattr(self, "db"):
                 self.db.close()
             kind = DamagedJournal if _code(error) == sqlite3.SQLITE_CORRUPT else InvalidInput
-            raise kind(f"storage: {self.name} cannot be opened as a journal ({error})") from error
+            why = f"{error}: is the disk full?" if _code(error) == sqlite3.SQLITE_IOERR else error
+            raise kind(f"storage: {self.name} cannot be opened as a journal ({why})") from error
         except UnicodeDecodeError as error:  # SQLite quotes the damaged text, which Python cannot read
             self.db.close()
             raise DamagedJournal(
@@ -276,6 +277,8 @@ class SqliteFile(Database):
                 ) from error
             if code == sqlite3.SQLITE_FULL:
                 said = ": the disk is full, and nothing was written: make room and try again"
+            elif code == sqlite3.SQLITE_IOERR:
+                said = f" cannot be used now ({error}): is the disk full?"
             elif code in _BUSY:
                 said = f" was busy for {PATIENCE:g} seconds: try again"
             elif code in _NOT_WRITABLE:

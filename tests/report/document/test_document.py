@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import re
 import shutil
@@ -235,8 +236,25 @@ def test_paths_that_will_not_do_are_refused(world, tmp_path: Path) -> None:
     study = labelled(world, 5)
     with pytest.raises(InvalidInput, match=r"\.html or \.md"):
         study.report(tmp_path / "report.docx")
-    with pytest.raises(InvalidInput, match="does not exist"):
+    with pytest.raises(InvalidInput, match="no file in an existing folder"):
         study.report(tmp_path / "nowhere" / "report.html")
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.md"])
+def test_a_report_that_cannot_be_written_leaves_the_one_that_is_there(
+    world, tmp_path: Path, monkeypatch, name
+) -> None:
+    study, path = labelled(world, 5), tmp_path / name
+    path.write_text("of last week")
+
+    def on_a_read_only_disk(*at: object, **how: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "write_text", on_a_read_only_disk)
+    monkeypatch.setattr(Path, "unlink", on_a_read_only_disk)
+    with pytest.raises(InvalidInput, match="cannot be written: Read-only file system"):
+        study.report(path)
+    assert path.read_text() == "of last week"
 
 
 def test_a_picture_puts_values_where_they_belong() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sondage.errors import InvalidInput
+from sondage.ingest.files import in_whole
 from sondage.report.document.as_html import as_html
 from sondage.report.document.as_markdown import as_markdown
 from sondage.report.document.chapters import document_of
@@ -19,7 +20,6 @@ def write_report(study: Study, path: str | Path) -> Path:
     writer = _WRITERS.get(path.suffix.lower())
     if writer is None:
         raise InvalidInput(f"path= must end in .html or .md, not {str(path)!r}")
-    if not path.parent.is_dir():
-        raise InvalidInput(f"path=: the folder {str(path.parent)!r} does not exist")
-    path.write_text(writer(document_of(study)), encoding="utf-8")
+    with in_whole(path) as unfinished:
+        unfinished.write_text(writer(document_of(study)), encoding="utf-8")
     return path
