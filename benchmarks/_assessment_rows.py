@@ -7,7 +7,9 @@ update`` counts true classes, and errors are over those of the scores alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -15,11 +17,12 @@ from benchmarks._group_replay import NOTHING, Grouped, equal_mass, mean_reciproc
 from benchmarks._group_replay import by_class as grouped
 from benchmarks._results import Row
 from sondage.beliefs.grouped import calibration
-from sondage.beliefs.grouped.confusion import Confusion, expected_cost, from_dirichlet
+from sondage.beliefs.grouped.confusion import Confusion, from_dirichlet
+from sondage.beliefs.grouped.gamma import dirichlet
 from sondage.beliefs.grouped.learned import learned, learned_split
-from sondage.beliefs.grouped.priors import from_scores, rows_from_scores
+from sondage.beliefs.grouped.priors import SURE, from_scores
 from sondage.beliefs.grouped.rates import Rates
-from sondage.beliefs.grouped.rewards import CostOfClass, Reward, RowKnown
+from sondage.beliefs.grouped.rewards import Reward
 from sondage.beliefs.grouped.rules import RULES
 from sondage.streams import Stream, stream
 from sondage.types import Floats
@@ -60,6 +63,48 @@ def score_rows(pool: Grouped) -> Floats:
     return np.stack([pool.score[pool.group == k].mean(axis=0) for k in range(pool.count)])
 
 
+def rows_from_scores(shares: Floats) -> Floats:
+    """(K, K) pseudo-labels of every true class, worth one label a row."""
+    clipped = np.maximum(shares, SURE)
+    return np.asarray(clipped / clipped.sum(axis=-1, keepdims=True))
+
+
+def expected_cost(costs: Floats, shares: Floats) -> Floats:
+    """(..., K) cost of an item of every row; ``costs[j, k]`` is that of saying k where j is true (2.3)."""
+    return np.asarray((shares * costs.T).sum(axis=-1))
+
+
+def gain(alpha: Floats, weight: Floats, shares: Floats) -> Floats:
+    """(..., K) variance of a row less that expected after a label, of a class by ``shares`` (Table 1)."""
+
+    def variance(total: Floats, squares: Floats) -> Floats:
+        return np.asarray((1.0 - squares / np.square(total)) / (total + 1.0))
+
+    total, squares = alpha.sum(axis=-1), np.square(alpha).sum(axis=-1)
+    after = variance(total[..., None] + 1.0, squares[..., None] + 2.0 * alpha + 1.0)
+    return np.asarray(weight * (variance(total, squares) - (shares * after).sum(axis=-1)))
+
+
+@dataclass(frozen=True)
+class ByRows:
+    """The ``worth`` of a label of every row, by the shares of its true classes."""
+
+    drawn: Callable[[Stream], Floats]
+    expected: Floats
+    worth: Callable[[Floats], Floats]
+
+    def draw(self, stream: Stream) -> Floats:
+        return self.worth(self.drawn(stream))
+
+    @property
+    def mean(self) -> Floats:
+        return self.worth(self.expected)
+
+    @property
+    def sd(self) -> Floats:
+        return np.zeros(self.mean.shape)
+
+
 def prior(kind: str, pool: Grouped) -> Floats:
     k = pool.count
     if kind == "scores":
@@ -90,9 +135,11 @@ def labelled(
         while done < look:
             n = seen.sum(axis=2)
             if costs is None:
-                reward: Reward = RowKnown(alpha + seen, weight)
+                row = alpha + seen
+                reward: Reward = ByRows(partial(dirichlet, row), _mean(row), partial(gain, row, weight))
             else:
-                reward = CostOfClass(from_dirichlet(alpha, own, seen, endless), costs)
+                rows = from_dirichlet(alpha, own, seen, endless)
+                reward = ByRows(rows.one, rows.mean, partial(expected_cost, costs))
             chosen = RULES[rule](reward, size - n, stream)
             true = labels[here, starts[chosen] + n[here, chosen].astype(np.int64)]
             seen[here, chosen, true] += 1.0
@@ -202,7 +249,7 @@ def costs(name: str, runs: int, seed: int) -> list[Row]:
     looks = (100, 250, 500, 1000, 1500, 2000, 3000)
     rows: list[Row] = []
     for matrix, cost in cost_matrices(pool.count).items():
-        target = -expected_cost(truth, cost, own)  # the costliest is the lowest
+        target = -expected_cost(cost, truth)  # the costliest is the lowest
         for method in ("Dirichlet 1/K, random", "scores, random", "scores, Thompson"):
             kind, rule = METHODS[method]
             alpha = prior(kind, pool)
@@ -210,7 +257,7 @@ def costs(name: str, runs: int, seed: int) -> list[Row]:
                 pool, rule, alpha, max(runs // 2, 1), looks, stream(seed, "simulate", 8), costs=cost
             )
             for n, seen in each:
-                mean = -expected_cost(from_dirichlet(alpha, own, seen, endless).mean, cost, own)
+                mean = -expected_cost(cost, from_dirichlet(alpha, own, seen, endless).mean)
                 row: Row = {"pool": name, "costs": matrix, "method": method, "labels": n}
                 rows.append(
                     {

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sondage.pool import keyed_order as keyed
-from sondage.pool.keyed_order import LazyOrder, cutting_seed, keyed_hash, keyed_sql
+from sondage.pool.keyed_order import LazyOrder, cutting_seed, keyed_hash
 from sondage.types import Array
 
 SEED = 2**100 + 17
@@ -188,21 +188,6 @@ def test_keys_are_md5_of_seed_and_id(many: int, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(keyed, "_MANY", many)
     for ids in (DIFFICULT, LONG, LONG[:2], *(some[:3000] for some in IDS.values())):
         assert keyed_hash(SEED, ids).tolist() == by_hashlib(SEED, ids)
-
-
-@pytest.mark.parametrize("kind", [*IDS, "difficult", "long"])
-def test_duckdb_computes_the_same_keys(kind: str) -> None:
-    duckdb = pytest.importorskip("duckdb")
-    pa = pytest.importorskip("pyarrow")
-    ids = {**IDS, "difficult": DIFFICULT, "long": LONG}[kind][:3000]
-    with duckdb.connect() as connection:
-        connection.register("items", pa.table({"id": ids.tolist()}))
-        found = connection.sql(f"SELECT id, {keyed_sql(SEED, 'id')} AS key FROM items ORDER BY key, id")
-        rows = found.fetchall()
-    assert {id: int(key, 16) for id, key in rows} == dict(
-        zip(ids.tolist(), keyed_hash(SEED, ids).tolist(), strict=True)
-    )
-    assert [id for id, _ in rows] == ids[np.argsort(keyed_hash(SEED, ids))].tolist()
 
 
 def test_neighbouring_ids_are_independent() -> None:

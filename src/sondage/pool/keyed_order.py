@@ -47,18 +47,6 @@ def cutting_seed(seed: int) -> int:
     return seed ^ _CUTTING
 
 
-def keyed_sql(seed: int, column: str) -> str:
-    """The same key in SQL, for DuckDB, Spark and PostgreSQL alike: 16 hexadecimal digits, as text.
-
-    Text in the order of its bytes is then in keyed order: in PostgreSQL say ``COLLATE "C"``, here and for the
-    ids that break ties. Whole numbers are written in decimal, text in UTF-8.
-
-    >>> keyed_sql(5, "id")
-    "substr(md5(concat('0000000000000000000000000000000000000000000000000000000000000005', id)), 1, 16)"
-    """
-    return f"substr(md5(concat('{_prefix(seed)}', {column})), 1, 16)"
-
-
 def _prefix(seed: int) -> str:
     """As long as one block of MD5, so that the seed costs nothing from the second id on."""
     return f"{seed:064x}"

@@ -50,7 +50,7 @@ def test_the_posterior_has_the_exact_moments(group: int) -> None:
     assert mean > calibration.plug_in(RATES, CONFIDENCE, SIZE)[group]
 
 
-def test_at_the_last_label_the_plug_in_is_the_error() -> None:
+def test_the_plug_in_meets_the_truth_at_the_last_label() -> None:
     done = Rates(A, B, RIGHT, SIZE, SIZE)
     expected = calibration.error(
         np.divide(RIGHT, SIZE, where=SIZE > 0, out=np.zeros(SIZE.shape)), CONFIDENCE, SIZE

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy.stats import dirichlet as scipy_dirichlet
 from scipy.stats import dirichlet_multinomial
 
-from sondage.beliefs.grouped.confusion import expected_cost, from_dirichlet
+from sondage.beliefs.grouped.confusion import from_dirichlet
 from sondage.streams import stream
 
 ALPHA = np.array([[0.7, 0.2, 0.1], [0.3, 0.1, 0.6]])
@@ -58,10 +57,3 @@ def test_right_predictions_drawn_elsewhere_are_kept() -> None:
 def test_a_row_labelled_to_its_end_is_known() -> None:
     drawn = from_dirichlet(ALPHA, PREDICTED, LABELS, LABELS.sum(1)).drawn(stream(1, "interval"), 9)
     assert (drawn == LABELS).all()
-
-
-def test_costs_take_the_true_class_first() -> None:
-    """costs[j, k]: k was said where j is true. Predictions of 1 that are really 0 cost 7."""
-    costs = np.array([[0.0, 7.0], [2.0, 0.0]])
-    shares = np.array([[0.9, 0.1], [0.2, 0.8]])
-    assert expected_cost(shares, costs, np.array([0, 1])) == pytest.approx([0.2, 1.4])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sondage.beliefs.grouped.confusion import from_dirichlet
 from sondage.beliefs.grouped.rates import Rates
-from sondage.beliefs.grouped.rewards import CostOfClass, Rate, RateKnown, Reward, RowKnown
+from sondage.beliefs.grouped.rewards import Rate, RateKnown, Reward
 from sondage.beliefs.grouped.rules import RULES, best, multiple_play
 from sondage.streams import stream
 from sondage.types import Floats
@@ -99,23 +98,8 @@ def test_no_group_left_is_no_error_in_the_choice_of_the_others() -> None:
     assert found[1] == 0
 
 
-COSTS = np.array([[0.0, 1.0, 1.0], [10.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-
-
-def test_rewards_of_every_task_agree_with_their_draws() -> None:
-    """``mean`` and ``sd`` are those of ``draw``, whatever the task."""
-    labels = np.array([[6.0, 2.0, 0.0], [0.0, 4.0, 1.0], [1.0, 0.0, 2.0]])
-    rows = from_dirichlet(np.full((3, 3), 0.5), np.arange(3), labels, np.array([40.0, 30.0, 20.0]))
-    cases: list[Reward] = [
-        Rate(Rates(*(part[0] for part in (RATES.a, RATES.b, RATES.right, RATES.n, RATES.size)))),
-        CostOfClass(rows, COSTS),
-    ]
-    for case in cases:
-        drawn = np.stack([case.draw(stream(k, "draw")) for k in range(3000)])
-        assert np.abs(drawn.mean(axis=0) - case.mean).max() < 4.5 * drawn.std(axis=0).max() / np.sqrt(3000)
-        np.testing.assert_allclose(drawn.std(axis=0), case.sd, rtol=0.1, atol=1e-9)
-
-
-def test_a_row_that_says_more_is_asked_first() -> None:
-    alpha = np.array([[50.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
-    assert int(RULES["thompson"](RowKnown(alpha, np.ones(2)), np.array([9.0, 9.0]), stream(1, "draw"))) == 1
+def test_what_is_expected_of_a_rate_agrees_with_its_draws() -> None:
+    case = Rate(Rates(*(part[0] for part in (RATES.a, RATES.b, RATES.right, RATES.n, RATES.size))))
+    drawn = np.stack([case.draw(stream(k, "draw")) for k in range(3000)])
+    assert np.abs(drawn.mean(axis=0) - case.mean).max() < 4.5 * drawn.std(axis=0).max() / np.sqrt(3000)
+    np.testing.assert_allclose(drawn.std(axis=0), case.sd, rtol=0.1, atol=1e-9)

@@ -55,7 +55,7 @@ def overall(rate: Floats, confidence: Floats, size: Floats) -> tuple[Floats, Flo
 def plug_in(rates: Rates, confidence: Floats, items: Floats) -> Floats:
     """(..., G) calibration error of the expected rates: the paper's estimate in Table 5.
 
-    It is too high for a calibrated model with few labels, and less so than the posterior mean. ``items`` of
+    It is too high for a calibrated model with few labels, and less so than the mean of draws. ``items`` of
     every bin are those of the pool, also where the rates are of a population.
     """
     return error(rates.mean, confidence, items)

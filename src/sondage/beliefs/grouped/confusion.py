@@ -1,4 +1,4 @@
-"""Which classes predictions really belong to: Dirichlet rows, and what follows from them: costs and rates."""
+"""Which classes predictions really belong to: Dirichlet rows."""
 
 from __future__ import annotations
 
@@ -109,12 +109,3 @@ def from_dirichlet(alpha: Floats, predicted: Ints, labels: Floats, size: Floats)
     wrong[..., own, predicted] = 0.0
     rates = Rates(a, alpha.sum(axis=-1) - a, right, labels.sum(axis=-1), np.asarray(size, dtype=np.float64))
     return Confusion(rates, predicted, split, wrong)
-
-
-def expected_cost(shares: Floats, costs: Floats, predicted: Ints) -> Floats:
-    """(..., G) cost of an item of every row; ``costs[j, k]`` is that of predicting k where j is true (2.3).
-
-    >>> expected_cost(np.array([[0.9, 0.1]]), np.array([[0.0, 1.0], [10.0, 0.0]]), np.array([0])).tolist()
-    [1.0]
-    """
-    return np.asarray((shares * costs[:, predicted].T).sum(axis=-1))

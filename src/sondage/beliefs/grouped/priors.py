@@ -9,7 +9,6 @@ from sondage.types import Floats
 SURE = 1e-3
 """Scores that are surer than this do not rule an error out (Ji et al. 2021 clip them, too)."""
 BETA_STRENGTH = 2.0
-DIRICHLET_STRENGTH = 1.0
 """Labels that a prior counts for in the paper."""
 
 
@@ -30,13 +29,3 @@ def from_scores(expected: Floats, strength: float = BETA_STRENGTH) -> tuple[Floa
     """
     mean = np.clip(expected, SURE, 1.0 - SURE)
     return np.asarray(strength * mean), np.asarray(strength * (1.0 - mean))
-
-
-def rows_from_scores(shares: Floats, strength: float = DIRICHLET_STRENGTH) -> Floats:
-    """(G, K) pseudo-labels of every true class by the mean score vector of every group.
-
-    >>> rows_from_scores(np.array([[0.8, 0.2, 0.0]])).round(3).tolist()
-    [[0.799, 0.2, 0.001]]
-    """
-    clipped = np.maximum(shares, SURE)
-    return np.asarray(strength * clipped / clipped.sum(axis=-1, keepdims=True))

@@ -13,10 +13,8 @@ from typing import Protocol
 import numpy as np
 
 from sondage.beliefs.grouped import comparing
-from sondage.beliefs.grouped.confusion import Confusion, expected_cost
-from sondage.beliefs.grouped.gamma import beta, dirichlet
+from sondage.beliefs.grouped.gamma import beta
 from sondage.beliefs.grouped.rates import Rates
-from sondage.beliefs.grouped.variance import beta_gain, row_gain
 from sondage.streams import Stream
 from sondage.types import Floats
 
@@ -55,37 +53,18 @@ class Rate:
         return np.sqrt(self.rates.variance)
 
 
-@dataclass(frozen=True)
-class CostOfClass:
-    """Find the predicted class that costs most (or least, ``sign=-1``); ``costs[j, k]``: k said, j true."""
+def beta_gain(a: Floats, b: Floats, rate: Floats) -> Floats:
+    """Variance of a Beta less the variance expected after one more label, right with chance ``rate``.
 
-    confusion: Confusion
-    costs: Floats
-    sign: float = 1.0
+    With the Beta's own mean it is never negative; with another a surprise may widen it.
 
-    def _of(self, shares: Floats) -> Floats:
-        return self.sign * expected_cost(shares, self.costs, self.confusion.predicted)
-
-    def draw(self, stream: Stream) -> Floats:
-        return self._of(self.confusion.one(stream))
-
-    @property
-    def mean(self) -> Floats:
-        return self._of(self.confusion.mean)
-
-    @property
-    def sd(self) -> Floats:
-        """Of the cost, if how often a row is right and what its errors are vary by themselves."""
-        rows = self.confusion
-        cost = self.costs[:, rows.predicted].T
-        alpha = rows.split + rows.wrong
-        total = np.maximum(alpha.sum(axis=-1), 1e-12)
-        share = alpha / total[..., None]
-        own = cost[np.arange(len(rows.predicted)), rows.predicted]
-        mean = (share * cost).sum(axis=-1)
-        among = ((share * np.square(cost)).sum(axis=-1) - np.square(mean)) / (total + 1.0)
-        error = 1.0 - rows.rates.mean
-        return np.asarray(np.sqrt(rows.rates.variance * np.square(mean - own) + np.square(error) * among))
+    >>> float(beta_gain(np.float64(1.0), np.float64(1.0), np.float64(0.5)).round(4))  # 1/12 - 1/18
+    0.0278
+    """
+    total = a + b
+    now = a * b / (np.square(total) * (total + 1.0))
+    scale = np.square(total + 1.0) * (total + 2.0)
+    return np.asarray(now - rate * (a + 1.0) * b / scale - (1.0 - rate) * a * (b + 1.0) / scale)
 
 
 @dataclass(frozen=True)
@@ -117,27 +96,6 @@ class RateKnown:
     def mean(self) -> Floats:
         a, b = self.rates.beta
         return self._gain(a / (a + b))
-
-    @property
-    def sd(self) -> Floats:
-        return np.zeros(self.mean.shape)
-
-
-@dataclass(frozen=True)
-class RowKnown:
-    """Know the confusion of every predicted class: (..., G, K) ``alpha`` of Dirichlet rows, ``weight``."""
-
-    alpha: Floats
-    weight: Floats
-
-    def draw(self, stream: Stream) -> Floats:
-        return np.asarray(self.weight * row_gain(self.alpha, dirichlet(self.alpha, stream)))
-
-    @property
-    def mean(self) -> Floats:
-        return np.asarray(
-            self.weight * row_gain(self.alpha, self.alpha / self.alpha.sum(axis=-1, keepdims=True))
-        )
 
     @property
     def sd(self) -> Floats:

@@ -122,8 +122,8 @@ def multiple_play(reward: Reward, left: Floats, m: int, stream: Stream) -> Ints:
     >>> from sondage.beliefs.grouped.rates import Rates
     >>> from sondage.beliefs.grouped.rewards import Rate
     >>> from sondage.streams import stream
-    >>> right, wrong, none = np.array([1e3, 1.0, 500.0]), np.array([1.0, 1e3, 500.0]), np.zeros(3)
-    >>> rates = Rates(right, wrong, none, none, np.full(3, 50.0))
+    >>> right = np.array([1e3, 1.0, 500.0])
+    >>> rates = Rates(right, right[[1, 0, 2]], np.zeros(3), np.zeros(3), np.full(3, 50.0))
     >>> multiple_play(Rate(rates), rates.rest, 2, stream(1, "draw")).tolist()
     [1, 2]
     """

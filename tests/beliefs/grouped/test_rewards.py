@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import beta, dirichlet
+from scipy.stats import beta
 
 from sondage.beliefs.grouped.rates import Rates
-from sondage.beliefs.grouped.rewards import RateKnown, RowKnown
-from sondage.beliefs.grouped.variance import beta_gain, row_gain, row_variance
+from sondage.beliefs.grouped.rewards import RateKnown, beta_gain
 
 PAIRS = [(1.0, 1.0), (1.94, 0.06), (12.0, 3.0)]
 
@@ -18,13 +17,6 @@ PAIRS = [(1.0, 1.0), (1.94, 0.06), (12.0, 3.0)]
 def test_of_a_beta(a: float, b: float, rate: float) -> None:
     expected = beta(a, b).var() - rate * beta(a + 1, b).var() - (1 - rate) * beta(a, b + 1).var()
     assert beta_gain(*map(np.float64, (a, b, rate))) == pytest.approx(expected, rel=1e-9)
-
-
-def test_of_a_dirichlet_row() -> None:
-    alpha, share = np.array([2.0, 0.3, 1.0]), np.array([0.5, 0.1, 0.4])
-    assert row_variance(alpha) == pytest.approx(dirichlet(alpha).var().sum())
-    after = [dirichlet(alpha + one).var().sum() for one in np.eye(3)]
-    assert row_gain(alpha, share) == pytest.approx(dirichlet(alpha).var().sum() - share @ after)
 
 
 @pytest.mark.parametrize("size", [4.0, 5.0, 30.0, np.inf])
@@ -43,10 +35,3 @@ def test_of_a_finite_group_it_is_the_variance_before_less_that_expected_after(
 def test_a_group_labelled_to_its_end_has_nothing_to_tell() -> None:
     done = Rates(*(np.array([one]) for one in (1.0, 1.0, 2.0, 3.0, 3.0)))
     assert RateKnown(done, np.ones(1)).mean.tolist() == [0.0]
-
-
-def test_the_expected_reward_of_rows_is_by_their_expected_shares() -> None:
-    alpha = np.array([[2.0, 0.3, 1.0], [0.1, 0.1, 5.0]])
-    found = RowKnown(alpha, np.array([0.4, 0.6])).mean
-    for k in range(2):
-        assert found[k] == pytest.approx((0.4, 0.6)[k] * row_gain(alpha[k], alpha[k] / alpha[k].sum()))
