@@ -17,6 +17,7 @@ from sondage.estimators.linear import linearise
 from sondage.measures import Accuracy
 from sondage.pool.units import ItemUnits
 from sondage.study import Study
+from sondage.study.estimates import blocks
 
 
 def margins(n: int = 200) -> tuple[np.ndarray, np.ndarray]:
@@ -126,45 +127,47 @@ def test_of_many_groups_each_looks_at_its_own_items(where: Any, monkeypatch: pyt
         return ends_of(measure, rows, J)
 
     rng = np.random.default_rng(0)
-    truth = (rng.random(6000) < 0.3).astype(int)
-    group = np.arange(6000) % 400
+    truth = (rng.random(1800) < 0.3).astype(int)
+    group = np.arange(1800) % 150
     pool = sd.Pool.from_arrays(probability=np.where(truth == 1, 0.99, 0.02), groups={"group": group})
-    study = sd.create_study(pool, "accuracy", design="uniform", budget=300, rng=0)
+    study = sd.create_study(pool, "accuracy", design="uniform", budget=120, rng=0)
     study.run(dict(enumerate(truth.tolist())))
+    monkeypatch.setattr(blocks, "_BLOCK", 40)
     monkeypatch.setattr(where, "ends_of", counted)
     study.estimate("f1", by="group")
-    assert 0 < sum(looked) < 2.5 * 2 * 400  # two predictions in each group
+    assert 0 < sum(looked) < 2.5 * 2 * 150  # two predictions in each group
 
 
 def by_group(monkeypatch: pytest.MonkeyPatch) -> tuple[Study, dict[int, int], list[object]]:
-    """A study of 400 groups, the labels, and a list of what is worked out for the labels of a look."""
+    """A study of 150 groups, the labels, and a list of what is worked out for the labels of a look."""
     looks: list[object] = []
     for module, name in ((held_certain, "_rates"), (post_strata, "_kinds_with_labels")):
         made = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *of, made=made: (looks.append(made), made(*of))[1])
     rng = np.random.default_rng(0)
-    truth = (rng.random(6000) < 0.3).astype(int)
+    truth = (rng.random(1800) < 0.3).astype(int)
     pool = sd.Pool.from_arrays(
-        probability=np.where(truth == 1, 0.99, 0.02), groups={"group": np.arange(6000) % 400}
+        probability=np.where(truth == 1, 0.99, 0.02), groups={"group": np.arange(1800) % 150}
     )
-    study = sd.create_study(pool, "accuracy", design="uniform", budget=600, rng=0)
+    monkeypatch.setattr(blocks, "_BLOCK", 40)
+    study = sd.create_study(pool, "accuracy", design="uniform", budget=240, rng=0)
     return study, dict(enumerate(truth.tolist())), looks
 
 
 def test_what_labels_say_of_all_groups_is_worked_out_once_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
     study, labels, looks = by_group(monkeypatch)
-    study.run(labels, budget=300)
+    study.run(labels, budget=120)
     study.estimate("f1", by="group")
     assert len(looks) == 2 * len(set(looks)) == 4  # for F1, and for the accuracy it is held against
 
 
 def test_the_next_look_rests_on_its_own_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     study, labels, _ = by_group(monkeypatch)
-    study.run(labels, budget=300)
+    study.run(labels, budget=120)
     study.estimate("f1", by="group")
     study.run(labels)
     again = by_group(monkeypatch)[0]
-    again.run(labels, budget=300)
+    again.run(labels, budget=120)
     again.run(labels)
     found, fresh = (one.estimate("f1", by="group") for one in (study, again))
     np.testing.assert_array_equal(found.value, fresh.value)

@@ -1,7 +1,7 @@
 """Killed at any moment, a study loses nothing and goes on as if nothing had happened.
 
 A child process loops over ask and tell on a SQLite file, and says over a pipe what ``ask`` and ``tell``
-have returned. It is killed with SIGKILL at a random moment, some 200 times in all, and started again
+have returned. It is killed with SIGKILL at a random moment, some 100 times in all, and started again
 each time; children are forked from this process, which has imported everything, so that a life is short.
 """
 
@@ -22,7 +22,7 @@ import sondage as sd
 from sondage.journal import Answer, Round, SqliteJournal
 from sondage.pool import Pool
 
-KILLS = 67  # for each of the three designs: 201 in all
+KILLS = 34  # for each of the three designs: 102 in all
 SIZE = 200
 BUDGET = 180
 BATCH = 3

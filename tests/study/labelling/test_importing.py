@@ -140,7 +140,7 @@ def test_known_items_are_free_never_asked_and_the_same_after_a_reload(
         again = sd.load_study(storage, pool=pool)
         assert again.estimate().to_dict() == study.estimate().to_dict()
         try:
-            items = again.ask(10)
+            items = again.ask(20)
         except NothingLeft:
             break
         for item in items:
