@@ -40,7 +40,7 @@ def test_a_clean_environment_runs_the_demonstration(
 ) -> None:
     """Without the network: other packages are borrowed from the environment of the tests."""
     home = tmp_path / "env"
-    venv.create(home, with_pip=True)
+    venv.create(home)
     (packages,) = home.glob("[Ll]ib/**/site-packages")
     lent = {str(Path(str(find_spec(name).origin)).parents[1]) for name in ("numpy", "hatchling")}  # type: ignore[union-attr]
     # Paths from a .pth file come last, and editable packages among them stay unseen.
@@ -49,7 +49,8 @@ def test_a_clean_environment_runs_the_demonstration(
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))}
 
     offline = ("--no-index", "--no-deps", "--no-build-isolation", "--ignore-installed")
-    run(programs / "python", "-m", "pip", "install", *offline, built[kind], cwd=tmp_path, env=clean)
+    pip = (sys.executable, "-m", "pip", "--python", programs / "python")
+    run(*pip, "install", *offline, built[kind], cwd=tmp_path, env=clean)
     where = run(programs / "python", "-c", "import sondage; print(sondage.__file__)", cwd=tmp_path, env=clean)
     assert Path(where.strip()).is_relative_to(packages)
     said = run(programs / "sondage", "demo", "--budget", 20, "--json", cwd=tmp_path, env=clean)

@@ -134,7 +134,7 @@ def test_same_seed_same_result_another_seed_another(
     found = []
     for seed in ("3", "3", "4"):
         plot = str(tmp_path / "plot.png")
-        main(["demo", "--budget", "200", "--json", "--seed", seed, "--output", plot])
+        main(["demo", "--budget", "60", "--json", "--seed", seed, "--output", plot])
         found.append(json.loads(capsys.readouterr().out)["designs"]["auto"]["history"])
     assert found[0] == found[1]
     assert found[0] != found[2]
