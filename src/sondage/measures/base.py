@@ -57,11 +57,14 @@ class Measure(Named, family="sondage.measures"):
 
     label_kind: ClassVar[LabelKind] = "classes"
 
-    less_is_better: ClassVar[bool] = False
-    """Whether of two systems the one with the smaller value is the better one."""
     tangent: ClassVar[bool] = False
     """Whether it stands for another measure near some averages: what moves nothing there may move
     something elsewhere, so no item counts as known without a label."""
+
+    @property
+    def less_is_better(self) -> bool:
+        """Whether of two systems, or two groups, the one with the smaller value is the better one."""
+        return False
 
     @property
     def losses(self) -> Losses:
@@ -237,6 +240,10 @@ class Bound(Measure):
     spec: Any
     linear: Losses = field(repr=False, compare=False)
     smooth: Map = field(repr=False, compare=False)
+
+    @property
+    def less_is_better(self) -> bool:
+        return bool(self.spec.less_is_better)
 
     @property
     def losses(self) -> Losses:

@@ -18,6 +18,7 @@ from sondage.measures import (
     BrierScoreLoss,
     Custom,
     Difference,
+    ErrorRate,
     FBeta,
     Gap,
     GroupRatio,
@@ -36,6 +37,7 @@ from sondage.measures import (
     WorstGroup,
     for_system,
     pool_value,
+    resolve,
 )
 from sondage.measures.combine.over_groups import OverGroups
 from sondage.objective import EstimateAll
@@ -97,6 +99,36 @@ def test_which_group_is_named() -> None:
     assert attained(WorstGroup(Accuracy(), "g", "max")) == ("p",)
     assert attained(Gap(Accuracy(), "g")) == ("p, q",)
     assert attained(GroupRatio(Accuracy(), "g", "to_overall")) == ("q",)
+
+
+@pytest.mark.parametrize(
+    "measure", [ErrorRate(), Where(ErrorRate(), {"score": [None, 0.5]}), Stack((ErrorRate(),))]
+)
+def test_of_errors_the_greatest_is_the_worst(measure: Measure) -> None:
+    pool, y = case(0)
+    each = value(PerGroup(measure, "group"), pool, y)
+    assert value(WorstGroup(measure, "group"), pool, y)[0] == each.max()
+    assert value(WorstGroup(measure, "group", "min"), pool, y)[0] == each.min()
+    with pytest.raises(InvalidInput, match="worst= is needed"):
+        WorstGroup([measure, Accuracy()], "group")
+
+
+@pytest.mark.parametrize(
+    ("measure", "less"),
+    [
+        (Gap("accuracy", "group"), True),
+        (GroupRatio("error_rate", "group"), False),
+        ("demographic_parity_difference", True),
+        ("demographic_parity_ratio", False),
+        ("equalized_odds_difference", True),
+        (WorstGroup("error_rate", "group"), True),
+        (PerGroup("error_rate", "group"), True),
+        (Difference(Where("log_loss", {"group": "a"}), "a", "b"), True),
+        ("f1", False),
+    ],
+)
+def test_which_way_is_better_follows_from_what_a_measure_is_made_of(measure: Any, less: bool) -> None:
+    assert resolve(measure).less_is_better is less
 
 
 def test_names_and_ranges() -> None:

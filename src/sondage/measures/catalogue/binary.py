@@ -185,7 +185,7 @@ class FalseNegativeRate(_Rate):
     """
 
     alias: ClassVar[str] = "false_negative_rate"
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     truly, said = True, False
 
 
@@ -199,7 +199,7 @@ class FalsePositiveRate(_Rate):
     """
 
     alias: ClassVar[str] = "false_positive_rate"
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     truly, said = False, True
 
 

@@ -36,7 +36,7 @@ class CalibrationError(OwnMap):
     """
 
     alias: ClassVar[str] = "calibration_error"
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     bins: int = 10
     kind: Literal["mass", "width"] = "mass"
     system: str | None = None

@@ -53,7 +53,7 @@ class ErrorRate(PlainMean):
 
     alias: ClassVar[str] = "error_rate"
     aliases: ClassVar[tuple[str, ...]] = ("zero_one_loss",)
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     system: str | None = None
 
     def parts(self, rows: Rows, y: Floats) -> Floats:
@@ -74,7 +74,7 @@ class ExpectedCost(PlainMean):
     """
 
     alias: ClassVar[str] = "expected_cost"
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     cost: tuple[tuple[float, ...], ...]
     system: str | None = None
 

@@ -65,6 +65,10 @@ class _Parity(Derived):
         )
 
     @property
+    def less_is_better(self) -> bool:
+        return issubclass(self.compared, Gap)
+
+    @property
     def names(self) -> tuple[str, ...]:
         return (self.alias,)
 

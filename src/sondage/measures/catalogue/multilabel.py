@@ -190,7 +190,7 @@ class HammingLoss(_YesOrNo):
     """
 
     alias: ClassVar[str] = "hamming_loss"
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     aliases: ClassVar[tuple[str, ...]] = ("multilabel_hamming_loss",)
     system: str | None = None
 

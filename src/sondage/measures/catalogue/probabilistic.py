@@ -33,7 +33,7 @@ class BrierScoreLoss(PlainMean, OneClass):
     """
 
     alias: ClassVar[str] = "brier_score_loss"
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     reads: ClassVar[tuple[str, ...]] = ("probability",)
     aliases: ClassVar[tuple[str, ...]] = ("brier",)
     scale_by_half: Literal["auto"] | bool = "auto"
@@ -85,7 +85,7 @@ class LogLoss(PlainMean):
     """
 
     alias: ClassVar[str] = "log_loss"
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     reads: ClassVar[tuple[str, ...]] = ("probability",)
     system: str | None = None
     eps: float = float(np.finfo(np.float64).eps)

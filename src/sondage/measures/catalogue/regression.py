@@ -63,7 +63,7 @@ class MeanSquaredError(_MeanOfErrors):
     """
 
     alias: ClassVar[str] = "mean_squared_error"
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     aliases: ClassVar[tuple[str, ...]] = ("mse",)
 
     def of_error(self, error: Floats) -> Floats:
@@ -83,7 +83,7 @@ class RootMeanSquaredError(MeanSquaredError):
     """
 
     alias: ClassVar[str] = "root_mean_squared_error"
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     aliases: ClassVar[tuple[str, ...]] = ("rmse",)
     ratio = None
 
@@ -101,7 +101,7 @@ class MeanAbsoluteError(_MeanOfErrors):
     """
 
     alias: ClassVar[str] = "mean_absolute_error"
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     aliases: ClassVar[tuple[str, ...]] = ("mae",)
 
     def of_error(self, error: Floats) -> Floats:
@@ -137,7 +137,7 @@ class MeanPinballLoss(_MeanOfErrors):
     """
 
     alias: ClassVar[str] = "mean_pinball_loss"
-    less_is_better: ClassVar[bool] = True
+    less_is_better = True
     alpha: float = 0.5
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from sondage.errors import InvalidInput
 from sondage.measures.base import Derived, Measure
 from sondage.measures.combine.per_group import By, PerGroup, by_words, crossing
-from sondage.measures.combine.stack import Stack, resolve
+from sondage.measures.combine.stack import Stack, parts_of, resolve
 from sondage.measures.maps.base import divide
 from sondage.pool.pool import Pool
 from sondage.types import Array, Floats, Ints
@@ -123,7 +123,9 @@ def taken(values: Array, place: Ints) -> Array:
 
 @dataclass(frozen=True)
 class WorstGroup(OverGroups):
-    """A measure in the level of ``by`` where it is worst: least, or greatest with ``worst="max"``.
+    """A measure in the level of ``by`` where it is worst: least, or greatest where less of it is better.
+
+    ``worst="min"`` and ``worst="max"`` say which; without, an error or a loss is worst where it is greatest.
 
     The derivative is that of the level attained, so the interval is the interval of the level that looks
     worst. Where one level is clearly the worst this is right. Where k levels are equally bad, the one that
@@ -139,15 +141,22 @@ class WorstGroup(OverGroups):
 
     alias: ClassVar[str] = "worst_group"
     least_levels: ClassVar[int] = 1
-    worst: Literal["min", "max"] = "min"
+    worst: Literal["min", "max"] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("worst", self.worst, ("min", "max"))
+        if self.worst is not None:
+            check_choice("worst", self.worst, ("min", "max"))
+        elif len({one.less_is_better for one in parts_of(self.measure)}) > 1:
+            raise InvalidInput('worst= is needed where less is better of some measures only: "min" or "max"')
 
     @property
     def what(self) -> str:
-        return self.worst
+        return self.worst or ("max" if self.less_is_better else "min")
+
+    @property
+    def less_is_better(self) -> bool:
+        return self.measure.less_is_better
 
     @property
     def range(self) -> tuple[Floats, Floats]:
@@ -156,7 +165,7 @@ class WorstGroup(OverGroups):
     def worst_level(self, values: Array) -> Ints:
         """(..., coordinates) the level that is worst."""
         table = self.table(values)
-        return self.least(table) if self.worst == "min" else self.greatest(table)
+        return self.least(table) if self.what == "min" else self.greatest(table)
 
     def outer(self, values: Array) -> Array:
         return taken(values, self.place(self.worst_level(values)))
@@ -240,6 +249,7 @@ class Gap(Compared):
     """
 
     alias: ClassVar[str] = "gap"
+    less_is_better = True
     is_above: ClassVar[np.ufunc] = np.greater_equal
 
     @property

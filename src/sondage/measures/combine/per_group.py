@@ -63,6 +63,10 @@ class PerGroup(Measure):
         object.__setattr__(self, "measure", resolve(self.measure))
         object.__setattr__(self, "by", crossing(self.by))
 
+    @property
+    def less_is_better(self) -> bool:
+        return self.measure.less_is_better
+
     def bind(self, pool: Pool) -> PerGroup:
         measure, levels = self.measure.bind(pool), pool.levels(self.by)
         bound = replace(self, measure=measure, levels=levels, start=0, narrow=(), whole=None)

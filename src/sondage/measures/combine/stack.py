@@ -199,6 +199,10 @@ class Stack(Measure):
         systems = [getattr(getattr(one, "spec", one), "system", None) for one in self.measures]
         return Stacked([one.map for one in self.measures], [one.d for one in self.measures], systems)
 
+    @property
+    def less_is_better(self) -> bool:
+        return all(one.less_is_better for one in self.measures)
+
     def narrowed(self, rows: Rows) -> Measure:
         each = tuple(one.narrowed(rows) for one in self.measures)
         same = all(one is other for one, other in zip(each, self.measures, strict=True))

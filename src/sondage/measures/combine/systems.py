@@ -38,12 +38,13 @@ class OfSystems(Derived):
         """The names of the systems, in order."""
 
     @property
+    def less_is_better(self) -> bool:
+        return self.measure.less_is_better
+
+    @property
     def sign(self) -> float:
         """1 where more of the measure is better, -1 where less is."""
-        inner = self.measure
-        while hasattr(inner, "measure"):  # of some items, of another threshold
-            inner = inner.measure
-        return -1.0 if inner.less_is_better else 1.0
+        return -1.0 if self.measure.less_is_better else 1.0
 
     def bind(self, pool: Pool) -> Self:
         """Bind all sides, if they can be compared."""

@@ -57,6 +57,10 @@ class Where(Measure):
         object.__setattr__(self, "measure", resolve(self.measure))
         object.__setattr__(self, "event", events.normal(self.event))
 
+    @property
+    def less_is_better(self) -> bool:
+        return self.measure.less_is_better
+
     def settled(self, rows: Rows) -> Bools:
         """Where the measure is, and outside of the event."""
         inside: Any = self.losses

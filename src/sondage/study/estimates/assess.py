@@ -312,7 +312,7 @@ def _with_rivals(
     Where no interval of theirs reaches that far, the default one may: to know one group is not to know all.
     """
     side, nearer, nearest = (
-        (0, np.minimum, np.argmin) if measure.worst == "min" else (1, np.maximum, np.argmax)
+        (0, np.minimum, np.argmin) if measure.what == "min" else (1, np.maximum, np.argmax)
     )
     ci = [np.atleast_1d(end).astype(np.float64) for end in estimate.ci]
     error = np.atleast_1d(estimate.std_error).astype(np.float64)
