@@ -1,1 +1,1 @@
-"""Which system is better: the tests (``compare``), and their results (``result``)."""
+"""Which system is better: what is asked (``compare``), the tests of ``two`` or ``many``, and ``result``."""

@@ -53,7 +53,7 @@ def look(study: StudyView, rule: StopRule, allow_unsafe: bool, interval: Interva
         if why:
             raise NotSupported(why)
     if interval is None and rule.peeks and isinstance(objective, Compare) and study.measure.m > 1:
-        from sondage.study.comparing.compare import sides_of_pairs
+        from sondage.study.comparing.many import sides_of_pairs
 
         return sides_of_pairs(study.snapshot(), objective)
     if interval is None and rule.peeks and not allow_unsafe:
