@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sondage.beliefs import Recalibration, at_least
+from sondage.beliefs.base import label_counts
 from sondage.estimators.base import Case, Estimator, Totals, bearing, kish
 from sondage.estimators.missing import Response
 from sondage.estimators.post_strata import loss_without_label, signatures
@@ -250,9 +251,7 @@ def expected_square(case: Case, predicted: Floats, factor: Floats) -> Floats | N
         return None
     seen = case.sample.distinct()
     seen = seen.where(np.isfinite(seen.y))
-    place = seen.unit * len(start.labels) + seen.y.astype(np.int64)
-    counts = np.bincount(place, minlength=start.weights.size).reshape(start.weights.shape)
-    expects = start.weights.argmax(axis=1)
+    counts, expects = label_counts(seen.unit, seen.y, start.weights.shape), start.weights.argmax(axis=1)
     share = Recalibration.fit(start.weights, counts, expects).apply(start.weights, expects)
     loss = (_unit_losses(case) - predicted[:, None, :]).reshape(-1, case.measure.d)
     weight = (at_least(share, 1.0 / len(case.pool)) * factor[:, None]).reshape(-1, 1)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sondage.beliefs import Recalibration, at_least
+from sondage.beliefs.base import label_counts
 from sondage.estimators.base import Case, root
 from sondage.estimators.post_strata import PostStrata, by_group, kinds_of, signatures, touched
 from sondage.estimators.sample import Sample
@@ -124,8 +125,7 @@ def of_silent_strata(
         matters &= largest[group[cells]] <= SAME
     elif len(cells):
         told = np.isfinite(seen.y) & (place >= 0)
-        flat = place[told] * share.shape[1] + seen.y[told].astype(np.int64)
-        counts = np.bincount(flat, minlength=share.size).astype(np.float64).reshape(share.shape)
+        counts = label_counts(place[told], seen.y[told], share.shape).astype(np.float64)
         fitted = Recalibration.fit(share, counts, kind, groups=int(strata.signature.max()) + 1)
         if not looks_inside(case, strata):
             apart = strata.told_apart(np.bincount(cell, minlength=len(strata.size)))

@@ -88,9 +88,8 @@ class Increments:
 
     @cached_property
     def p(self) -> Floats:
-        """(T,) chance of the item drawn, as recorded; of a plain random sample, one over the items left."""
-        sample = self._sample
-        return np.where(np.isnan(sample.p), 1.0 / np.maximum(sample.left, 1), sample.p)
+        """(T,) chance of the item drawn."""
+        return self._sample.chance
 
     @cached_property
     def left(self) -> Floats:

@@ -90,7 +90,7 @@ class PairedDraws:
         rest = size @ predicted - (np.cumsum(drawn, axis=0) - drawn)
         before_low, before_high = (np.cumsum(one, axis=0) - one + rest for one in (low, high))
         # Chances of the items left are relative to their sum, which the drawn item's own chance tells.
-        p = np.where(np.isnan(sample.p), 1.0 / np.maximum(sample.left, 1), sample.p)[:, None]
+        p = sample.chance[:, None]
         mass, worst, best, spread = self._bounds(least, most, even, predicted, p)
         Z_low, Z_high = before_low + (low - drawn) / p, before_high + (high - drawn) / p
 

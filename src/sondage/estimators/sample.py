@@ -51,6 +51,11 @@ class Sample:
         return np.asarray(self.status == ANSWERED)
 
     @property
+    def chance(self) -> Floats:
+        """(T,) chance of each item at its draw; of a plain random sample, one over the items left."""
+        return np.where(np.isnan(self.p), 1.0 / np.maximum(self.left, 1), self.p)
+
+    @property
     def kinds(self) -> tuple[SamplingKind, ...]:
         """Sampling kinds of the rounds, each once."""
         objects = {id(one.kind): one.kind for one in self.rounds}  # of very many rounds, hardly any two

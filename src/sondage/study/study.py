@@ -68,9 +68,7 @@ class Study(StudyView):
 
     # ---- ask and tell ----------------------------------------------------------------------------
 
-    def ask(
-        self, n: int = 1, *, annotator: str | None = None, lease: float = telling.USUAL
-    ) -> Sequence[Item]:
+    def ask(self, n: int = 1, *, annotator: str | None = None, lease: float = telling.HOUR) -> Sequence[Item]:
         """Up to ``n`` items never asked before, chosen by the design and written down already.
 
         Poisson rounds return what arrives: ``n`` on average, never more than the budget allows. With a
@@ -101,7 +99,7 @@ class Study(StudyView):
             if len(to_label) or not len(drawn):  # otherwise all of them were imported: ask on
                 return items_of(now, to_label)
 
-    def take_open(self, n: int = 1, *, annotator: str, lease: float = telling.USUAL) -> Sequence[Item]:
+    def take_open(self, n: int = 1, *, annotator: str, lease: float = telling.HOUR) -> Sequence[Item]:
         """Up to ``n`` open items that nobody holds, from now on held by ``annotator`` for ``lease`` seconds.
 
         These are items whose lease is over or was released, those asked without an annotator, and those on

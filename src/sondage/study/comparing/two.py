@@ -154,7 +154,7 @@ def _self_normalised(case: Case) -> tuple[float, float]:
     Its error is floored: with hardly any label among the items on which systems agree it has no meaning.
     """
     sample = case.sample.where(case.sample.answered)
-    weight = 1.0 / np.where(np.isnan(sample.p), 1.0 / np.maximum(sample.left, 1), sample.p)
+    weight = 1.0 / sample.chance
     loss = case.losses(sample)[:, 1]
     share = weight / weight.sum()
     value = float(share @ loss)

@@ -19,8 +19,8 @@ from sondage.study.replay.ledger import Ledger
 from sondage.study.snapshot import Snapshot
 from sondage.types import Id, is_number
 
-USUAL = 3600.0
-"""Seconds that an item is held for."""
+HOUR = 3600.0
+"""Seconds that an item is held for, unless somebody asks for more or less."""
 
 
 class _CannotTell:
