@@ -122,51 +122,51 @@ pools: squared errors stay as they were, where more would double some of them.""
 
 @dataclass(frozen=True)
 class Totals:
-    """Estimated averages of the losses over the pool.
-
-    ``parts`` are (T, d) contributions whose squares make up the covariance: ``cov = parts.T @ parts``.
-    ``prior_cov`` is the covariance that the belief expects of this design, for the guard of samples
-    that have shown too little; ``unseen`` says what one more draw could show, given the slopes of the
-    coordinates. ``pool_cov`` estimates the covariance of the losses over the pool.
-    ``draws`` is how many of the first rows of ``parts`` are draws, where further ones stand for what no draw
-    has shown (None: all). ``moves`` is how many of the first rows are whole moves of the averages, drawn from
-    a belief, over the root of their number. ``counts`` are successes and trials of a plain proportion,
-    ``labelled`` the share of the pool that has a label. ``why`` says why there is no estimate, or none of
-    some coordinates.
-    ``increments`` are what each draw by itself says of the totals, where items were drawn one by one, and
-    ``paired`` what it says of contrasts between systems.
-    ``replicates`` gives (B, d) averages drawn from what a belief holds possible, given random numbers, how
-    many, and the name of what is held where nothing was seen (a tail): ``assumptions`` says what that is, for
-    each that the belief knows. ``beside`` is (d,) what they would be if the belief
-    counted for little where there are labels. ``forced`` are the least and greatest values that the labels
-    leave possible, (m,) each. ``alone`` are (m,) coordinates that rest on a belief alone which may be all
-    wrong: any value is possible. ``bears`` are (m,) labels that could move a coordinate. ``far`` is what the
-    draws are without doubt beyond the last error seen, of some predicted classes.
-    """
+    """Estimated averages of the losses over the pool, how uncertain they are, and what else is known."""
 
     R: Floats
+    """(d,) the averages."""
     parts: Floats
+    """(T, d) contributions whose squares make up their covariance: ``cov = parts.T @ parts``."""
     n_eff: float
     df: float
     pool_cov: Floats
+    """(d, d) covariance of the losses over the pool, as estimated."""
     prior_cov: Floats | None = None
+    """(d, d) covariance that the belief expects of this design, where a sample may have shown too little."""
     unseen: Callable[[Floats], Unseen] | None = None
+    """What one more draw could show, given the slopes of the coordinates."""
     draws: int | None = None
+    """How many of the first ``parts`` are draws (None: all); others stand for what no draw has shown."""
     moves: int = 0
+    """How many of the first ``parts`` are averages drawn from a belief, less ``R``, over the root of this."""
     counts: tuple[int, int] | None = None
+    """Successes and trials of a plain proportion."""
     labelled: float = 0.0
+    """Share of the pool that has a label."""
     exact: bool = False
     why: str | None = None
+    """Why there is no estimate, or none of some coordinates."""
     notes: tuple[str, ...] = ()
     increments: Increments | None = None
+    """What each draw by itself says of the totals, where items were drawn one by one."""
     paired: PairedDraws | None = None
+    """What each draw by itself says of contrasts between systems."""
     replicates: Callable[[Stream, int, str], Floats] | None = None
+    """Draws (B, d) averages from what a belief holds possible: by a stream, B, and the name of a tail, which
+    is what is assumed where nothing was seen."""
     assumptions: Mapping[str, str] = field(default_factory=dict)
+    """What each tail assumes, in words."""
     beside: Floats | None = None
+    """(d,) the averages if the belief counted for little where there are labels."""
     forced: tuple[Floats, Floats] | None = None
+    """(m,) each: least and greatest values that the labels leave possible."""
     alone: Bools | None = None
+    """(m,) coordinates that rest on a belief alone which may be all wrong: any value is possible."""
     bears: Floats | None = None
+    """(m,) labels that could move a coordinate."""
     far: tuple[Far, ...] = ()
+    """The draws without doubt beyond the last error seen, for some predicted classes."""
 
     @property
     def given(self) -> bool:
