@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -97,15 +97,11 @@ class Posterior(Estimator):
         right = loss[cell, expects]
         all_right, jump = (known + left @ right) / N, (loss[cell, expects - 1] - right) / N
         R = all_right + (left * rate[unit]) @ jump
-        # Cells in which it adds the same: how many of them are wrong in all is enough to know.
         _, first, alike = np.unique(
             strata.signature * loss.shape[1] + expects, return_index=True, return_inverse=True
         )
-        kind = np.empty_like(unit)
-        kind[unit] = alike
-        unlabelled = np.zeros(len(unit))
-        unlabelled[unit] = left
-        steps = jump[first]
+        by_unit = np.argsort(unit)
+        errors = _UnseenErrors(left[by_unit], alike[by_unit], jump[first])
 
         def drawn_rates(source: Stream, count: int, tail: str) -> Floats:
             # The same for every measure that is asked for at this state.
@@ -117,39 +113,28 @@ class Posterior(Estimator):
 
         def replicates(source: Stream, count: int, tail: str) -> Floats:
             rates = drawn_rates(source, count, tail)
-            return np.asarray(all_right + _added(rates, unlabelled, kind, steps, source))
+            return np.asarray(all_right + errors.added(rates, source))
 
         # Mean squares around the estimate, and not the curvature at it: far from the boundary rates are so
         # small there that it would see nothing to doubt.
         numbers = kept_stream(0, "interval")
-        rates, beyond = drawn_rates(numbers, _SPREAD, "honest"), state.beyond
+        rates = drawn_rates(numbers, _SPREAD, "honest")
         rough = (_ROUGH,) if state.rough else ()
-        drawn = all_right + _added(rates, unlabelled * ~beyond, kind, steps, numbers)
-        tails = []
-        for mine in _tails(state, rates):
-            further = _added(rates[:, mine], unlabelled[mine], kind[mine], steps, numbers)
-            tails.append((mine, np.median(further, axis=0) - further))
-            drawn = drawn + further
-        moves = drawn - R
-        far = tuple(_far(case, state, rates[:, mine], mine, drawn + less) for mine, less in tails)
+        moved, far = _moved(case, state, all_right, errors, rates, numbers)
         weights = left[:, None] * state.weights(rate)[unit]
         by_kind = np.stack([np.bincount(alike, one, len(first)) for one in weights.T], axis=1)
         losses = loss[first].reshape(-1, loss.shape[-1])  # the same for all cells of a kind
         square = (by_kind.reshape(-1, 1) * losses).T @ losses
         pool_cov = (told.T @ told + square) / N - np.outer(R, R)
-        weight = (strata.size / np.maximum(n, 1))[np.argsort(unit)][seen.unit]
-        # Nor does it speak for a class that the measure's systems predict, of which no item has a label.
-        systems = case.measure.systems(case.pool)
-        predicted = case.once("families of its systems", lambda: families(case, systems))[unit]
-        unseen = np.bincount(predicted, weights=n)[predicted] == 0
-        dark = (state.unknown[unit] | unseen & (not state.places.across)) & ~strata.determined
-        R = np.where((np.ptp(loss[dark], axis=1) > 0).any(axis=0), np.nan, R)
-        alone, lent = _without_labels(case, known, strata, loss), belief.like_others
+        weight = (strata.size / np.maximum(n, 1))[by_unit][seen.unit]
+        dark = _dark(case, state, unit, n) & ~strata.determined
+        value = np.where((np.ptp(loss[dark], axis=1) > 0).any(axis=0), np.nan, R)
+        alone, like_others = _without_labels(case, known, strata, loss), belief.like_others
         forced = forced_range(case.measure, known, left, loss)
         settled = forced is not None and bool((forced[0] == forced[1]).all())
         return Totals(
-            R,
-            moves / np.sqrt(_SPREAD),
+            value,
+            (moved - R) / np.sqrt(_SPREAD),
             kish(weight * bearing(case.measure, told)),
             max(float(len(seen)), 1.0),
             pool_cov,
@@ -163,8 +148,8 @@ class Posterior(Estimator):
             assumptions=belief.assumptions,
             beside=all_right + (left * cells[unit]) @ jump,
             forced=forced,
-            alone=alone if lent else None,
-            bears=None if lent else _bears(case.measure, all_right + 0.5 * (left @ jump), jump, n),
+            alone=alone if like_others else None,
+            bears=None if like_others else _bears(case.measure, all_right + 0.5 * (left @ jump), jump, n),
             far=far,
         )
 
@@ -193,31 +178,71 @@ def _after(case: Case, before: State, seen: Seen) -> ErrorState:
     return before.errors.once("after", tuple(one.tobytes() for one in (seen.unit, seen.row, seen.y)), make)
 
 
-def _added(rates: Floats, items: Floats, kind: Ints, steps: Floats, source: Stream) -> Floats:
-    """(B, d) what wrong predictions add to the averages: ``steps`` for each, by the kind of (U,) cells.
+class _UnseenErrors(NamedTuple):
+    """Wrong predictions not seen, and what they add to the averages.
 
-    There are (B, U) rates and (U,) items. Kinds that add nothing, as those of groups in other blocks of a
-    measure, are passed over: only their random numbers are used up.
+    Cells in which one adds the same are of a kind: how many of them are wrong in all is enough to know.
     """
-    shape = len(rates), len(steps)
-    if rates.shape[1] * len(steps) <= _DENSE:
-        table = np.zeros((len(kind), len(steps)))
-        table[np.arange(len(kind)), kind] = items
-        mean, square = in_pieces(rates, table), in_pieces(np.square(rates), table)
-        adds: Bools = np.ones(len(steps), dtype=bool)
-    else:
-        adds = np.asarray(steps.any(axis=1))
-        some = np.flatnonzero(adds[kind] & (items > 0))
-        some = some[np.argsort(kind[some], kind="stable")]
-        there, begin = np.unique(kind[some], return_index=True)
-        mean, square = np.zeros(shape), np.zeros(shape)
-        if len(some):
-            mine = rates[:, some]
-            mean[:, there] = np.add.reduceat(mine * items[some], begin, axis=1)
-            square[:, there] = np.add.reduceat(np.square(mine) * items[some], begin, axis=1)
-        mean, square = mean[:, adds], square[:, adds]
-    uniform, normal = (one.reshape(shape)[:, adds] for one in source.uniform_and_normal(shape[0] * shape[1]))
-    return np.asarray(sum_of_binomials(uniform, mean, square, normal) @ steps[adds])
+
+    items: Floats
+    """(U,) items without a label."""
+    kind: Ints
+    """(U,) the kind of each cell."""
+    steps: Floats
+    """(kinds, d) what a wrong prediction of each kind adds."""
+
+    def added(self, rates: Floats, source: Stream) -> Floats:
+        """(B, d) what they add by (B, U) rates.
+
+        Kinds that add nothing, as those of groups in other blocks of a measure, are passed over: only their
+        random numbers are used up.
+        """
+        items, kind, steps = self
+        shape = len(rates), len(steps)
+        if rates.shape[1] * len(steps) <= _DENSE:
+            table = np.zeros((len(kind), len(steps)))
+            table[np.arange(len(kind)), kind] = items
+            mean, square = in_pieces(rates, table), in_pieces(np.square(rates), table)
+            adds: Bools = np.ones(len(steps), dtype=bool)
+        else:
+            adds = np.asarray(steps.any(axis=1))
+            some = np.flatnonzero(adds[kind] & (items > 0))
+            some = some[np.argsort(kind[some], kind="stable")]
+            there, begin = np.unique(kind[some], return_index=True)
+            mean, square = np.zeros(shape), np.zeros(shape)
+            if len(some):
+                mine = rates[:, some]
+                mean[:, there] = np.add.reduceat(mine * items[some], begin, axis=1)
+                square[:, there] = np.add.reduceat(np.square(mine) * items[some], begin, axis=1)
+            mean, square = mean[:, adds], square[:, adds]
+        numbers = source.uniform_and_normal(shape[0] * shape[1])
+        uniform, normal = (one.reshape(shape)[:, adds] for one in numbers)
+        return np.asarray(sum_of_binomials(uniform, mean, square, normal) @ steps[adds])
+
+
+def _moved(
+    case: Case, state: ErrorState, all_right: Floats, errors: _UnseenErrors, rates: Floats, numbers: Stream
+) -> tuple[Floats, tuple[Far, ...]]:
+    """(B, d) averages by rates drawn, and what of them is doubt beyond the last error seen."""
+    drawn = all_right + errors._replace(items=errors.items * ~state.beyond).added(rates, numbers)
+    tails = []
+    for mine in _tails(state, rates):
+        out = _UnseenErrors(errors.items[mine], errors.kind[mine], errors.steps)
+        further = out.added(rates[:, mine], numbers)
+        tails.append((mine, np.median(further, axis=0) - further))
+        drawn = drawn + further
+    return drawn, tuple(_far(case, state, rates[:, mine], mine, drawn + less) for mine, less in tails)
+
+
+def _dark(case: Case, state: ErrorState, unit: Ints, n: Ints) -> Bools:
+    """(K,) cells of ``unit``, with ``n`` labels each, that the belief does not speak for.
+
+    Nothing was seen that tells of them; or their class, as the measure's systems predict it, has no label.
+    """
+    systems = case.measure.systems(case.pool)
+    predicted = case.once("families of its systems", lambda: families(case, systems))[unit]
+    without = np.bincount(predicted, weights=n)[predicted] == 0
+    return np.asarray(state.unknown[unit] | without & (not state.places.across))
 
 
 def _tails(state: ErrorState, rates: Floats) -> list[Ints]:
