@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shlex
 import signal
 import sqlite3
@@ -525,6 +526,53 @@ def test_errors_speak_of_options_and_not_of_arguments(folder, capsys):
     assert "with its chance: it counts" in said(capsys, "import chance.csv").out
     wrong = said(capsys, "import chance.csv --partial", 1).err
     assert "--partial is not for labels with chances" in wrong
+
+
+def test_words_are_of_commands_and_not_of_functions(folder, capsys):
+    rows = "".join(f"{k},{'ja' if k % 2 else 'nein'}\n" for k in range(40))
+    Path("pool.csv").write_text(f"id,decision\n{rows}", encoding="utf-8")
+    assert "pass --labels 'nein' 'ja' when you start the study" in said(capsys, "start pool.csv").err
+    assert said(capsys, "status").err == ""  # said once
+    assert said(capsys, "groups", 1).err.startswith("sondage: sondage groups needs COLUMN: ")
+    assert "start a study with --groups" in said(capsys, "groups shop", 1).err
+    assert "start a study with --system a:" in said(capsys, "compare", 1).err
+    assert (
+        "go on with it, or take a new name (--name)" in said(capsys, "start pool.csv --name study-1", 1).err
+    )
+    assert "catalogue" not in said(capsys, "estimate nonsense", 1).err
+    assert "make one with sondage start" in said(capsys, "status --study none.db", 1).err
+    planned = said(capsys, "plan pool.csv --labels nein ja --width 0.2").out
+    assert not re.search(r"\w\(|\w=", planned)
+    assert max(map(len, planned.splitlines())) <= 80
+    Path("pool.csv").write_text(f"id,decision\n{rows}41,ja\n", encoding="utf-8")
+    assert "say with --pool where it is now" in said(capsys, "status", 1).err
+
+
+def test_every_step_says_which_is_next(folder, capsys):
+    assert "from a file to a result" in said_and_exited(capsys, "--help")
+    said(capsys, "start pool.csv --study er.db --budget 4")
+    text = said(capsys, "start pool.csv --study er.db --name 'the second'").out
+    again = " --study er.db --name 'the second'"
+    assert text.splitlines()[-1] == f"next: sondage ask -n 20 -o batch.csv{again}"
+    assert said(capsys, f"status{again}").out.splitlines()[-1] == text.splitlines()[-1]
+    text = said(capsys, f"ask -n 4 -o batch.csv{again}").out
+    assert text.splitlines()[-1].endswith(f"then sondage tell batch.csv{again}")
+    assert f"ask --open -o again.csv{again}" in said(capsys, f"status{again}").out
+    assert "next" not in said(capsys, f"tell batch.csv{again}").out
+    answered("batch.csv")
+    assert f"next: sondage estimate{again}\n" in said(capsys, f"tell batch.csv{again}").out
+    said(capsys, "ask -n 4 -o first.csv --study er.db --name study-1")
+    answered("first.csv")
+    said(capsys, "tell first.csv --study er.db --name study-1")
+    spent = said(capsys, "status --study er.db --name study-1").out
+    assert "next: sondage report -o report.html --study er.db --name study-1" in spent
+
+
+def said_and_exited(capsys, line):
+    """What a command prints that ends in argparse."""
+    with pytest.raises(SystemExit):
+        main(shlex.split(line))
+    return capsys.readouterr().out
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "xlsx"])

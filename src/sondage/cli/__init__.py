@@ -16,11 +16,21 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
+from typing import NoReturn
 
 from sondage.cli._words import by_options
 from sondage.errors import NothingLeft, SondageError, WrongRows
 from sondage.version import __version__
 
+_FIRST = """from a file to a result:
+  sondage start pool.csv --measure f1 --budget 500 --study er.db
+  sondage ask -n 20 -o batch.csv      people fill in the column label
+  sondage tell batch.csv
+  sondage estimate
+  sondage report -o report.html
+
+sondage demo shows a result without a file, sondage COMMAND --help an example
+"""
 FAILED = 1
 NOTHING_LEFT = 3
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
@@ -32,7 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = parser().parse_args(argv)
         with warnings.catch_warnings():
-            warnings.showwarning = _said_in_a_line
+            warnings.showwarning = lambda message, *where: print(
+                f"sondage: note: {by_options(str(message), args)}", file=sys.stderr
+            )
             code: int = args.run(args)
         sys.stdout.flush()
         return code
@@ -77,10 +89,6 @@ def _is_interrupt(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _said_in_a_line(message: Warning | str, *where: object, **more: object) -> None:
-    print(f"sondage: note: {message}", file=sys.stderr)
-
-
 class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
     """Text as it is written, and the default of every option that has one."""
 
@@ -89,10 +97,20 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpF
         return action.help if none else super()._get_help_string(action)
 
 
+class _Parser(argparse.ArgumentParser):
+    """One that says what is wrong in two lines, not below all the options there are."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\nsee {self.prog} --help\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of ``sondage`` with all its commands."""
-    top = argparse.ArgumentParser(
-        prog="sondage", description="Know how good a model is from as few labels as possible."
+    top = _Parser(
+        prog="sondage",
+        description="Know how good a model is from as few labels as possible.",
+        epilog=_FIRST,
+        formatter_class=_Help,
     )
     top.add_argument("--version", action="version", version=f"sondage {__version__}")
     subparsers = top.add_subparsers(title="commands", metavar="command", required=True)
@@ -106,7 +124,8 @@ def parser() -> argparse.ArgumentParser:
             formatter_class=_Help,
         )
         module.arguments(one)
-        one.set_defaults(run=module.run)
+        given = {one.dest: str(one.metavar) for one in one._actions if not one.option_strings}
+        one.set_defaults(run=module.run, positional=given)
     return top
 
 

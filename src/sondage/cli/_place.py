@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +41,16 @@ def shown(place: str) -> str:
     return str(without_password(place))
 
 
+def same_study(args: argparse.Namespace) -> str:
+    """The options by which a command found its study, for the next one.
+
+    >>> same_study(argparse.Namespace(study="er.db", name=None))
+    ' --study er.db'
+    """
+    given = {"--study": args.study and shown(args.study), "--name": args.name}
+    return "".join(f" {option} {shlex.quote(value)}" for option, value in given.items() if value)
+
+
 def place_of(args: argparse.Namespace) -> str:
     """The address of the study that is meant."""
     said = args.study or os.environ.get(VARIABLE)
@@ -62,8 +74,16 @@ def _is_sqlite(path: Path) -> bool:
 def taken_up(args: argparse.Namespace, payload: bool = False) -> Study:
     """The study that is meant, with its pool read from the file it remembers; with ``payload``, all of it.
 
-    What is shown to whoever labels may be most of a file, and most commands show none of it.
+    What is shown to whoever labels may be most of a file, and most commands show none of it. What is to be
+    noted of the pool was said at the start, and is not said again.
     """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("always", message="study ")
+        return _taken_up(args, payload)
+
+
+def _taken_up(args: argparse.Namespace, payload: bool) -> Study:
     from sondage.journal import open_journal
     from sondage.study import load_study
     from sondage.study.create import pool_again

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     import csv
     import io
 
-    from sondage.cli._place import taken_up
+    from sondage.cli._place import same_study, taken_up
     from sondage.errors import InvalidInput
     from sondage.ingest.files import suffix_of, write_file
     from sondage.study.labelling.batch import batch_columns
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         left = "" if study.remaining == float("inf") else f"; {study.remaining:,g} of the budget left"
         text = (
             f"{len(items)} items in {args.output}{left}\n"
-            f"next: fill in the column label, then sondage tell {args.output}"
+            f"next: fill in the column label, then sondage tell {args.output}{same_study(args)}"
         )
     else:
         printed = io.StringIO()

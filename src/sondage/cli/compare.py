@@ -7,6 +7,7 @@ import argparse
 from sondage.cli._options import study_options
 from sondage.cli._output import show
 from sondage.cli._types import number
+from sondage.cli._words import as_commands
 
 EXAMPLE = "sondage compare a b --study ab.db"
 
@@ -34,5 +35,5 @@ def run(args: argparse.Namespace) -> int:
         looking=args.looking,
         confidence_level=args.confidence_level,
     )
-    show(args, {"study": study.name, **found.to_dict()}, str(found))
+    show(args, {"study": study.name, **found.to_dict()}, as_commands(str(found)))
     return 0

@@ -10,6 +10,7 @@ import argparse
 from sondage.cli._options import study_options
 from sondage.cli._output import estimate_objects, show
 from sondage.cli._types import number
+from sondage.cli._words import as_commands
 
 EXAMPLE = "sondage estimate recall precision --study er.db"
 UNDEFINED = 4
@@ -48,5 +49,5 @@ def run(args: argparse.Namespace) -> int:
     ]
     objects = [one for estimate in found for one in estimate_objects(estimate)]
     result = objects[0] if len(objects) == 1 else {"estimates": objects}
-    show(args, {"study": now.name, **result}, "\n\n".join(map(str, found)))
+    show(args, {"study": now.name, **result}, as_commands("\n\n".join(map(str, found))))
     return 0 if all(one["defined"] for one in objects) else UNDEFINED

@@ -7,6 +7,7 @@ import argparse
 from sondage.cli._options import study_options
 from sondage.cli._output import show
 from sondage.cli._types import whole_number
+from sondage.cli._words import as_commands
 
 EXAMPLE = "sondage explain --study er.db"
 
@@ -23,5 +24,5 @@ def run(args: argparse.Namespace) -> int:
 
     study = taken_up(args)
     found = study.explain(n=args.n)
-    show(args, {"study": study.name, **found.to_dict()}, str(found))
+    show(args, {"study": study.name, **found.to_dict()}, as_commands(str(found)))
     return 0

@@ -7,6 +7,7 @@ import argparse
 from sondage.cli._options import study_options
 from sondage.cli._output import show
 from sondage.cli._types import number
+from sondage.cli._words import as_commands
 
 EXAMPLE = "sondage groups shop --study er.db"
 
@@ -28,5 +29,5 @@ def run(args: argparse.Namespace) -> int:
     now = taken_up(args).snapshot()
     by = args.by[0] if len(args.by) == 1 else args.by or None
     found = now.groups(by, measure=args.measure, system=args.system, confidence_level=args.confidence_level)
-    show(args, {"study": now.name, **found.to_dict()}, str(found))
+    show(args, {"study": now.name, **found.to_dict()}, as_commands(str(found)))
     return 0

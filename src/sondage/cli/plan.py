@@ -8,6 +8,7 @@ from sondage.cli._options import json_option, measure_options, role_options
 from sondage.cli._output import show
 from sondage.cli._pool import measure_of, objective_of, pool_of
 from sondage.cli._types import number, whole_number
+from sondage.cli._words import as_commands
 
 EXAMPLE = "sondage plan pool.csv --measure f1 --width 0.2"
 
@@ -45,6 +46,6 @@ def run(args: argparse.Namespace) -> int:
     show(
         args,
         {"pool": {"file": args.file, "items": len(pool), "roles": roles}, **found.to_dict()},
-        f"{shown}\n\n{found}",
+        f"{shown}\n\n{as_commands(str(found))}",
     )
     return 0

@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the study, and show what it is."""
-    from sondage.cli._place import address_of, shown
+    from sondage.cli._place import address_of, same_study, shown
     from sondage.errors import InvalidInput
     from sondage.study import Cost, create_study
 
@@ -64,9 +64,10 @@ def run(args: argparse.Namespace) -> int:
         "budget": args.budget if args.budget_cost is None else {"cost": args.budget_cost},
         "seed": str(study.parts.seed),
     }
+    args.name = study.name if len(study.journal.names()) > 1 else None
     text = (
         f"{columns}\n{study.name} in {place}: {names} by {study.design.alias}, {budget}\n"
-        f"next: sondage ask -n 20 -o batch.csv --study {place}"
+        f"next: sondage ask -n 20 -o batch.csv{same_study(args)}"
     )
     show(args, result, text)
     return 0

@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     """Print how many labels there are, what is open and what is left."""
     import time
 
-    from sondage.cli._place import place_of, shown, taken_up
+    from sondage.cli._place import place_of, same_study, shown, taken_up
     from sondage.study import Cost
 
     study = taken_up(args)
@@ -42,6 +42,11 @@ def run(args: argparse.Namespace) -> int:
         "remaining": None if budget is None else now.remaining,
         "holding": held,
     }
+    following = "sondage report -o report.html"
+    if now.n_open:
+        following = "answer what is open; to write it again: sondage ask --open -o again.csv"
+    elif budget is None or now.remaining:
+        following = "sondage ask -n 20 -o batch.csv"
     left = "no budget" if budget is None else f"{now.remaining:,g} of the budget left"
     text = "\n".join(
         [
@@ -50,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
             f"{now.n_labels:,} labels, {now.n_open:,} open, {now.n_refused:,} cannot be told; {left}",
             *([f"{now.n_imported:,} imported from elsewhere"] if now.n_imported else []),
             *([f"items are held by {', '.join(held)}"] if held else []),
+            f"next: {following}{same_study(args)}",
         ]
     )
     show(args, result, text)

@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Tell, and say what became of it."""
-    from sondage.cli._place import taken_up
+    from sondage.cli._place import same_study, taken_up
 
     study = taken_up(args, payload=True)  # which tells a row whose id was moved to another
     told = study.tell(
@@ -55,5 +55,6 @@ def run(args: argparse.Namespace) -> int:
     text = f"{'would be: ' if args.dry_run else ''}{told}"
     if not args.dry_run:
         text += f"\n{study.n_labels:,} labels in all, {study.n_open:,} items open"
+        text += f"\nnext: sondage estimate{same_study(args)}" if study.n_labels else ""
     show(args, result, text)
     return 0
