@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import tomllib
 from contextlib import closing
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import sondage as sd
 from sondage.cli import commands, main
 
 N = 400
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -597,6 +599,12 @@ def test_an_export_has_imported_labels_and_says_where_each_is_from(folder, capsy
     before = len(study.journal.events(study.name))
     assert "0 answers told, 14 known already" in said(capsys, f"tell out.{suffix}").out
     assert len(study.journal.events(study.name)) == before
+
+
+def test_doctor_names_extras_that_there_are():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = set(commands()["doctor"]._PACKAGES.values()) - {""}
+    assert named <= set(extras["optional-dependencies"])
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.pool.pages import Cells
 
@@ -88,6 +89,18 @@ def test_what_is_thought_are_the_numbers_of_the_curves(study: Study) -> None:
             outside = curve.first > curve.outermost
             assert one.beyond == pytest.approx(curve.believed[outside].sum())
             assert one.labels_beyond == curve.labels[outside].sum()
+
+
+def test_labels_from_elsewhere_are_an_estimate_to_explain(source: Any) -> None:
+    pool, labels = source
+    study = sd.create_study(pool, "accuracy", rng=1)
+    ids = pool.ids[::100].tolist()
+    table = {"id": ids, "label": [labels[id] for id in ids], "chance": [0.01] * len(ids)}
+    study.import_labels(pd.DataFrame(table))
+    found = study.explain()
+    assert found.estimate is not None
+    assert found.estimate.value == study.estimate().value
+    assert "There is no label yet" not in str(found)
 
 
 def test_errors_left_unseen_are_said_in_whole_ones_and_within_their_range() -> None:

@@ -25,7 +25,7 @@ def study() -> sd.Study:
 def test_a_paragraph_says_all_that_was_done(study: sd.Study) -> None:
     found = study.estimate()
     said = found.describe()
-    assert "We estimated f1 of model on a pool of 2,000 items with Sondage" in said
+    assert "We estimated f1 of the model on a pool of 2,000 items with Sondage" in said
     assert "design error-curve. 44 items were drawn in" in said
     assert "40 items received a label, 1 could not be labelled, 3 are still open." in said
     assert f"f1 is {found.value:.4f}, 95 % interval {found.ci.low:.4f} to {found.ci.high:.4f}" in said
@@ -55,3 +55,10 @@ def test_every_key_is_of_a_design_or_an_interval_that_there_is() -> None:
     assert set(methods._OF_INTERVALS) <= set(Interval.catalogue())
     used = {key for keys in methods._OF_DESIGNS.values() for key in keys} | {*methods._OF_INTERVALS.values()}
     assert used == set(methods._PAPERS)
+
+
+def test_a_random_sample_is_said_to_be_one() -> None:
+    pool, labels = sd.datasets.synthetic_pool(n=2000, prevalence=0.2, rng=0)
+    made = sd.create_study(pool, "accuracy", design="uniform", budget=40, rng=1)
+    made.run(labels)
+    assert "at random, all with the same chance; 40 items" in made.estimate().describe()

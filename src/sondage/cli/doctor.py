@@ -19,8 +19,8 @@ _PACKAGES = {
     "pyarrow": "parquet",
     "openpyxl": "excel",
     "psycopg": "postgres",
-    "jinja2": "report",
     "matplotlib": "plot",
+    "rapidfuzz": "demo",
     "rich": "progress",
     "numba": "fast",
 }

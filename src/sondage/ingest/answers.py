@@ -110,7 +110,12 @@ def payload_names(pool: Pool) -> dict[str, str]:
 def _cells(source: Any) -> Mapping[str, Sequence[Any]]:
     if isinstance(source, Path):
         return read_file(source, typed=False)
-    frame = nw.from_native(source)
+    try:
+        frame = nw.from_native(source)
+    except TypeError:
+        raise InvalidInput(
+            f"a table is a data frame, or a pathlib.Path of a file, not {type(source).__name__}"
+        ) from None
     eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     return {name: eager[name].to_list() for name in eager.columns}
 

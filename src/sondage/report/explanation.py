@@ -92,7 +92,7 @@ def explain(study: StudyView, *, n: int | None = None) -> Explanation:
     errors = expected_errors(study)
     coming = next_labels(study, n)
     estimate, why_not = None, "There is no label yet, so there is nothing to estimate from."
-    if study.n_labels:
+    if study.n_labels or study.imported:
         try:
             estimate = study.estimate()
         except SondageError as error:  # an explanation must be able to speak of any study

@@ -6,6 +6,7 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 import sondage.version
+from sondage.report.text import spoken
 from sondage.wording import counted, some_names
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ _PROMISE = {
 def paragraph(estimate: Estimate) -> str:
     """The pool, the draws, the labels, the estimate and what its interval promises."""
     made, version = estimate.method, sondage.version.__version__
-    of = f" of {some_names(made.systems)}" if made else ""
+    of = f" of {some_names(tuple(map(spoken, made.systems)))}" if made else ""
     pool = f" on a pool of {counted(estimate.n_pool, 'item')}" if isfinite(estimate.n_pool) else ""
     by = f", design {made.design}" if made else ""
     said = [f"We estimated {some_names(estimate.names)}{of}{pool} with Sondage {version}{by}."]
@@ -91,7 +92,9 @@ def _drawn(made: Method, estimate: Estimate) -> list[str]:
     said = []
     if made.rounds:
         how = "each by a chance that was recorded when it was drawn"
-        if made.strata:
+        if made.design == "uniform":
+            how = "at random, all with the same chance"
+        elif made.strata:
             how = "at random within strata; before each round, the design set how many to draw from each"
         said.append(
             f"{counted(made.asked, 'item')} {'was' if made.asked == 1 else 'were'} drawn in "

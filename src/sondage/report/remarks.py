@@ -73,7 +73,7 @@ def warnings(
         ranges = [
             f"the value of {name} could be anywhere from {a:.4f} to {b:.4f} (its interval comes on top)"
             for name, (a, b) in named
-            if np.isfinite([a, b]).all()
+            if np.isfinite([a, b]).all() and b - a > 1e-9
         ]
         said.append(f"{line}; depending on their labels, {', '.join(ranges)}" if ranges else line)
     low, high = case.measure.range

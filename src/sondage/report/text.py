@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sondage.ingest.roles import ONLY_SYSTEM
+
+
+def spoken(system: str) -> str:
+    """A system in a sentence: the only one of a pool may have no name of its own."""
+    return f"the {system}" if system == ONLY_SYSTEM else system
+
 
 def about(number: float) -> str:
     """A number that is only known roughly: whole from ten on, otherwise two digits.

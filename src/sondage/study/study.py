@@ -158,7 +158,10 @@ class Study(StudyView):
             raise InvalidInput("partial= and dry_run= are for a table of answers: a frame, or a Path")
         told = labels_by_id(self.pool, id)
         if (label is _NOTHING) != (told is not None):
-            raise InvalidInput("tell() takes an id and its label, or one mapping of ids to labels")
+            raise InvalidInput(
+                "tell() takes an id and its label, or one mapping of ids to labels, or a data frame, or a "
+                "pathlib.Path of a file"
+            )
         if isinstance(id, Item):
             raise InvalidInput("tell() takes the id of an item: pass item.id")
         if isinstance(id, list | set | np.ndarray):

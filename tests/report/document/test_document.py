@@ -103,6 +103,8 @@ def test_a_report_needs_nothing_else_and_holds_the_numbers(
     assert "url(" not in path.read_text()
     if not n:
         assert "No answer yet" in found.text
+        assert "How good is the model on these" in found.text
+        assert "Examples of wrong predictions" not in found.text
         return
     estimate = study.estimate()
     if estimate.defined:
@@ -165,6 +167,18 @@ def test_an_undefined_estimate_says_why(world, tmp_path: Path) -> None:
     text = read(study.report(tmp_path / "report.html")).text
     assert f"recall undefined: {study.estimate().why}" in text
     assert "What would change the answer" not in text
+
+
+def test_what_could_not_be_labelled_is_not_said_to_matter_where_it_does_not(world) -> None:
+    pool, _ = world
+    study = sd.create_study(pool, "precision", design="uniform", rng=1)
+    items = study.ask(30)
+    said = [int(pool.rows(np.array([pool.row_of(item.id)])).prediction("model")[0]) for item in items]
+    hidden = said.index(0)  # a negative one, of which precision knows nothing
+    study.tell({item.id: None if k == hidden else said[k] for k, item in enumerate(items)})
+    warned = str(study.estimate("precision").warnings)
+    assert "could not be labelled" in warned
+    assert "anywhere from" not in warned
 
 
 def test_every_kind_of_study_has_a_report(world, tmp_path: Path) -> None:

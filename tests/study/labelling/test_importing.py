@@ -285,3 +285,13 @@ def test_imported_labels_that_count_are_among_those_used(case) -> None:
     looking = study.estimate(interval="sequence")
     assert "imported labels are left out" in looking.assumptions
     assert "with their chances" not in str(looking)
+
+
+@pytest.mark.parametrize("source", ["pilot.csv", {"id": [1], "label": [2.0]}, [1]])
+def test_what_is_no_table_is_refused_by_its_type(source: object) -> None:
+    pool = sd.Pool.from_arrays(id=np.arange(N), prediction=PREDICTION, labels="real")
+    study = sd.create_study(pool, "mean_absolute_error", rng=1)
+    with pytest.raises(
+        InvalidInput, match=f"data frame, or a pathlib.Path of a file, not {type(source).__name__}"
+    ):
+        study.import_labels(source)

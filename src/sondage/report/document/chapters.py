@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from math import isfinite, isnan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from sondage.report.estimate import better, headline, rests_on
 from sondage.report.findings import concentrated
 from sondage.report.page import Page
 from sondage.report.past import history
+from sondage.report.text import spoken
 from sondage.strata.by_score import EqualSize
 from sondage.study import Study
 from sondage.study.estimates.result import Estimate
@@ -55,7 +57,7 @@ def document_of(study: Study) -> Document:
     now = study.snapshot()
     estimate, why_not = _estimate(now)
     names = some_names(now.measure.names)
-    systems = list(now.measure.systems(now.pool) or now.pool.systems)
+    systems = [spoken(one) for one in now.measure.systems(now.pool) or now.pool.systems]
     question = (
         f"How good {'is' if len(systems) == 1 else 'are'} {_listed(systems)} on these "
         f"{counted(len(now.pool), 'item')}, measured by {names}?"
@@ -399,6 +401,7 @@ def _repeat(study: Study, now: Snapshot) -> Chapter:
         ("oracle, target", f"{config['oracle']}, {config['target']}"),
         ("confidence level", f"{config['confidence_level']:g}"),
         ("pool", f"{config['pool']['size']:,} items, fingerprint {config['pool']['fingerprint']}"),
+        *(("file", Path(one).name) for one in (config["pool"].get("source") or {}).values()),
         ("columns", _config(config["pool"]["roles"])),
         ("versions when made", versions),
         ("events in the journal", f"{len(events):,}"),

@@ -8,6 +8,7 @@ import numpy as np
 
 from sondage.estimators.sample import ANSWERED
 from sondage.report.document.parts import Chapter, Grid
+from sondage.report.text import spoken
 from sondage.study.snapshot import Snapshot
 from sondage.wording import counted
 
@@ -19,20 +20,22 @@ _FIELDS = 6
 
 
 def mistakes(study: Snapshot) -> Chapter | None:
-    """Up to a dozen, of every kind in turn; None where no prediction is simply right or wrong."""
+    """Up to a dozen, of every kind in turn; None without labels, or where none is simply right or wrong."""
     pool = study.pool
     systems = study.measure.systems(pool)
     system = pool.system_name(systems[0] if systems else None)
     if pool.labels.values is None or not pool.has("prediction", system):
         return None
     told = np.flatnonzero(study.status == ANSWERED)
+    if not len(told):
+        return None
     rows, said = study.asked_rows[told], study.asked_labels[told].astype(np.int64)
     predicted = pool.rows(rows).prediction(system).astype(np.int64)
     wrong = np.flatnonzero(predicted != said)
     heading = "Examples of wrong predictions"
     labelled = counted(len(told), "labelled item")
     if not len(wrong):
-        return Chapter(heading, (f"Among {labelled} no prediction of {system} is wrong.",))
+        return Chapter(heading, (f"Among {labelled} no prediction of {spoken(system)} is wrong.",))
     turn: Counter[tuple[int, int]] = Counter()
     order = []
     for k in wrong.tolist():
@@ -50,7 +53,7 @@ def mistakes(study: Snapshot) -> Chapter | None:
         id = _short(pool.id_of(int(rows[k])))
         cells.append((id, str(values[predicted[k]]), str(values[said[k]]), *shown))
     text = (
-        f"{counted(len(wrong), 'prediction')} of {system} among {labelled} "
+        f"{counted(len(wrong), 'prediction')} of {spoken(system)} among {labelled} "
         f"{'is' if len(wrong) == 1 else 'are'} wrong. Items were drawn where errors matter, so this share is "
         f"not the error rate."
         + (f" {len(chosen)} of them, taking each kind of error in turn:" if len(chosen) < len(wrong) else "")
