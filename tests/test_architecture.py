@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -61,9 +62,18 @@ def rank(room: str) -> int:
     return -1 if room in FLOOR else next(k for k, rooms in enumerate(FLOW) if room in rooms)
 
 
-def sources() -> list[Path]:
-    """Every file of the package."""
-    return sorted(ROOT.rglob("*.py"))
+@cache
+def trees(folder: Path = ROOT) -> dict[str, ast.Module]:
+    """Every file of the package, by its path there."""
+    return {
+        path.relative_to(folder).as_posix(): ast.parse(path.read_text())
+        for path in sorted(folder.rglob("*.py"))
+    }
+
+
+def room_of(path: str) -> str:
+    """The first folder of a path in the package, or its only file."""
+    return path.split("/")[0].removesuffix(".py")
 
 
 def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -75,14 +85,12 @@ def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, room
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_point_upstream(path: Path) -> None:
-    room = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    if room in ("__init__", "__main__"):
-        return
+def test_imports_point_upstream() -> None:
     wrong = [
-        f"line {line} imports {other}"
-        for line, other in imported(ast.parse(path.read_text()))
+        f"{path}:{line} imports {other}"
+        for path, tree in trees().items()
+        if (room := room_of(path)) not in ("__init__", "__main__")
+        for line, other in imported(tree)
         if rank(other) > rank(room)
     ]
     assert wrong == []
@@ -114,12 +122,14 @@ def whole_columns(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, one.name) for one in node.names if one.name in WHOLE_COLUMNS)
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_downstream_of_the_strata_holds_a_whole_column(path: Path) -> None:
+def test_nothing_downstream_of_the_strata_holds_a_whole_column() -> None:
     """A pool may be in a database: rows, chunks, units and divisions of it are all that is seen."""
-    if path.relative_to(ROOT).parts[0] in MAY_HOLD:
-        return
-    found = [f"line {line}: {what}" for line, what in whole_columns(ast.parse(path.read_text()))]
+    found = [
+        f"{path}:{line}: {what}"
+        for path, tree in trees().items()
+        if room_of(path) not in MAY_HOLD
+        for line, what in whole_columns(tree)
+    ]
     assert found == []
 
 
@@ -142,8 +152,10 @@ def test_a_public_name_is_that_of_one_class() -> None:
 
 
 def test_every_room_is_part_of_the_flow() -> None:
-    rooms = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in sources()}
-    assert rooms - {"__init__", "__main__"} == {*FLOOR, *(room for rooms in FLOW for room in rooms)}
+    assert {room_of(path) for path in trees()} - {"__init__", "__main__"} == {
+        *FLOOR,
+        *(room for rooms in FLOW for room in rooms),
+    }
 
 
 def test_no_module_is_hidden_by_something_of_its_name() -> None:
@@ -167,9 +179,9 @@ def test_every_recorded_field_has_a_reader() -> None:
     """A field that is written and never looked at is a promise that nothing keeps."""
     read = {
         node.attr
-        for path in sources()
-        if ROOT / "testing" not in path.parents
-        for node in ast.walk(ast.parse(path.read_text()))
+        for path, tree in trees().items()
+        if room_of(path) != "testing"
+        for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
     }
     fields = {(cls.__name__, name) for cls in RECORDED for name in cls.__annotations__}
@@ -212,9 +224,9 @@ def test_what_finds_comparisons_of_kinds_finds_them() -> None:
 def test_only_a_kind_of_sampling_knows_which_it_is(folder: Path) -> None:
     """Everybody else asks it what follows from that: a kind added elsewhere is then served everywhere."""
     wrong = {
-        str(path): found
-        for path in sorted(folder.rglob("*.py"))
-        if ROOT / "sampling" not in path.parents and (found := [*kinds_compared(ast.parse(path.read_text()))])
+        path: found
+        for path, tree in trees(folder).items()
+        if room_of(path) != "sampling" and (found := [*kinds_compared(tree)])
     }
     assert wrong == {}
 
@@ -223,15 +235,14 @@ DEFAULT = {"ErrorCurve", "CurveState", "ErrorCurveDesign", "PosteriorInterval"}
 """Parts of the default method: what differs between beliefs is asked of the belief."""
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_only_the_default_method_asks_whether_something_is_of_it(path: Path) -> None:
-    if path.parent.name == "error_curve":
-        return
+def test_only_the_default_method_asks_whether_something_is_of_it() -> None:
     asked = [
-        name.id
-        for node in ast.walk(ast.parse(path.read_text()))
+        f"{path}:{node.lineno}: {name.id}"
+        for path, tree in trees().items()
+        if "/error_curve/" not in path
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
         for name in ast.walk(node.args[1])
-        if isinstance(name, ast.Name)
+        if isinstance(name, ast.Name) and name.id in DEFAULT
     ]
-    assert not DEFAULT & set(asked)
+    assert asked == []

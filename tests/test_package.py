@@ -56,13 +56,6 @@ def test_the_modules_were_found() -> None:
     assert {f"sondage.{name}" for name in expected} <= {*MODULES}
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_every_module_says_what_it_is_for(name: str) -> None:
-    module = importlib.import_module(name)
-    assert module.__doc__
-    assert module.__doc__.strip()
-
-
 @pytest.mark.parametrize("name", ["sondage", *MODULES])
 def test_the_examples_of_a_module_run(name: str, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(str(tmp_path))
