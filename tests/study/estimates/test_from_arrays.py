@@ -83,6 +83,14 @@ def test_weights_with_the_size_of_the_pool_are_inclusion_probabilities() -> None
     assert by_weight.std_error == pytest.approx(by_chance.std_error, rel=1e-9)
 
 
+@pytest.mark.parametrize("pool_size", [120, 200, 4000])
+def test_the_size_of_the_pool_changes_no_ratio_of_weights(pool_size: int) -> None:
+    weights = np.where(I % 3, 1.0, 50.0)  # those that add up to 200 would leave many less than themselves
+    est = sd.estimate(Y_TRUE, Y_PRED, weights=weights, pool_size=pool_size)
+    expected = metrics.f1_score(Y_TRUE, Y_PRED, sample_weight=weights)
+    assert est.value == pytest.approx(expected, abs=1e-12)
+
+
 @pytest.mark.parametrize("pool_size", [None, 100_000, 240, 150])
 def test_the_standard_error_has_the_finite_population_correction(pool_size: int | None) -> None:
     est = sd.estimate(Y_TRUE, Y_PRED, measure="accuracy", pool_size=pool_size)
@@ -158,6 +166,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         r"pass inclusion_probability= or weights=, not both",
     ),
     "small pool": ({"pool_size": 119}, r"pool_size=119 is below the 120 labelled items"),
+    "pool size": ({"pool_size": "4000"}, r"pool_size= takes a number of items, not '4000'"),
+    "chance text": ({"inclusion_probability": ["a"] * 120}, r"inclusion_probability takes numbers"),
     "chance 0": ({"inclusion_probability": np.where(I == 4, 0, 0.5)}, r"\[4\] = 0.0 is not in \(0"),
     "chance 2": ({"inclusion_probability": np.where(I == 5, 2, 0.5)}, r"\[5\] = 2.0 is not in \(0"),
     "chance nan": (

@@ -18,7 +18,7 @@ from sondage.pool.units import ItemUnits
 from sondage.sampling import PoissonSample
 from sondage.study.estimates.assess import Question, assess, checked_level
 from sondage.study.estimates.result import Estimate
-from sondage.types import Array, Floats
+from sondage.types import Array, Floats, is_number
 
 _LARGE = 1e9
 """A pool of unknown size is taken to be so many times the sample."""
@@ -30,7 +30,7 @@ def estimate(
     *,
     inclusion_probability: Sequence[float] | Array | None = None,
     weights: Sequence[float] | Array | None = None,
-    pool_size: int | None = None,
+    pool_size: float | None = None,
     measure: str | Measure = "f1",
     confidence_level: float = 0.95,
 ) -> Estimate:
@@ -51,6 +51,8 @@ def estimate(
         raise InvalidInput("y_true is empty: there is nothing to estimate from")
     if inclusion_probability is not None and weights is not None:
         raise InvalidInput("pass inclusion_probability= or weights=, not both")
+    if pool_size is not None and not is_number(pool_size):
+        raise InvalidInput(f"pool_size= takes a number of items, not {pool_size!r}")
     if pool_size is not None and pool_size < n:
         raise InvalidInput(f"pool_size={pool_size} is below the {n} labelled items")
     pi = _chances(inclusion_probability, weights, n, pool_size)
@@ -86,20 +88,25 @@ def estimate(
     return assess(case, question)
 
 
-def _chances(inclusion: Any, weights: Any, n: int, pool_size: int | None) -> Floats:
+def _chances(inclusion: Any, weights: Any, n: int, pool_size: float | None) -> Floats:
     size = pool_size or _LARGE * n
     if inclusion is not None:
         return _per_item("inclusion_probability", inclusion, n, 1.0, "in (0, 1]")
     if weights is None:
         return np.full(n, n / size)
     weight = _per_item("weights", weights, n, np.inf, "above 0")
-    # Only ratios of weights are known: they add up to the pool if it is given, else to a large one.
-    return np.asarray(np.minimum(1.0, 1.0 / (weight / weight.sum() * size)))
+    # Only ratios of weights are known: they add up to the pool if it is given, else to a large one; or to
+    # more, where the least would be below 1. An item stands for itself at least.
+    chance = weight.sum() / (weight * size)
+    return np.asarray(chance / max(chance.max(), 1.0))
 
 
 def _per_item(name: str, values: Any, n: int, most: float, wanted: str) -> Floats:
     """(n,) finite numbers above 0 and no greater than ``most``, or an error."""
-    array = np.asarray(values, dtype=np.float64)
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} takes numbers, one for each item ({error})") from None
     if array.shape != (n,):
         raise InvalidInput(f"{name} must have one entry for each of {n} items")
     bad = ~(np.isfinite(array) & (array > 0) & (array <= most))
