@@ -160,6 +160,30 @@ def test_with_no_missed_positive_seen_recall_opens_downwards(labels: int) -> Non
         assert recall.ci.high - recall.ci.low > precision.ci.high - precision.ci.low
 
 
+@pytest.mark.parametrize("labels", [25, 50, 100])
+def test_without_an_error_labels_say_little_more_than_those_of_a_random_sample(labels: int) -> None:
+    """Nothing shows yet that errors thin out with the rank: about the rule of three, 3 / n."""
+    low, high = run("f1", labels, wrong=False).estimate("accuracy").ci
+    assert high - low > 0.8 * 3.0 / labels
+
+
+def test_errors_at_every_rank_alike_are_covered_from_the_first_labels_on() -> None:
+    """Three labels in a hundred are turned round; two thirds of the first samples show none of them."""
+    rng, size, count = np.random.default_rng(9), 4000, 40
+    score = rng.normal(size=size)
+    predicted = (score >= np.quantile(score, 0.95)).astype(int)
+    truth = np.where(rng.random(size) < 0.03, 1 - predicted, predicted)
+    pool = sd.Pool.from_arrays(id=np.arange(size), score=score, prediction=predicted)
+    hits = (predicted & truth).sum()
+    f1, held = 2 * hits / (predicted.sum() + truth.sum()), {25: 0, 50: 0}
+    for seed in range(count):
+        study = sd.create_study(pool, "f1", rng=seed)
+        for labels in held:
+            low, high = study.run(lambda item: int(truth[item.id]), budget=labels).ci
+            held[labels] += low <= f1 <= high
+    assert min(held.values()) >= 0.9 * count
+
+
 def test_an_interval_reaches_further_where_few_labels_could_move_the_measure() -> None:
     """Of precision those of predicted positives."""
     study = run("f1", 60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import betaincinv
 
 from sondage.beliefs.error_curve.beyond_last_error import HONEST, TIGHT
 
@@ -36,3 +37,18 @@ def test_more_is_allowed_for_where_labels_can_correct_it() -> None:
     rare = HONEST.anywhere(np.array([500.0]), np.array([1e-3]), np.zeros(1, dtype=int), 1e5)
     assert rare is not None
     assert rare.mean[0] < 1.06 * HONEST.astray
+
+
+def test_a_curve_without_an_error_has_one_rate_in_half_of_the_draws() -> None:
+    """Whoever says that errors thin out fast says it from the first label on."""
+    curve, n, wrong = np.array([0, 0, 1, 1, 2]), np.array([9.0, 6, 8, 7, 0]), np.array([0.0, 0, 1, 0, 0])
+    drawn, uniform = np.tile([0.4, 0.3, 0.2, 0.1, 0.5], (4000, 1)), np.random.default_rng(1).random((4000, 3))
+    found = HONEST.before_an_error(drawn.copy(), n, wrong, curve, uniform)
+    np.testing.assert_array_equal(found[:, 2:], drawn[:, 2:])  # an error was seen, or no label
+    level = found[:, 0] == found[:, 1]
+    assert level.mean() == pytest.approx(0.5, abs=0.03)
+    np.testing.assert_array_equal(found[~level], drawn[~level])
+    for chance in (0.5, 0.95):
+        expected = betaincinv(0.5, 15.5, chance)
+        assert np.quantile(found[level, 0], chance) == pytest.approx(expected, rel=0.15)
+    np.testing.assert_array_equal(TIGHT.before_an_error(drawn.copy(), n, wrong, curve, uniform), drawn)

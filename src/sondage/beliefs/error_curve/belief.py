@@ -158,7 +158,9 @@ class ErrorCurve(ErrorBelief):
         anywhere = tail.anywhere(state.n, state.others, fit.curves.curve, items)
         drawn, rough = drawn_rates(fit, seen, state.outermost, heat, tail.fall, anywhere, stream, count)
         state.once("rough", (tail, count), lambda: rough)
-        return state.uninformative.instead(drawn, stream.uniform(3 * count).reshape(count, 3))
+        uniform = stream.uniform(3 * count).reshape(count, 3)
+        drawn = tail.before_an_error(drawn, state.n, state.wrong, fit.curves.curve, uniform)
+        return state.uninformative.instead(drawn, uniform)
 
     def remarks(self, state: State, labels: LabelSpace) -> Iterator[str]:
         """Whether the model says nothing, or is weak."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import betaincinv
 
 from sondage.arithmetic import sums_by
 from sondage.beliefs.error_curve.exact_draws import Anywhere
+from sondage.beliefs.error_curve.uninformative import EITHER
 from sondage.types import Floats, Ints
 
 _FEWEST = 0.5
 """Items that are expected anywhere, at least: with few positives a share of them would be none."""
+_UNTOLD = 0.5
+"""Chance that errors do not thin out on a curve that has shown none."""
 _MORE, _FOUND = 1.5, 0.3
 """How much more is allowed for where labels can correct it; items they would find at which half of it is."""
 
@@ -40,6 +44,23 @@ class Tail:
         found = self.astray * sums_by(n * others, curve)
         mean = self.astray * (1.0 + _MORE * found / (found + _FOUND))
         return Anywhere(mean, np.clip(others, min(_FEWEST / (self.astray * items), 1.0), 1.0))
+
+    def before_an_error(
+        self, drawn: Floats, n: Floats, wrong: Floats, curve: Ints, uniform: Floats
+    ) -> Floats:
+        """(B, U) rates drawn; in half of them one for all ranks of a curve on which no error was seen.
+
+        Labels without an error are about as likely if errors do not thin out at all, and then say no more
+        than those of a random sample. The first error tells: near the boundary it speaks for a curve that
+        falls. ``uniform`` are (B, 3) random numbers.
+        """
+        labels, errors = (sums_by(one, curve) for one in (n, wrong))
+        untold = np.flatnonzero((labels > 0) & (errors == 0)) if not self.fall else ()
+        some = np.flatnonzero(uniform[:, 0] >= _UNTOLD)
+        for c in untold:
+            rate = betaincinv(EITHER, labels[c] + EITHER, uniform[some, 1 + c % 2])
+            drawn[np.ix_(some, np.flatnonzero(curve == c))] = rate[:, None]
+        return drawn
 
 
 HONEST = Tail(fall=0.0, astray=0.02)

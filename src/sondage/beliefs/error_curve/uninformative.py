@@ -18,9 +18,9 @@ _CHANCE = 0.005
 """That a model says nothing, before any label: models that say little are more common, and look like it."""
 _DECIDED = 2.0
 """Power of the odds: what is unlikely is to change little, and what is likely much."""
-_EITHER = 0.5
+EITHER = 0.5
 """Pseudo-labels of each class: Jeffreys' prior of a share."""
-_LOG_ODDS = logit(_CHANCE) - betaln(_EITHER, _EITHER)
+_LOG_ODDS = logit(_CHANCE) - betaln(EITHER, EITHER)
 _OTHER = 20.0
 """Labels that those of the other predicted class count for, at most."""
 
@@ -71,7 +71,7 @@ class Uninformative(NamedTuple):
         it.
         """
         worth = np.minimum(1.0, _OTHER / np.maximum(self.counts.sum(axis=0), 1.0))
-        return np.asarray(self.counts + (self.counts * worth)[:, ::-1] + _EITHER)
+        return np.asarray(self.counts + (self.counts * worth)[:, ::-1] + EITHER)
 
     def _wrong(self, second: Floats) -> Floats:
         """(..., U) error rates, given (2, ...) shares of the second class by which class is predicted."""
@@ -100,7 +100,7 @@ def uninformative(
     told = np.stack([n - wrong, wrong]) @ sides.astype(np.float64)
     # What is right is of the predicted class, the first or the second; what is wrong of the other.
     counts = np.stack([told[..., 0], told[::-1][..., 1]], axis=1)
-    first, second = counts.sum(axis=1) + _EITHER
+    first, second = counts.sum(axis=1) + EITHER
     odds = _LOG_ODDS + betaln(first, second) - evidence
     both = sides.any(axis=0).all()
     some = counts.sum(axis=(0, 1)) > 0
