@@ -100,6 +100,16 @@ def test_every_estimate_of_a_rare_pool_says_what_keeps_it_wide() -> None:
     assert several.to_dict()["far_tail"]["where"] == ["predicted 0", "predicted 0"]
 
 
+def test_one_label_out_there_does_not_tell_how_many_it_takes() -> None:
+    """Of precision after ten labels: with two or three more it is as wide as before, all but 1."""
+    found = rare_study(10).estimate("precision")
+    assert found.far_tail is not None
+    assert found.far_tail.seen < 3
+    said = " ".join(found.summary().split())
+    assert "will tell how many make the interval half as wide" in said
+    assert "if none shows an error" not in said
+
+
 def test_an_ordinary_pool_is_wide_by_chance() -> None:
     pool, truth = sd.datasets.synthetic_pool(5_000, prevalence=0.4, separation=1.5, rng=1)
     study = sd.create_study(pool, "f1", rng=0)

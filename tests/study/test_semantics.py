@@ -678,6 +678,18 @@ def test_9_labels_chosen_for_a_list_were_chosen_for_each_of_it(design: str) -> N
     assert not study.estimate("accuracy").target_of_design
 
 
+def test_9_labels_for_f1_by_auto_were_chosen_for_precision_and_recall_too() -> None:
+    """So no other study of these is advised."""
+    big, answers = sd.datasets.synthetic_pool(n=20_000, prevalence=0.005, separation=4.5, rng=3)
+    study = sd.create_study(big, "f1", rng=0)
+    study.run(answers, budget=10)
+    for name in ("precision", "recall"):
+        estimate = study.estimate(name)
+        assert estimate.target_of_design
+        assert "make a study of this measure" not in estimate.summary()
+    assert not study.estimate("accuracy").target_of_design
+
+
 def test_9_a_random_sample_was_chosen_for_no_measure() -> None:
     big, answers = sd.datasets.synthetic_pool(n=20_000, prevalence=0.02, rng=0)
     study = sd.create_study(big, "accuracy", design="uniform", rng=0)

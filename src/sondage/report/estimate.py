@@ -23,6 +23,8 @@ _AT_AN_END = 0.03
 _AT_RANDOM = "random labels"
 _MOSTLY, _NEARLY_ALL = 0.5, 0.99
 """Shares of a width from which on one thing keeps it wide, and makes up nearly all of it."""
+_HARDLY_LOOKED = 3
+"""Labels out there below which it is not said how many halve an interval, which leaves nearly all open."""
 _MUCH = 0.1
 """Share of its interval by which a value is moved before that is spoken of."""
 _NAMED = 4
@@ -176,7 +178,9 @@ def _kept_wide(estimate: Estimate) -> list[str]:
     whose = "the width" if estimate.alternative == "two-sided" else "the uncertainty"
     whose += "" if len(estimate.names) == 1 else f" of {estimate.names[k]}"
     which = f"{counted(tail.items, 'item')}{' ' if tail.where else ''}{tail.where}, beyond any error seen"
-    if np.isfinite(tail.labels) and tail.labels < tail.items:
+    if tail.seen < _HARDLY_LOOKED and tail.items > estimate.n_labels:
+        would = f"a few{' more' if tail.seen else ''} will tell how many make the interval half as wide"
+    elif np.isfinite(tail.labels) and tail.labels < tail.items:
         more = counted(rounded(tail.labels), "more label")
         half = "make the interval half as wide" if estimate.alternative == "two-sided" else "halve it"
         would = f"about {more} there, if none shows an error, would {half}"

@@ -53,7 +53,7 @@ def estimate_of(
         interval=Interval.resolved(interval),
         estimator=Estimator.resolved(estimator),
         alternative=alternative,
-        target_of_design=own,
+        target_of_design=own or bound in aims,
         chosen_for_another=another,
         design_n_eff=_effective_for_its_own(now, bound) if another else 0.0,
         seed=now.parts.seed,
