@@ -140,12 +140,14 @@ def test_a_whole_column_is_noticed() -> None:
 
 def test_a_public_name_is_that_of_one_class() -> None:
     """Whoever looks for ``Cost``, the budget, must not find a reward of that name."""
-    packages = [path for path in sources() if path.name == "__init__.py"]
-    names = [".".join(("sondage", *path.relative_to(ROOT).parts[:-1])) for path in packages]
+    packages = [path.removesuffix("/__init__.py") for path in trees() if path.endswith("/__init__.py")]
+    names = ["sondage", *("sondage." + path.replace("/", ".") for path in packages)]
     public = {name for one in names for name in getattr(importlib.import_module(one), "__all__", ())}
-    trees = ((path, ast.parse(path.read_text())) for path in sources())
     places = [
-        (node.name, path.name) for path, tree in trees for node in tree.body if type(node) is ast.ClassDef
+        (node.name, path)
+        for path, tree in trees().items()
+        for node in tree.body
+        if type(node) is ast.ClassDef
     ]
     classes = [name for name, _ in places]
     assert [one for one in places if one[0] in public and classes.count(one[0]) > 1] == []
