@@ -15,7 +15,7 @@ from sondage import Pool
 from sondage.designs import Audit
 from sondage.estimators.increments import Increments
 from sondage.intervals import Sequence
-from sondage.intervals.sequence import evidence
+from sondage.intervals.sequence import ratio_evidence
 from sondage.measures import Difference, Measure, pool_value
 from sondage.measures.combine.coordinates import two_sides
 
@@ -47,7 +47,7 @@ def beyond_the_margin(name: str, runs: int, labels: int, batch: int = 25, worker
 
     def one(number: int) -> bool:
         increments = Increments(paths(number, labels, batch).case(paths.measure))
-        found = max(evidence(increments, a, b, margin), evidence(increments, b, a, -margin))
+        found = max(ratio_evidence(increments, a, b, margin), ratio_evidence(increments, b, a, -margin))
         return bool(found >= np.log(2 / NOMINAL))
 
     wrong = in_parallel(one, runs, workers)

@@ -19,7 +19,7 @@ from sondage.beliefs.base import Seen, State
 from sondage.designs import Audit
 from sondage.designs.base import Problem
 from sondage.designs.influence.of_units import unit_spread
-from sondage.designs.sequential import log_ranks
+from sondage.designs.sequential import log_lengths
 from sondage.designs.shares import shares
 from sondage.errors import InvalidInput, NothingLeft
 from sondage.estimators import ANSWERED, Case, RoundInfo, Sample, SequentialEstimator
@@ -36,7 +36,7 @@ NONE = np.zeros(0, dtype=np.int64)
 
 
 def floor_mass(problem: Problem, left: np.ndarray) -> np.ndarray:
-    near = log_ranks(problem) * (left > 0)
+    near = log_lengths(problem) * (left > 0)
     return 0.5 * near / near.sum() + 0.5 * left / left.sum()
 
 
@@ -95,7 +95,7 @@ def test_the_floor_is_even_along_the_logarithm_of_the_rank() -> None:
     """A predicted class that is one long row of bands: each is as long as the logarithm of its ranks."""
     pool = sd.Pool.from_arrays(score=np.linspace(-3, 2, 500), threshold=0.0)
     study = sd.create_study(pool, "f1", design=Audit(), rng=1)
-    length = log_ranks(study.problem())
+    length = log_lengths(study.problem())
     prediction = pool.system().prediction
     assert prediction is not None
     for one in (0, 1):
@@ -109,7 +109,7 @@ def test_the_floor_is_even_along_the_logarithm_of_the_rank() -> None:
 def test_bands_that_mix_classes_are_all_equally_long() -> None:
     pool = sd.Pool.from_arrays(score=np.linspace(-3, 3, 100), labels="real")
     study = sd.create_study(pool, "mean", design=Audit(), rng=1)
-    assert (log_ranks(study.problem()) == 1).all()
+    assert (log_lengths(study.problem()) == 1).all()
 
 
 @pytest.mark.parametrize(

@@ -124,14 +124,14 @@ class Audit(Design):
             believed = np.maximum(goal - asked, 0.0)
         total = float(believed.sum())
         floor = self.floor if total > 0 else 1.0
-        near = np.where(left > 0, problem.once("log ranks", lambda: log_ranks(problem)), 0.0)
+        near = np.where(left > 0, problem.once("log lengths", lambda: log_lengths(problem)), 0.0)
         mass = floor * 0.5 * (near / max(float(near.sum()), 1e-300) + left / max(int(left.sum()), 1))
         if goal is None and total > 0:
             mass = mass + (1.0 - floor) * believed / total
         return Table(self.kind, chance=per_item(mass, left), goal=goal)
 
 
-def log_ranks(problem: Problem) -> Floats:
+def log_lengths(problem: Problem) -> Floats:
     """(U,) length of each cell along the logarithm of the rank inside its predicted class.
 
     Ranks count from where the bands of the class begin: ``log((end + 0.5) / (begin + 0.5))``, shared by size

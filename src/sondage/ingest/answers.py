@@ -64,7 +64,7 @@ def is_table(value: Any) -> bool:
     return isinstance(nw.from_native(value, pass_through=True), (nw.DataFrame, nw.LazyFrame))
 
 
-def columns_of(source: Any) -> list[str]:
+def column_names(source: Any) -> list[str]:
     """The names of the columns of a frame or a file."""
     return list(_cells(source))
 

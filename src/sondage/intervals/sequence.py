@@ -128,8 +128,8 @@ class Sequence(AnyTime):
         """Hull of the cells between margins that neither side gives up."""
         inner = np.unique(np.concatenate([[0.0], self.margins, -np.asarray(self.margins)]))
         threshold = np.log(sides / (1.0 - level))
-        above = [evidence(increments, a, b, margin) >= threshold for margin in inner]
-        below = [evidence(increments, b, a, -margin) >= threshold for margin in inner]
+        above = [ratio_evidence(increments, a, b, margin) >= threshold for margin in inner]
+        below = [ratio_evidence(increments, b, a, -margin) >= threshold for margin in inner]
         # Nobody doubts the ends of the range: -1 <= A - B <= 1.
         too_low, too_high = np.array([*above, False]), np.array([False, *below])
         return _hull(np.array([-1.0, *inner, 1.0]), too_low, too_high, sides)
@@ -169,7 +169,7 @@ class Sequence(AnyTime):
                 "a p-value that holds at any time is for Difference(...) of ratios, from draws one by one: "
                 "use design='sequential'"
             )
-        return np.exp([-evidence(totals.increments, *pair, margin) for pair in pairs])
+        return np.exp([-ratio_evidence(totals.increments, *pair, margin) for pair in pairs])
 
 
 def _hull(points: Floats, too_low: Bools, too_high: Bools, sides: int) -> tuple[float, float]:
@@ -200,8 +200,8 @@ def remarks_on(measure: Measure, lows: Floats, highs: Floats) -> tuple[str, ...]
     return tuple(said)
 
 
-def evidence(increments: Increments, a: Ratio, b: Ratio, margin: float) -> float:
-    """Logarithm of the greatest evidence so far against "A is at most B + margin"."""
+def ratio_evidence(increments: Increments, a: Ratio, b: Ratio, margin: float) -> float:
+    """Logarithm of the greatest evidence so far against "ratio a is at most ratio b + margin"."""
     return increments.walk(NotAbove, np.stack([*a, *b]), np.array([margin]), VALUES).greatest
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sondage.errors import NotSupported
 from sondage.estimators import estimate_totals
-from sondage.intervals.sequence import evidence
+from sondage.intervals.sequence import ratio_evidence
 from sondage.measures.combine.coordinates import two_sides
 from sondage.measures.combine.systems import Difference, Leads
 from sondage.study.estimates.questions import estimate_of
@@ -61,8 +61,8 @@ def sides_of(now: Snapshot, bound: Difference, c: Floats) -> Sides:
     if pairs is not None and totals.increments is not None:
         (a, b), inc = pairs[0], totals.increments
         return Sides(
-            np.array([evidence(inc, a, b, one) for one in c.tolist()]),
-            np.array([evidence(inc, b, a, -one) for one in c.tolist()]),
+            np.array([ratio_evidence(inc, a, b, one) for one in c.tolist()]),
+            np.array([ratio_evidence(inc, b, a, -one) for one in c.tolist()]),
         )
     found = [_by_levels(now, bound, one) for one in c.tolist()]
     return Sides(*np.array(found).T)

@@ -12,7 +12,7 @@ from sondage.estimators import estimator_for
 from sondage.estimators.sample import ANSWERED, OPEN, REFUSED
 from sondage.ingest.answers import CANNOT, DOCUMENT, QUERY, as_cell, payload_names, payload_of
 from sondage.pool.parts import plain_grade
-from sondage.study.replay.ledger import Ledger, names_of, resolved
+from sondage.study.replay.ledger import Ledger, annotators_of, resolved
 from sondage.study.snapshot import Snapshot
 from sondage.types import Floats
 
@@ -60,7 +60,7 @@ def document_columns(now: Snapshot) -> dict[str, list[Any]]:
                     "probability": chance[slot],
                     "weight": weight[slot] if status[slot] == ANSWERED else None,
                     "round": rounds[slot],
-                    "annotator": names_of(answers),
+                    "annotator": annotators_of(answers),
                     "time": _moment(ledger.part_told_at[slot, place]),
                 }
             )
@@ -84,7 +84,7 @@ def _chance_and_weight(now: Snapshot) -> tuple[Floats, Floats]:
 def _who(ledger: Ledger, slot: int) -> str:
     """All who answered for an item, or for a document of it."""
     each = [ledger.answers[slot], *ledger.part_answers.get(slot, {}).values()]
-    return names_of(dict.fromkeys(name for one in each for name in one))
+    return annotators_of(dict.fromkeys(name for one in each for name in one))
 
 
 def exported(now: Snapshot, *, payload: bool) -> dict[str, list[Any]]:
@@ -127,7 +127,7 @@ def _imported(now: Snapshot) -> dict[str, list[Any]]:
         "probability": [chance.get(row) for row in rows],
         "weight": empty,
         "round": empty,
-        "annotator": [names_of(one) for one in answers],
+        "annotator": [annotators_of(one) for one in answers],
         "time": [_moment(ledger.imports.at[row]) if row in ledger.imports.at else None for row in rows],
         "source": ["imported"] * len(rows),
     }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sondage.errors import InvalidInput, NotSupported, WrongRows
-from sondage.ingest.answers import AnswerRow, columns_of, read_answers, wrong_rows
+from sondage.ingest.answers import AnswerRow, column_names, read_answers, wrong_rows
 from sondage.journal import Answer, Import, Record
 from sondage.study.labelling.telling import checked_annotator
 from sondage.study.replay.ledger import Ledger, resolved
@@ -121,7 +121,7 @@ def import_table(
 
 def _chance_column(source: Any, chance: str | None) -> str | None:
     """The column of chances: the one named, or the usual one where there is one."""
-    columns = columns_of(source)
+    columns = column_names(source)
     if chance is not None and chance not in columns:
         raise InvalidInput(f"there is no column {chance!r} of chances, only {columns}")
     return CHANCE if chance is None and CHANCE in columns else chance

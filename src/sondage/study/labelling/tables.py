@@ -11,7 +11,7 @@ from sondage.estimators.sample import REFUSED
 from sondage.ingest.answers import AnswerRow, read_answers, wrong_rows
 from sondage.journal import Answer
 from sondage.study.labelling.telling import checked_annotator, checked_answer
-from sondage.study.replay.ledger import Ledger, names_of, resolved
+from sondage.study.replay.ledger import Ledger, annotators_of, resolved
 from sondage.wording import counted
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _known(ledger: Ledger, row: AnswerRow) -> bool:
     code = None if row.refused else ledger.code_of(row.label)
     if row.annotator in answers:
         return answers[row.annotator] == code
-    together = len(answers) > 1 and row.annotator == names_of(answers)  # as an export has it
+    together = len(answers) > 1 and row.annotator == annotators_of(answers)  # as an export has it
     if not answers or (row.annotator is not None and not together):
         return False
     status, y = resolved(answers, ledger.pool.labels)

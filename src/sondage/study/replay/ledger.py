@@ -419,7 +419,7 @@ class Ledger:
         return ANSWERED, self.pool.labels.code(grades.tolist()), opinions
 
 
-def names_of(answers: Answers) -> str:
+def annotators_of(answers: Answers) -> str:
     """All who answered, in one text; empty if nobody is named."""
     return "; ".join(name for name in answers if name)
 
