@@ -1,4 +1,4 @@
-"""Strata: bands of the pool in which labels are expected to be alike."""
+"""Strata: parts of the pool in which labels are expected to be alike."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from sondage.types import Array
 
 
 class Strata(Named, family="sondage.strata"):
-    """A rule that puts every item into one band, the same for any row order of the source.
+    """A rule that puts every item into one stratum, the same for any row order of the source.
 
     Contract
     --------
-    * every item is in one band; bands are numbered 0, 1, 2, ... and none is empty;
-    * neighbouring numbers are neighbouring bands, which may be joined where labels are few;
-    * pool, systems and seed determine the bands, on any machine and for any row order;
+    * every item is in one stratum; strata are numbered 0, 1, 2, ... and none is empty;
+    * neighbouring numbers are neighbours, which may be joined where labels are few;
+    * pool, systems and seed determine the strata, on any machine and for any row order;
     * a pool that the rule cannot cut is refused with the reason and a way out.
     """
 
     @abstractmethod
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
-        """The band of every item, numbered from 0; neighbouring numbers are neighbouring bands."""
+        """The stratum of every item, numbered from 0; neighbouring numbers are neighbours."""
 
     def cell_units(
         self, pool: Pool, systems: tuple[str, ...], seed: int, signature: Array | None = None
     ) -> CellUnits:
-        """The cells that a design works on: bands, crossed with what else tells items apart."""
+        """The cells that a design works on: strata, crossed with what else tells items apart."""
         return CellUnits(pool, self.codes(pool, systems, seed), signature, seed=seed)
 
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:

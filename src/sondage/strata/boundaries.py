@@ -1,6 +1,6 @@
 """Boundaries: where to cut a column of scores. Plain functions of arrays.
 
-A boundary belongs to the band above it: band h holds ``edges[h - 1] <= score < edges[h]``. So equal
+A boundary belongs to the stratum above it: stratum h holds ``edges[h - 1] <= score < edges[h]``. So equal
 scores are never parted.
 """
 
@@ -19,7 +19,7 @@ _DIGITS = 12
 
 
 def bands(edges: Array, score: Array) -> Array:
-    """(N,) the band of every score between inner edges in rising order.
+    """(N,) the stratum of every score between inner edges in rising order.
 
     >>> bands(np.array([0.2, 0.5]), np.array([0.1, 0.2, 0.4, 0.5, 0.9])).tolist()
     [0, 1, 1, 2, 2]
@@ -31,7 +31,7 @@ def bands(edges: Array, score: Array) -> Array:
 
 
 def whole_runs(by: Array, cuts: Ints) -> Array:
-    """(N,) bands between places of the sorted values, each moved to the nearer end of a run of equal ones.
+    """(N,) strata between places of the sorted values, each moved to the nearer end of a run of equal ones.
 
     Equal values are alike: cutting them apart gains nothing, and a curve through the parts takes chance for
     a slope.
@@ -52,7 +52,7 @@ def whole_runs(by: Array, cuts: Ints) -> Array:
 
 
 def equal_width(score: Array, count: int) -> Floats:
-    """Inner edges of ``count`` bands of equal width from the least score to the greatest.
+    """Inner edges of ``count`` strata of equal width from the least score to the greatest.
 
     >>> equal_width(np.array([0.0, 0.1, 1.0]), 4).tolist()
     [0.25, 0.5, 0.75]
@@ -158,9 +158,9 @@ def cells(score: Array, most: int) -> Cells:
 def best_cuts(cells: Cells, cost: Callable[[Cells], Floats], count: int) -> Floats:
     """Inner edges of the ``count`` runs of cells with the least total cost, by dynamic programming.
 
-    ``cost`` gives a (G + 1, G + 1) table: the cost of a band of cells i to j - 1 at [i, j]. Exact for
-    bands of whole cells: the best h bands of the first j cells are the best h - 1 bands of the first i
-    and one band more, for the best i.
+    ``cost`` gives a (G + 1, G + 1) table: the cost of a stratum of cells i to j - 1 at [i, j]. Exact for
+    strata of whole cells: the best h strata of the first j cells are the best h - 1 strata of the first i
+    and one stratum more, for the best i.
     """
     size = len(cells.edge)
     table = np.where(np.tri(size + 1, dtype=bool), np.inf, cost(cells))
@@ -178,7 +178,7 @@ def best_cuts(cells: Cells, cost: Callable[[Cells], Floats], count: int) -> Floa
 
 
 def squared_error(cells: Cells) -> Floats:
-    """Sum of squared distances from the mean of the band: the cost of k-means."""
+    """Sum of squared distances from the mean of the stratum: the cost of k-means."""
     count, total, square = (_between(one) for one in (cells.count, cells.total, cells.square))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.maximum(square - total**2 / count, 0.0)
@@ -187,7 +187,7 @@ def squared_error(cells: Cells) -> Floats:
 def neyman_cost(cells: Cells) -> Floats:
     """Items times standard deviation of success, sqrt(m (p - m)), where scores are its probability.
 
-    The variance under Neyman allocation is the square of the sum over bands.
+    The variance under Neyman allocation is the square of the sum over strata.
     """
     p, m = _mass(cells)
     return np.sqrt(np.maximum(m * (p - m), 0.0))

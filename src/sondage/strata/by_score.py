@@ -21,9 +21,9 @@ from sondage.types import Array, Floats
 
 @dataclass(frozen=True)
 class EqualSize(Strata):
-    """``count`` bands of about equal size along the score (or the spread, for regression).
+    """``count`` strata of about equal size along the score (or the spread, for regression).
 
-    Equal scores stay in one band: what parts them would decide as well which of them is drawn.
+    Equal scores stay in one stratum: what parts them would decide as well which of them is drawn.
     """
 
     alias: ClassVar[str] = "equal-size"
@@ -49,7 +49,7 @@ class ScoreBands(Strata):
 
     @abstractmethod
     def cuts(self, score: Array) -> Floats:
-        """Inner boundaries in rising order; the band above a boundary holds the scores equal to it."""
+        """Inner boundaries in rising order; the stratum above a boundary holds the scores equal to it."""
 
     def column(self, pool: Pool, systems: tuple[str, ...]) -> Array:
         """(N,) the column of scores that is cut into strata."""
@@ -66,10 +66,10 @@ class ScoreBands(Strata):
         return compressed(boundaries.bands(self._inner(score), score))
 
     def describe(self, pool: Pool, systems: tuple[str, ...] | None = None, seed: int = 0) -> Stratification:
-        """The bands with their edges, and why there are fewer than asked for."""
+        """The strata with their edges, and why there are fewer than asked for."""
         score = self.column(pool, systems or (pool.system_name(),))
         inner = self._inner(score)
-        # A band without items is a node without items in the tree over all bands.
+        # A stratum without items is a node without items in the tree over all strata.
         full = complete_tree(len(inner) + 1)
         codes, used, tree = numbered(boundaries.bands(inner, score), len(inner) + 1, full)
         notes = []
@@ -98,9 +98,9 @@ class ScoreBands(Strata):
 
 @dataclass(frozen=True)
 class EqualWidth(ScoreBands):
-    """``count`` bands of equal width, from the least score to the greatest.
+    """``count`` strata of equal width, from the least score to the greatest.
 
-    Easy to read, and poor where scores are skewed: most items are then in a band or two.
+    Easy to read, and poor where scores are skewed: most items are then in a stratum or two.
 
     >>> pool = Pool.from_arrays(score=[0, 0.1, 0.2, 0.3, 1])
     >>> EqualWidth(2).codes(pool, ("model",), seed=0).tolist()
@@ -115,7 +115,7 @@ class EqualWidth(ScoreBands):
 
 @dataclass(frozen=True)
 class CumulatedRootFrequency(ScoreBands):
-    """Bands with equal shares of the cumulated root frequency (Dalenius and Hodges 1959).
+    """Strata with equal shares of the cumulated root frequency (Dalenius and Hodges 1959).
 
     A histogram of the scores is made with ``bins`` bins (None: by the rule of Freedman and Diaconis, at
     least four for each stratum), and the running sum of the roots of its counts is cut into equal parts.
@@ -140,11 +140,11 @@ class CumulatedRootFrequency(ScoreBands):
 
 @dataclass(frozen=True)
 class Geometric(ScoreBands):
-    """Bands whose distance from ``origin`` grows by one factor (Gunning and Horgan 2004).
+    """Strata whose distance from ``origin`` grows by one factor (Gunning and Horgan 2004).
 
     For scores that crowd near the origin and thin out away from it. All scores must lie strictly on one
     side: with ``origin=1`` it is the distance of probabilities from 1 that is cut. A score at the
-    origin would need endless bands, and is refused: move the origin a little away.
+    origin would need endless strata, and is refused: move the origin a little away.
 
     >>> pool = Pool.from_arrays(score=[1, 3, 8, 20, 60, 1000])
     >>> Geometric(3).describe(pool).edges.tolist()
@@ -173,7 +173,7 @@ class Geometric(ScoreBands):
 
 @dataclass(frozen=True)
 class KMeansOnScore(ScoreBands):
-    """The bands with the least squared distance from their means: k-means in one dimension, solved exactly.
+    """The strata with the least squared distance from their means: k-means in one dimension, solved exactly.
 
     Dynamic programming over the different scores; where there are more than ``cells`` of them (or four for
     each stratum), over that many small cells of neighbouring scores.
@@ -196,11 +196,11 @@ class KMeansOnScore(ScoreBands):
 
 @dataclass(frozen=True)
 class OptimalBands(ScoreBands):
-    """The bands with the least variance of an estimated share, if scores are probabilities of success.
+    """The strata with the least variance of an estimated share, if scores are probabilities of success.
 
     ``allocation`` is how labels will be shared out: ``"neyman"`` in proportion to size times standard
-    deviation, which makes the sum of sqrt(m (p - m)) over bands least, for p items and m expected
-    successes in a band; ``"proportional"`` by size, which makes the sum of m (p - m) / p least. Solved
+    deviation, which makes the sum of sqrt(m (p - m)) over strata least, for p items and m expected
+    successes in a stratum; ``"proportional"`` by size, which makes the sum of m (p - m) / p least. Solved
     exactly by dynamic programming, over cells as in ``KMeansOnScore``. The column is the probability
     (the greatest of several classes), or a score inside [0, 1].
 

@@ -18,19 +18,19 @@ from sondage.strata.by_score import EqualSize
 from sondage.types import Array, Floats, Ints, is_number
 
 _CUT: WeakKeyDictionary[Pool, dict[tuple[Strata, tuple[str, ...]], Array]] = WeakKeyDictionary()
-"""Bands of pools by rules that look at no seed: a simulation makes a thousand studies of one pool."""
+"""Strata of pools by rules that look at no seed: a simulation makes a thousand studies of one pool."""
 
 
 @dataclass(frozen=True)
 class LogRank(Strata):
-    """Bands that widen with the rank from the decision boundary, inside each predicted class.
+    """Strata that widen with the rank from the decision boundary, inside each predicted class.
 
-    Band k+1 holds ``growth`` times the items nearer to the boundary than it, at most the share
+    Stratum k+1 holds ``growth`` times the items nearer to the boundary than it, at most the share
     ``largest`` of its class. Errors crowd at the boundary and thin out with rank, so this puts the
-    narrow bands where they pay, whatever the scale or calibration of the scores. Equal scores stay in one
-    band, however many they are. With more than two classes, neighbouring bands are joined until there are
-    about ``most`` in all: bands that get no label would have to be stood for by others. With ``across``,
-    ranks are over all predicted classes together, by how sure the systems are. No band but the last holds
+    narrow strata where they pay, whatever the scale or calibration of the scores. Equal scores stay in one
+    stratum, however many they are. With more than two classes, neighbouring strata are joined until there are
+    about ``most`` in all: strata that get no label would have to be stood for by others. With ``across``,
+    ranks are over all predicted classes together, by how sure the systems are. No stratum but the last holds
     less than the share ``least`` of its class.
     """
 
@@ -51,7 +51,7 @@ class LogRank(Strata):
         self.require(most="at least 1")
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
-        """Bands numbered by predicted class, then outwards from the boundary."""
+        """Strata numbered by predicted class, then outwards from the boundary."""
         if not pool.labels.finite:
             return EqualSize(10).codes(pool, systems, seed)
         kept = _CUT.setdefault(pool, {})
@@ -93,11 +93,11 @@ class LogRank(Strata):
 
 @dataclass(frozen=True)
 class Consensus(Strata):
-    """A band for every number of systems that predict what most of them predict.
+    """A stratum for every number of systems that predict what most of them predict.
 
     For when the predictions of several systems together are too many to keep apart. What many systems agree
     on is mostly right, and what they dispute mostly decides which is better; the most disputed items come
-    first. With one system, or none that predicts a class, bands are those of ``EqualSize``.
+    first. With one system, or none that predicts a class, strata are those of ``EqualSize``.
 
     >>> votes = {"a": ["x", "x", "y"], "b": ["x", "y", "y"], "c": ["x", "z", "x"]}
     >>> pool = Pool.from_arrays(systems={name: {"prediction": said} for name, said in votes.items()})

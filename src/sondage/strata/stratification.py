@@ -43,9 +43,9 @@ class Stratification:
     requested: int | None = None
     """The number asked for; None where the rule finds its own."""
     edges: Floats | None = None
-    """(K + 1,) ends of the bands: band h holds scores from ``edges[h]`` on, below ``edges[h + 1]``.
+    """(K + 1,) ends of the strata: stratum h holds scores from ``edges[h]`` on, below ``edges[h + 1]``.
 
-    The first and the last are the least and the greatest score. None where strata are no bands.
+    The first and the last are the least and the greatest score. None where strata are no ranges of the score.
     """
     notes: tuple[str, ...] = ()
     """Why there are fewer strata than asked for, and other things worth knowing."""
