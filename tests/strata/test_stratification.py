@@ -7,7 +7,8 @@ import pytest
 
 from sondage.pool import Pool
 from sondage.strata import EqualSize, EqualWidth, LogRank, OneStratum, complete_tree
-from sondage.strata.stratification import left_out, numbered, short
+from sondage.strata.stratification import left_out, numbered
+from sondage.wording import short
 
 
 def test_the_table_lines_up() -> None:

@@ -15,8 +15,8 @@ from sondage.report.allocation import LabelsByStratum
 from sondage.report.allocation import labels_by_stratum as counted
 from sondage.report.chances import chance_by_score
 from sondage.strata.score_column import score_name
-from sondage.strata.stratification import percent, short
 from sondage.study import Study
+from sondage.wording import percent, short
 
 _NAMED = 30
 """Strata up to which each has a row with its name."""

@@ -15,11 +15,10 @@ from sondage.report.estimate import ASSUMES, better, headline, rests_on
 from sondage.report.next_labels import NextLabels, next_labels
 from sondage.report.page import Page, Section
 from sondage.results import Result
-from sondage.strata.stratification import percent
 from sondage.study.estimates.result import Estimate
 from sondage.study.view import StudyView
 from sondage.types import is_whole
-from sondage.wording import counted, some_names
+from sondage.wording import counted, percent, some_names
 
 _LINE = 80
 """Letters that the first lines have room for."""

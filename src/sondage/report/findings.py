@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sondage.report.text import about
-from sondage.strata.stratification import percent
 from sondage.types import Floats
+from sondage.wording import percent
 
 _FEW = 3
 """Rows up to which each is said."""

@@ -14,9 +14,10 @@ from sondage.pool.pool import Pool
 from sondage.strata.base import Strata
 from sondage.strata.hierarchy import Tree
 from sondage.strata.kmeans import kmeans, means, nearest
-from sondage.strata.stratification import Stratification, left_out, numbered, short
+from sondage.strata.stratification import Stratification, left_out, numbered
 from sondage.streams import stream
 from sondage.types import Array, Floats, Ints
+from sondage.wording import short
 
 Method = Literal["ward", "average", "complete", "single", "weighted", "centroid", "median"]
 _NAMED = 4

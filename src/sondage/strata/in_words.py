@@ -6,8 +6,8 @@ from typing import Any
 
 from sondage.pool.pool import Pool
 from sondage.strata.score_column import score_at, score_name
-from sondage.strata.stratification import short
 from sondage.types import Ints
+from sondage.wording import short
 
 
 def place_words(pool: Pool, systems: tuple[str, ...], rows: Ints) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from sondage.pool.labels import LabelSpace
 from sondage.pool.pool import Pool, pieces
 from sondage.pool.rows import Rows
-from sondage.strata.stratification import short
 from sondage.types import Array, Floats
+from sondage.wording import short
 
 _SCORES = ("score", "probability", "greatest probability")
 

@@ -109,30 +109,6 @@ class Stratification:
         return [("stratum", self.named_by, "items", "share"), *rows]
 
 
-def percent(share: float) -> str:
-    """A share as people say it.
-
-    >>> [percent(one) for one in (1.0, 0.4731, 0.012, 0.00012, 1e-9)]
-    ['100 %', '47 %', '1.2 %', '1 in 8,300', '< 0.001 %']
-    """
-    if share >= 0.001:
-        return f"{float(f'{100 * share:.2g}'):g} %"
-    return f"1 in {float(f'{1 / share:.2g}'):,.0f}" if share >= 1e-5 else "< 0.001 %"
-
-
-def short(number: float) -> str:
-    """A number with five digits or all before the point, without an exponent while it can be read so.
-
-    >>> short(19860.4), short(0.000123456), short(1.5e-9)
-    ('19860', '0.00012346', '1.5e-09')
-    """
-    if 1e4 <= abs(number) < 1e9:
-        return f"{number:.0f}"
-    if number == 0 or 1e-5 <= abs(number) < 1e4:
-        return np.format_float_positional(number, precision=5, fractional=False, trim="-")
-    return f"{number:.5g}"
-
-
 def left_out(empty: int, total: int, what: str) -> str:
     """The note that some of the possible strata are empty."""
     verbs = "holds no item and was" if empty == 1 else "hold no item and were"

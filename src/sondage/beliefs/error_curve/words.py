@@ -8,7 +8,7 @@ from sondage.beliefs.error_curve.beyond_last_error import HONEST
 from sondage.beliefs.error_curve.state import CurveState
 from sondage.beliefs.error_curve.weak_models import weight_of_mean, wrong_where_surest
 from sondage.pool.labels import LabelSpace
-from sondage.strata.stratification import percent
+from sondage.wording import percent
 
 ASSUMPTIONS = {
     "honest": "farther from the boundary than any error seen, the error rate does not rise again; exempt are "

@@ -12,7 +12,7 @@ from sondage.designs.base import Problem
 from sondage.designs.influence.unseen import unseen_variances
 from sondage.pool.units import CellUnits
 from sondage.strata.in_words import predicted_words
-from sondage.strata.stratification import percent
+from sondage.wording import percent
 
 if TYPE_CHECKING:
     from sondage.designs.error_curve.design import ErrorCurveDesign
