@@ -24,7 +24,7 @@ from sondage.beliefs.error_curve.uninformative import uninformative
 from sondage.beliefs.error_curve.weak_models import towards_mean
 from sondage.binomial import sum_of_binomials
 from sondage.designs.error_curve.companions import joint
-from sondage.designs.error_curve.design import ErrorCurveDesign, Thought, cautious
+from sondage.designs.error_curve.design import ErrorCurveDesign, Expected, cautious
 from sondage.designs.influence.slope import least_value
 from sondage.designs.shares import shares, shortfall
 from sondage.estimators.base import Totals
@@ -194,8 +194,8 @@ class ManyStudies:
         aims = (0, 1, 2) if self.aim == "f1" else (MEASURES.index(self.aim),)
         squares = np.square([self.values.slopes(errors, one, least_value(known)) for one in aims])
         jumps = np.where(self.positive, squares[..., :1], squares[..., 1:])
-        thought = Thought(curve, rate, own + counts.n, joint(jumps * rate * (1 - rate), size))
-        return cautious(self.caution, thought, self.ranks, (known, more)).total
+        expected = Expected(curve, rate, own + counts.n, joint(jumps * rate * (1 - rate), size))
+        return cautious(self.caution, expected, self.ranks, (known, more)).total
 
     def _label(self, counts: Counts, share: Floats, total: int, random: Generator) -> None:
         """Whole labels by the shares, and how many of them are found wrong."""

@@ -37,7 +37,7 @@ def recalibrated(case: Case) -> Callable[[Rows, Floats], Floats]:
     counts[np.arange(len(seen)), seen.y.astype(np.int64)] = 1.0
     share = case.belief.items(case.pool.rows(seen.row)).weights
     fitted = Recalibration.fit(share, counts, kinds.of(seen.row), groups=kinds.count)
-    # At least one dissenting label is always thought to hide somewhere in the pool.
+    # At least one dissenting label is always taken to hide somewhere in the pool.
     return lambda rows, believed: at_least(fitted.apply(believed, kinds.of(rows.index)), 1.0 / len(case.pool))
 
 
@@ -144,7 +144,7 @@ def of_silent_strata(
     weight = (factor[group] * strata.size / size[group])[silent]
 
     def corrected(chance: Floats, kind: Ints) -> Floats:
-        # At least one dissenting label is always thought to hide somewhere in the pool.
+        # At least one dissenting label is always taken to hide somewhere in the pool.
         return chance if share is None else at_least(fitted.apply(chance, kind), 1.0 / N)
 
     if share is not None and strata.alike is not None:

@@ -20,7 +20,7 @@ from sondage.designs.error_curve.cautious_quotas import (
     remains,
     strangeness,
 )
-from sondage.designs.error_curve.design import Thought, cautious
+from sondage.designs.error_curve.design import Expected, cautious
 from sondage.types import Bools, Floats, Ints
 
 
@@ -31,10 +31,10 @@ def ranks_of(family: Ints, size: Ints, seed: int = 0) -> Ranks:
     return Ranks(*place, at=reach, reach=reach, agreed=(True, True))
 
 
-def thought(deviation: Floats, curve: Floats) -> Thought:
+def expected(deviation: Floats, curve: Floats) -> Expected:
     """Of standard deviations that rest on so many labels that no doubt moves them."""
     sure = np.full(deviation.shape, 1e15)
-    return Thought(curve, np.full(deviation.shape, 0.5), sure, np.square(deviation))
+    return Expected(curve, np.full(deviation.shape, 0.5), sure, np.square(deviation))
 
 
 @pytest.mark.parametrize("caution", [RATIO, MEAN, SHARED], ids=["ratio", "mean", "shared"])
@@ -44,7 +44,7 @@ def test_shares_add_up_and_keep_their_least(caution: Caution, seed: int, known: 
     rng = np.random.default_rng(seed)
     family, size = np.sort(rng.integers(0, 2, 9)), rng.integers(1, 500, 9)
     deviation = np.exp(rng.normal(scale=3, size=9)) * (rng.random(9) < 0.8)
-    found = cautious(caution, thought(deviation, rng.random(9)), ranks_of(family, size), (known, more))
+    found = cautious(caution, expected(deviation, rng.random(9)), ranks_of(family, size), (known, more))
     assert found.total.sum() == pytest.approx(1.0)
     assert (found.total >= 0).all()
     if not deviation.any():
@@ -65,10 +65,10 @@ def test_many_studies_at_once_are_each_as_if_alone(caution: Caution) -> None:
     curve, rate, variance = rng.random((3, 6, 8))
     variance *= rng.random((6, 8)) < 0.7
     variance[0] = 0.0
-    every = Thought(curve, rate, rng.integers(1, 30, (6, 8)), variance)
+    every = Expected(curve, rate, rng.integers(1, 30, (6, 8)), variance)
     together = cautious(caution, every, ranks_of(family, size), (70, 25))
     for k in range(6):
-        alone = cautious(caution, Thought(*(one[k] for one in every)), ranks_of(family, size), (70, 25))
+        alone = cautious(caution, Expected(*(one[k] for one in every)), ranks_of(family, size), (70, 25))
         np.testing.assert_allclose(together.total[k], alone.total, rtol=1e-12)
 
 
@@ -153,7 +153,7 @@ def test_scores_are_not_strange_where_one_side_is_never_asked() -> None:
     family, size, at = np.repeat([0, 1], 2), np.full(4, 50), np.array([0.0, 9.0, 0.0, 9.0])
     rate, ranks = np.full(4, 0.01), sides(family, at, size)
     shares = [
-        cautious(RATIO, thought(deviation, rate), ranks, (100, 25)).by_size.sum()
+        cautious(RATIO, expected(deviation, rate), ranks, (100, 25)).by_size.sum()
         for deviation in (np.array([0.0, 0.0, 0.1, 0.001]), np.array([1e-9, 0.0, 0.1, 0.001]))
     ]
     assert shares[1] == pytest.approx(0.6 * 0.98)

@@ -61,8 +61,8 @@ class Shares(NamedTuple):
         return self.believed + self.cautious
 
 
-class Thought(NamedTuple):
-    """(..., U) what a belief in error curves says of every unit."""
+class Expected(NamedTuple):
+    """(..., U) what a belief in error curves expects of every unit."""
 
     curve: Floats
     """Error rate by the unit's place alone."""
@@ -145,9 +145,9 @@ class ErrorCurveDesign(Design):
         own = state.counts_for
         rate = np.clip(state.rate(own), _NOTHING, 1.0 - _NOTHING)
         variance = joint(self._unseen_variances(problem), size)
-        thought = Thought(state.by_place, rate, own + problem.answered, variance)
+        expected = Expected(state.by_place, rate, own + problem.answered, variance)
         labels = int(problem.answered.sum()), n
-        return cautious(caution, thought, ranks, labels, self.floor)
+        return cautious(caution, expected, ranks, labels, self.floor)
 
     def aims(self, measure: Measure) -> tuple[Measure, ...]:
         return (measure, *measure.companions) if self.joint else (measure,)
@@ -201,10 +201,10 @@ class ErrorCurveDesign(Design):
 
 
 def cautious(
-    caution: Caution, thought: Thought, ranks: Ranks, labels: tuple[int, int], floor: float = 0.0
+    caution: Caution, expected: Expected, ranks: Ranks, labels: tuple[int, int], floor: float = 0.0
 ) -> Shares:
     """(..., U) shares by what is believed; ``labels``: how many there are, and how many are asked for now."""
-    curve, rate, counted, variance = thought
+    curve, rate, counted, variance = expected
     jump = variance / (rate * (1.0 - rate))
     doubted = caution.doubted(rate, counted, ranks.size, ranks.family, jump)
     deviation = np.sqrt(jump * doubted * (1.0 - doubted))

@@ -28,7 +28,7 @@ def reason_of(design: ErrorCurveDesign, problem: Problem, unit: int) -> str:
     why = f"a label there tells most about {about}"
     if about is None:
         why = "some labels go everywhere, in case errors hide where none is expected"
-    return f"{thought_of(problem, unit)}; {why}"
+    return f"{expected_of(problem, unit)}; {why}"
 
 
 def tells_of(design: ErrorCurveDesign, problem: Problem) -> list[str | None]:
@@ -73,7 +73,7 @@ def rule_words(design: ErrorCurveDesign, problem: Problem, n: int) -> str:
     return rule
 
 
-def thought_of(problem: Problem, unit: int) -> str:
+def expected_of(problem: Problem, unit: int) -> str:
     """Where the items of a unit lie from the boundary, and how many such predictions are probably wrong."""
     state, belief, pool = problem.state, problem.belief, problem.pool
     assert isinstance(state, CurveState)
