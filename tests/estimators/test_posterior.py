@@ -199,8 +199,8 @@ def test_replicates_have_the_mean_and_the_covariance_of_the_totals() -> None:
     study = many_labels()
     totals = Posterior(own=CURVE_ALONE).totals(study.case())
     assert totals.replicates is not None
-    drawn = totals.replicates(stream(1, "interval"), 6000, FREE)
-    assert drawn.shape == (6000, 4)
+    drawn = totals.replicates(stream(1, "interval"), 2000, FREE)
+    assert drawn.shape == (2000, 4)
     moving = np.diag(totals.cov) > 1e-12
     assert moving.tolist() == [False, True, True, False]  # weight and predicted positives are known
     error = np.sqrt(np.diag(totals.cov))

@@ -29,12 +29,12 @@ def test_pairs_hold_together() -> None:
     pool, truth = voters(800, FIVE, seed=1)
     exact = accuracies(pool, truth)
     covered, wrong = [], []
-    for r in range(120):
-        result = labelled(pool, truth, 100, rng=r, objective=Compare()).compare()
+    for r in range(80):
+        result = labelled(pool, truth, 60, rng=r, objective=Compare()).compare()
         true = np.array([exact[i] - exact[j] for i, j in result.places])
         covered.append(((result.low <= true) & (true <= result.high)).all())
         wrong.append(((result.p_value <= 0.05) & (np.sign(result.difference) != np.sign(true))).any())
-    assert np.mean(covered) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 120)
+    assert np.mean(covered) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 80)
     assert np.mean(wrong) <= 0.02
 
 
