@@ -20,6 +20,7 @@ import pytest
 import sondage as sd
 from sondage.cli import commands, main
 
+ROOT = Path(__file__).resolve().parents[2]
 N = 400
 ROOT = Path(__file__).parents[2]
 
@@ -426,37 +427,37 @@ def test_an_undefined_estimate_has_an_exit_code_of_its_own(folder, capsys):
     assert "undefined" in said(capsys, "estimate", 4).out
 
 
-def test_an_interrupt_leaves_a_study_that_goes_on(folder, capsys):
-    begun(capsys)
-    program = [sys.executable, "-m", "sondage", "label", "-n", "5"]
-    going = subprocess.Popen(
-        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    going.stdin.write("1\n")
+def interrupted(capsys, status, *words, typed=""):
+    """Label in a process of its own, and press Ctrl-C once the study has come to a status."""
+    program = [sys.executable, "-m", "sondage", "label", "-n", "5", *words]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    going = subprocess.Popen(program, text=True, **pipes)
+    going.stdin.write(typed)
     going.stdin.flush()
     until = time.monotonic() + 30
-    while "13 labels" not in said(capsys, "status").out and time.monotonic() < until:
+    while status not in said(capsys, "status").out and time.monotonic() < until:
         time.sleep(0.1)
     going.send_signal(signal.SIGINT)
     going.communicate(timeout=30)
     assert going.returncode == 130
+
+
+def test_an_interrupt_leaves_a_study_that_goes_on(folder, capsys):
+    begun(capsys)
+    interrupted(capsys, "13 labels", typed="1\n")
     assert "13 labels, 4 open" in said(capsys, "status").out
     assert len(json.loads(said(capsys, "ask --open --json").out)["items"]) == 4
 
 
 def test_an_interrupt_gives_back_what_an_annotator_holds(folder, capsys):
     begun(capsys)
-    program = [sys.executable, "-m", "sondage", "label", "-n", "5", "--annotator", "ann"]
-    going = subprocess.Popen(
-        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    until = time.monotonic() + 30
-    while "held by ann" not in said(capsys, "status").out and time.monotonic() < until:
-        time.sleep(0.1)
-    going.send_signal(signal.SIGINT)
-    going.communicate(timeout=30)
-    assert going.returncode == 130
+    interrupted(capsys, "held by ann", "--annotator", "ann")
     assert "held" not in said(capsys, "status").out
+
+
+def test_doctor_names_extras_that_there_are():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(commands()["doctor"]._PACKAGES.values()) - {""} <= set(project["optional-dependencies"])
 
 
 @pytest.mark.parametrize(
