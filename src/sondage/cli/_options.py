@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sondage.cli._types import number, whole_number
@@ -24,6 +25,15 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     add("--name", metavar="NAME", help="which study, where the place holds several")
     add("--pool", metavar="FILE", help="where the pool's file is now, if it has moved")
     json_option(parser)
+
+
+def labels_options(parser: argparse.ArgumentParser, columns: str, do: str, done: str) -> None:
+    """A file of labels and where they belong; ``do`` and ``done`` say what becomes of them."""
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help=f"{columns} and label: .csv, .jsonl, .parquet, .xlsx")
+    add("--annotator", metavar="WHO", help="who answered, where the file has no column annotator")
+    add("--dry-run", action="store_true", help=f"say what would be {done}, and {do} nothing")
+    study_options(parser)
 
 
 def json_option(parser: argparse.ArgumentParser) -> None:

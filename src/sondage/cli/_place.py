@@ -95,7 +95,7 @@ def _taken_up(args: argparse.Namespace, payload: bool) -> Study:
         raise InvalidInput(f"there is no study in {shown(place)} yet: make one with sondage start")
     if args.name is None and len(names) > 1:
         raise InvalidInput(f"which study? {shown(place)} holds {', '.join(names)}: say it with --name")
-    name = args.name or (names[0] if names else None)
+    name = args.name or names[0]
     if name in names:
         then: dict[str, Any] = journal.config(name).get("pool", {})
         moved = args.pool or _moved(place, then)

@@ -7,9 +7,8 @@ not asked again. Every row is checked first; nothing is imported if one is wrong
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from sondage.cli._options import study_options
+from sondage.cli._options import labels_options
 from sondage.cli._output import show
 from sondage.cli._types import number
 
@@ -19,13 +18,10 @@ EXAMPLE = "sondage import pilot.csv --chance chance --study er.db"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``sondage import``."""
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="columns id and label: .csv, .jsonl, .parquet, .xlsx")
     add("--chance", metavar="COLUMN", help="the column of chances; otherwise chance, if there is one")
     add("--expected", type=number, metavar="N", help="labels there were to be, where that was left to chance")
-    add("--annotator", metavar="WHO", help="who labelled, where the file has no column annotator")
     add("--partial", action="store_true", help="leave wrong rows out (only without chances)")
-    add("--dry-run", action="store_true", help="say what would be imported, and import nothing")
-    study_options(parser)
+    labels_options(parser, "columns id", "import", "imported")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,9 +7,8 @@ ones are listed. The same file may be told again: what is known already changes 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from sondage.cli._options import study_options
+from sondage.cli._options import labels_options
 from sondage.cli._output import show
 
 EXAMPLE = "sondage tell batch.csv --study er.db"
@@ -18,17 +17,9 @@ EXAMPLE = "sondage tell batch.csv --study er.db"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add what ``sondage tell`` takes on the command line."""
     add = parser.add_argument
-    add(
-        "file",
-        type=Path,
-        metavar="FILE",
-        help="answers in columns id (or query and document) and label: .csv, .jsonl, .parquet, .xlsx",
-    )
-    add("--annotator", metavar="WHO", help="who answered, where the file has no column annotator")
     add("--replace", action="store_true", help="correct labels that were told before")
     add("--partial", action="store_true", help="tell the rows that are right, list the others")
-    add("--dry-run", action="store_true", help="say what would be told, and tell nothing")
-    study_options(parser)
+    labels_options(parser, "answers in columns id (or query and document)", "tell", "told")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -197,10 +196,9 @@ def load_study(
     return study
 
 
-def pool_again(name: str, then: dict[str, Any], path: str | Path | None = None) -> Pool:
-    """The pool of a study, read from its file again, or from where that is now (``path``)."""
+def pool_again(name: str, then: dict[str, Any]) -> Pool:
+    """The pool of a study, read from its file again."""
     ((how, where),) = then["source"].items()
-    where = where if path is None else str(path)
     try:
         return (Pool.from_parquet if how == "parquet" else Pool.from_file)(where, **then["roles"])
     except InvalidInput as error:
