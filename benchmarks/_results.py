@@ -7,6 +7,8 @@ import json
 import math
 import os
 import platform
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +21,19 @@ from sondage.report.text import table
 
 FOLDER = Path(__file__).parent / "results"
 Row = dict[str, Any]
+
+
+def in_process(module: str, *words: Any) -> dict[str, Any]:
+    """What a fresh process measures: a benchmark run with words prints it as JSON."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{module}", *map(str, words)],
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+        cwd=Path(__file__).parents[1],
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 class Skipped(Exception):

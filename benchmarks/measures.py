@@ -10,15 +10,13 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks._results import Result, Row
+from benchmarks._results import Result, Row, in_process
 from benchmarks.scale import resident
 
 MOST_SECONDS = 1.0
@@ -48,7 +46,9 @@ def run(args: argparse.Namespace) -> Result:
         for name in CASES:
             if name.startswith("all") and classes > 100:
                 continue  # a million coordinates
-            runs = [measured(name, args.items, classes, args.labels) for _ in range(args.repeats)]
+            runs = [
+                in_process("measures", name, args.items, classes, args.labels) for _ in range(args.repeats)
+            ]
             rows.append(row(name, classes, runs))
     return Result(
         {f"{args.items:,} items, design 'importance'": rows},
@@ -74,19 +74,6 @@ def row(name: str, classes: int, runs: list[dict[str, float]]) -> Row:
         "peak MB": middle("bytes") / 1e6,
         "met": middle("proposal") <= MOST_SECONDS and middle("bytes") <= MOST_BYTES,
     }
-
-
-def measured(*words: Any) -> dict[str, float]:
-    """What a fresh process finds."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.measures", *map(str, words)],
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-        cwd=Path(__file__).parents[1],
-    )
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
 
 
 def measure_one(name: str, items: str, classes: str, labels: str) -> dict[str, float]:

@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._results import Result, Row
+from benchmarks._results import Result, Row, in_process
 
 ROLES: dict[str, Any] = {"id": "id", "score": "score", "prediction": "prediction"}
 BYTES_PER_ROW = 8 + 8 + 1
@@ -88,7 +87,7 @@ def write_pool(path: Path, n: int, stride: int) -> None:
 
 
 def ready_row(path: Path, n: int, design: str, repeats: int) -> Row:
-    runs = [in_process("ready", path, design) for _ in range(repeats)]
+    runs = [in_process("scale", "ready", path, design) for _ in range(repeats)]
     seconds = statistics.median(one["seconds"] for one in runs)
     memory = statistics.median(one["bytes"] for one in runs) / (n * BYTES_PER_ROW)
     return {
@@ -126,7 +125,7 @@ def step_rows(
     paths: dict[int, Path], args: argparse.Namespace, design: str, journal: str, folder: str
 ) -> list[Row]:
     small, large = sorted(args.step_rows)
-    found = in_process("steps", paths[small], paths[large], args.steps, design, journal, folder)
+    found = in_process("scale", "steps", paths[small], paths[large], args.steps, design, journal, folder)
     most = MOST_MILLISECONDS[journal]
     rows = []
     for n, milliseconds in zip((small, large), found["medians"], strict=True):
@@ -145,19 +144,6 @@ def step_rows(
             }
         )
     return rows
-
-
-def in_process(*words: Any) -> dict[str, Any]:
-    """What a fresh process measures."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.scale", *map(str, words)],
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-        cwd=Path(__file__).parents[1],
-    )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 def ready(path: str, design: str) -> dict[str, float]:

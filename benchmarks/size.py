@@ -10,16 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks._results import Result, Row
+from benchmarks._results import Result, Row, in_process
 from benchmarks.scale import resident
 
 MOST_SECONDS, MOST_GIGABYTES = 10.0, 1.0
@@ -47,7 +45,7 @@ def run(args: argparse.Namespace) -> Result:
 
 
 def row(name: str, groups: int, repeats: int) -> Row:
-    runs = [in_process(name, groups) for _ in range(repeats)]
+    runs = [in_process("size", name, groups) for _ in range(repeats)]
     seconds, processor, memory = (
         statistics.median(one[what] for one in runs) for what in ("seconds", "processor", "bytes")
     )
@@ -62,19 +60,6 @@ def row(name: str, groups: int, repeats: int) -> Row:
         "most GB": MOST_GIGABYTES,
         "met": processor <= MOST_SECONDS and memory <= MOST_GIGABYTES * 1e9,
     }
-
-
-def in_process(*words: Any) -> dict[str, Any]:
-    """What a fresh process measures."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.size", *map(str, words)],
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-        cwd=Path(__file__).parents[1],
-    )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 def measured(name: str, groups: str) -> dict[str, Any]:
