@@ -161,27 +161,21 @@ def test_numbers_without_bounds_ask_for_them() -> None:
         study.estimate(interval="sequence")
 
 
-def test_a_sample_that_cannot_carry_it_names_designs_that_can() -> None:
+@pytest.mark.parametrize(
+    ("measure", "design", "target", "why"),
+    [
+        ("f1", "stratified", "pool", "'sequential' or 'uniform'"),
+        ("matthews_corrcoef", "sequential", "pool", "'matthews_corrcoef' is none"),
+        ("f1", "sequential", "population", "target='pool'"),
+    ],
+)
+def test_samples_measures_and_targets_that_it_is_not_for(
+    measure: str, design: str, target: str, why: str
+) -> None:
     pool, labels = small_pool(100)
-    study = sd.create_study(pool, "f1", design="stratified", rng=1)
+    study = sd.create_study(pool, measure, design=design, rng=1, target=target)
     ask_and_tell(study, labels, 40)
-    with pytest.raises(NotSupported, match="'sequential' or 'uniform'"):
-        study.estimate(interval="sequence")
-
-
-def test_a_measure_that_is_no_ratio_is_refused() -> None:
-    pool, labels = small_pool(100)
-    study = sd.create_study(pool, "matthews_corrcoef", design="sequential", rng=1)
-    ask_and_tell(study, labels, 40)
-    with pytest.raises(NotSupported, match="'matthews_corrcoef' is none"):
-        study.estimate(interval="sequence")
-
-
-def test_a_population_is_not_what_it_is_for() -> None:
-    pool, labels = small_pool(100)
-    study = sd.create_study(pool, "f1", design="sequential", rng=1, target="population")
-    ask_and_tell(study, labels, 40)
-    with pytest.raises(NotSupported, match="target='pool'"):
+    with pytest.raises(NotSupported, match=why):
         study.estimate(interval="sequence")
 
 
