@@ -278,7 +278,7 @@ def test_a_few_rows_without_an_id_of_their_own_are_refused(folder, capsys, name,
     Path("twice.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     refused = said(capsys, "start twice.csv --study er.db", 1).err
     assert repr(name) in refused
-    assert "4 in rows 4 and 7" in refused if odd else "no value in row 7" in refused
+    assert "4 in rows 6 and 9" in refused if odd else "no value in row 9" in refused
     assert "--id, or" in refused
     assert not Path("er.db").exists()
     assert "--row-numbers" in refused

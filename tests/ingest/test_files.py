@@ -92,3 +92,19 @@ def test_a_study_remembers_the_file_of_its_pool_and_refuses_a_changed_one(tmp_pa
     path.unlink()
     with pytest.raises(PoolMismatch, match="there is no file"):
         sd.load_study(storage)
+
+
+@pytest.mark.parametrize(("end", "row"), [("csv", 4), ("xlsx", 4), ("jsonl", 3), ("parquet", 2)])
+@pytest.mark.parametrize(
+    ("spoilt", "said"),
+    [
+        ({"score": [0.1, 0.2, 7.0]}, "row {row} "),
+        ({"score": [0.1, 0.2, None]}, "no value in row {row} "),
+        ({"id": ["a", "b", "a"]}, "rows .* and {row}:"),
+    ],
+)
+def test_errors_number_the_rows_of_a_pool_as_its_file_shows_them(tmp_path, end, row, spoilt, said):
+    path = tmp_path / f"pool.{end}"
+    write_file(path, {"id": ["a", "b", "c"], "score": [0.1, 0.2, 0.3], **spoilt})
+    with pytest.raises(InvalidInput, match=said.format(row=row)):
+        sd.Pool.from_file(path, id="id", probability="score")

@@ -15,7 +15,7 @@ from typing import Any
 import narwhals as nw
 
 from sondage.errors import InvalidInput, UnknownItem
-from sondage.ingest.files import read_file
+from sondage.ingest.files import first_row, read_file
 from sondage.pool.labels import LabelSpace, shown
 from sondage.pool.parts import Grades, plain_grade
 from sondage.pool.plain_values import is_gap, plain
@@ -76,9 +76,7 @@ def read_answers(source: Any, pool: Pool, also: str | None = None) -> tuple[list
     Rows of a file are numbered as a spreadsheet shows them (the header is row 1) or by their lines, those of
     a frame from 0.
     """
-    columns, first = _cells(source), 0
-    if isinstance(source, Path):
-        first = 1 if source.suffix.lower() == ".jsonl" else 2
+    columns, first = _cells(source), first_row(source) if isinstance(source, Path) else 0
     keys = _id_columns(columns, pool)
     if "label" not in columns:
         raise InvalidInput(

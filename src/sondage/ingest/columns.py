@@ -38,6 +38,8 @@ class Columns:
         self.length = length
         self.order: Ints | None = None
         """Where each row of what is handed out is in the source; None: in the same place."""
+        self.first_row = 0
+        """The number that errors give the first row."""
         self._index: Callable[[], nw.Series[Any] | None] = lambda: None
         self._schema: Any = None
 
@@ -140,7 +142,7 @@ class Columns:
 
     def _read(self, name: str, column: Any) -> Array:
         if isinstance(column, nw.Series) and column.null_count():
-            _refuse_gaps(name, column.is_null().to_numpy())
+            self._refuse_gaps(name, column.is_null().to_numpy())
         values: Array = _values(column) if isinstance(column, nw.Series) else column
         if isinstance(column, nw.Series) and column.dtype == nw.String:
             return as_text(values)  # text throughout, by its type: no entry need be looked at
@@ -149,11 +151,11 @@ class Columns:
                 f"column {name!r} is an array of shape {values.shape}: give one value per item"
             )
         if values.dtype == object:
-            _refuse_gaps(name, np.array([is_gap(value) for value in values], dtype=bool))
+            self._refuse_gaps(name, np.array([is_gap(value) for value in values], dtype=bool))
             return _of_one_type(name, values)
         # nan and NaT spread to the least value: no mask is made for a good column.
         if values.dtype.kind in "fmM" and len(values) and np.isnan(values.min()):
-            _refuse_gaps(name, np.isnan(values))
+            self._refuse_gaps(name, np.isnan(values))
         return as_text(values) if values.dtype.kind in "UT" else values
 
     def numbers(self, name: str) -> Array:
@@ -171,6 +173,14 @@ class Columns:
             self.check(name, ~np.isfinite(values), "is infinite")
         return values
 
+    def _refuse_gaps(self, name: str, gaps: Bools) -> None:
+        """Refuse a column with gaps, in the order of the source."""
+        if gaps.any():
+            row = self.first_row + int(np.argmax(gaps))
+            raise InvalidInput(
+                f"column {name!r} has no value in row {row} {_share(gaps)}: fill or remove such rows"
+            )
+
     def check(self, name: str, bad: Bools, fault: str) -> None:
         """Refuse the column where ``bad``, by the first row at fault, as the source numbers it."""
         if bad.any():
@@ -181,19 +191,11 @@ class Columns:
             row = int(np.argmax(bad))
             column = self._columns[name]
             value = column[row] if not isinstance(column, nw.Series) else column.item(row)
+            row += self.first_row
             raise InvalidInput(
-                f"column {name!r}, row {row} (value {plain(value)!r}) {fault} {_share(bad)}: fix or remove "
-                "such rows"
+                f"column {name!r}, row {row} (value {plain(value)!r}) {fault} {_share(bad)}: "
+                "fix or remove such rows"
             )
-
-
-def _refuse_gaps(name: str, gaps: Bools) -> None:
-    """Refuse a column with gaps, in the order of the source."""
-    if gaps.any():
-        raise InvalidInput(
-            f"column {name!r} has no value in row {int(np.argmax(gaps))} {_share(gaps)}: fill or remove "
-            "such rows"
-        )
 
 
 def _no_values(values: Array) -> Bools:

@@ -30,6 +30,11 @@ def suffix_of(path: str | Path, what: str = "the file") -> str:
     return suffix
 
 
+def first_row(path: str | Path) -> int:
+    """The number of the first item's row, as a spreadsheet or an editor shows it; parquet has none."""
+    return {".parquet": 0, ".jsonl": 1}.get(suffix_of(path), 2)
+
+
 def read_file(path: str | Path, *, typed: bool = True) -> dict[str, Any]:
     """The columns of a file by name.
 

@@ -12,7 +12,7 @@ import numpy as np
 from sondage.errors import InvalidInput, NotSupported
 from sondage.ingest.calibrate import calibrated
 from sondage.ingest.columns import Columns
-from sondage.ingest.files import read_file, suffix_of
+from sondage.ingest.files import first_row, read_file, suffix_of
 from sondage.ingest.pandas_index import labels_by_id
 from sondage.ingest.roles import Roles, read_group, read_positive, read_systems
 from sondage.ingest.scikit_learn import estimator_arrays
@@ -45,8 +45,10 @@ def pool_from_file(path: str | Path, roles: Mapping[str, Any]) -> Pool:
     if suffix_of(path, "the pool's file") == ".parquet":
         return pool_from_parquet(path, roles)
     named = Roles.named("Pool.from_file", **roles)
-    columns, wanted = read_file(path), list(dict.fromkeys(named.columns()))
-    return _pool(columns_of(columns, wanted or list(columns)[:1]), named, {"file": str(path)})
+    table, wanted = read_file(path), list(dict.fromkeys(named.columns()))
+    columns = columns_of(table, wanted or list(table)[:1])
+    columns.first_row = first_row(path)
+    return _pool(columns, named, {"file": str(path)})
 
 
 def pool_from_arrays(given: Mapping[str, Any]) -> Pool:

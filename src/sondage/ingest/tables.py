@@ -126,7 +126,7 @@ def _sorted_column(columns: Columns, name: str) -> tuple[Array, Ints | None]:
         ids = ids[order]
         twice = np.flatnonzero(ids[:-1] == ids[1:])
         if len(twice):
-            value, first, second = ids[twice[0]], order[twice[0]], order[twice[0] + 1]
+            value, (first, second) = ids[twice[0]], columns.first_row + order[twice[0] : twice[0] + 2]
             raise InvalidInput(
                 f"column {name!r} has the id {plain(value)!r} in rows {first} and {second}: ids must "
                 f"be different ({len(twice)} repeated in all)"
