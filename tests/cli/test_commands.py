@@ -1,6 +1,7 @@
 """The command line: a study from a file to a report, each help text's example, and what goes wrong."""
 
 import csv
+import io
 import json
 import os
 import re
@@ -264,6 +265,19 @@ def test_what_cannot_be_guessed_is_refused_where_nobody_can_be_asked(folder, cap
     Path("logits.csv").write_text("key,logit\na,-3\nb,4\n")
     assert "say it with --threshold" in said(capsys, "start logits.csv", 1).err
     assert not Path("study.db").exists()
+
+
+@pytest.mark.parametrize(("typed", "code"), [("0\n", 0), ("", 1), ("\n", 1), ("high\n", 1)])
+def test_what_cannot_be_guessed_is_asked_where_somebody_sits(folder, capsys, monkeypatch, typed, code):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+    Path("logits.csv").write_text("key,logit\na,-3\nb,4\n")
+    answer = said(capsys, "start logits.csv --json", code)
+    assert answer.err.startswith("from which value of 'logit' on does the model say yes?\n> ")
+    assert ("seed" in json.loads(answer.out)) == (code == 0)
 
 
 @pytest.mark.parametrize("name", ["id", "ids", "pair_id", "pairId", "key"])

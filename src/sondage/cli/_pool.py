@@ -88,12 +88,13 @@ def _answer(missing: str, columns: tuple[str, ...], roles: dict[str, Any]) -> An
     else:
         what = f"from which value of {roles['score']!r} on does the model say yes"
         way = "say it with --threshold, or name the --prediction"
-    if not sys.stdin.isatty():
+    given = ""
+    if sys.stdin.isatty():
+        shown = f" (columns: {', '.join(columns)})" if missing == "prediction" else ""
+        print(f"{what}?{shown}\n> ", end="", file=sys.stderr, flush=True)
+        given = sys.stdin.readline().strip()
+    if not given:
         raise InvalidInput(f"{what}? {way}")
-    print(
-        f"{what}? (columns: {', '.join(columns)})" if missing == "prediction" else f"{what}?", file=sys.stderr
-    )
-    given = input("> ").strip()
     if missing == "prediction":
         return given
     try:
