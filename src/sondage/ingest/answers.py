@@ -32,6 +32,8 @@ _DATE = re.compile(
     r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}( \d+:\d+(:\d+)?)?|\d{1,2}[-/ ][A-Za-z]{3}([-/ ]\d{2,4})?"
 )
 _ROUNDED = re.compile(r"-?\d(\.\d+)?[eE]\+?\d+")
+_TICKED = {"false": 0, "true": 1}
+"""What boxes that are ticked, or not, are in a CSV file; an Excel file has numbers."""
 _EXACT = 2**53
 """Whole numbers below it survive as floats."""
 _NUMERIC = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?%?")
@@ -160,7 +162,7 @@ def _read_row(
         cells = tuple(plain(row[key]) for key in keys)
         return AnswerRow(number, cells if pool.parts is not None else cells[0], fault=str(error))
     said = row["label"]
-    if isinstance(said, str) and said.strip().lower().replace("_", " ") == CANNOT:
+    if isinstance(said, str) and " ".join(said.lower().replace("_", " ").split()) == CANNOT:
         return AnswerRow(number, id, refused=True, annotator=who)
     try:
         return AnswerRow(number, id, read_label(said, pool.labels), annotator=who)
@@ -328,6 +330,8 @@ def read_label(cell: Any, space: LabelSpace) -> Any:
     for one in space.values:
         if isinstance(one, (int, float)) and _equals(text, one):
             return one
+    if space.values == (0, 1) and text.lower() in _TICKED:
+        return _TICKED[text.lower()]
     raise InvalidInput(f"label {text!r} is not one of {shown(space.values)}, nor {CANNOT!r}")
 
 

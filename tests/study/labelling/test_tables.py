@@ -81,6 +81,17 @@ def test_conflicting_rows_are_both_named_and_repeated_ones_count_once(study):
     )
 
 
+@pytest.mark.parametrize(
+    ("cell", "label"),
+    [("TRUE", 1), ("false", 0), (True, 1), (" 1.0 ", 1), ("Cannot_tell", None), (" cannot  tell", None)],
+)
+def test_a_label_may_be_written_in_several_ways(study, cell, label):
+    (item,) = study.ask(1)
+    study.tell(pd.DataFrame({"id": [item.id], "label": pd.Series([cell], dtype=object)}))
+    assert study.labels()["label"].tolist() == ([] if label is None else [label])
+    assert study.n_refused == (label is None)
+
+
 def test_another_label_than_before_needs_replace(study):
     (item,) = study.ask(1)
     study.tell(item.id, 1)
