@@ -333,6 +333,8 @@ def test_the_study_is_the_one_said_the_one_of_the_environment_or_the_one_in_the_
 ):
     assert "there is none in this folder" in said(capsys, "status", 1).err
     begun(capsys)
+    with closing(sqlite3.connect("customers.db")) as db:  # not of studies
+        db.execute("CREATE TABLE customers (name)")
     assert "12 labels" in said(capsys, "status").out
     said(capsys, "copy er.db other.db")
     assert "there are er.db, other.db" in said(capsys, "status", 1).err

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import warnings
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,19 +57,28 @@ def place_of(args: argparse.Namespace) -> str:
     said = args.study or os.environ.get(VARIABLE)
     if said:
         return address_of(said)
-    here = [path for path in sorted(Path().glob("*.db")) if _is_sqlite(path)]
+    here = [path for path in sorted(Path().glob("*.db")) if _may_hold_studies(path)]
     if len(here) == 1:
         return f"sqlite:///{here[0]}"
     found = f"there are {', '.join(map(str, here))}" if here else "there is none in this folder"
     raise InvalidInput(f"which study? {found}: say it with --study FILE, or set {VARIABLE}")
 
 
-def _is_sqlite(path: Path) -> bool:
+def _may_hold_studies(path: Path) -> bool:
+    """Whether it is an SQLite file, and not one of something else or of a start that failed."""
+    import sqlite3
+
     try:
         with path.open("rb") as file:
-            return file.read(len(_SQLITE)) == _SQLITE
+            if file.read(len(_SQLITE)) != _SQLITE:
+                return False
     except OSError:  # a folder, or nothing that we may read
         return False
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'studies'").fetchone() is not None
+    except sqlite3.Error:  # whoever opens it says what is wrong with it
+        return True
 
 
 def taken_up(args: argparse.Namespace, payload: bool = False) -> Study:

@@ -33,7 +33,7 @@ _DATE = re.compile(
 )
 _ROUNDED = re.compile(r"-?\d(\.\d+)?[eE]\+?\d+")
 _TICKED = {"false": 0, "true": 1}
-"""What boxes that are ticked, or not, are in a CSV file; an Excel file has numbers."""
+"""What boxes that are ticked, or not, are in a CSV file."""
 _EXACT = 2**53
 """Whole numbers below it survive as floats."""
 _NUMERIC = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?%?")
