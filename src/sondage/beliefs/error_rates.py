@@ -183,6 +183,8 @@ class ErrorBelief(CellBelief):
     """A belief about wrong predictions in a design's cells: write ``start``, ``step`` and ``rates``."""
 
     kept_every: ClassVar[float] = 0.03
+    worlds: ClassVar[Any] = "honest"
+    """What is held where nothing was seen in the worlds of a plan."""
     systems: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> Self:
@@ -196,7 +198,7 @@ class ErrorBelief(CellBelief):
 
     def replicate(self, state: State, stream: Stream, count: int) -> Iterator[Floats]:
         assert isinstance(state, ErrorState)
-        for rate in self.rates(state, stream, count):
+        for rate in self.rates(state, stream, count, self.worlds):
             yield at_least(state.weights(rate), POSSIBLE)
 
     def right_by_scores(self, pool: Pool, units: Units, expects: Ints) -> Floats:

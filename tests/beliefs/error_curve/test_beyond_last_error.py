@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import betaincinv
 
-from sondage.beliefs.error_curve.beyond_last_error import HONEST, TIGHT
+from sondage.beliefs.error_curve.beyond_last_error import HONEST, TIGHT, WORLDS
 
 
 def test_what_the_tails_hold() -> None:
@@ -51,4 +51,5 @@ def test_a_curve_without_an_error_has_one_rate_in_half_of_the_draws() -> None:
     for chance in (0.5, 0.95):
         expected = betaincinv(0.5, 15.5, chance)
         assert np.quantile(found[level, 0], chance) == pytest.approx(expected, rel=0.15)
-    np.testing.assert_array_equal(TIGHT.before_an_error(drawn.copy(), n, wrong, curve, uniform), drawn)
+    for tail in (TIGHT, WORLDS):
+        np.testing.assert_array_equal(tail.before_an_error(drawn.copy(), n, wrong, curve, uniform), drawn)

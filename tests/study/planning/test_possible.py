@@ -89,6 +89,18 @@ def test_after_labels_worlds_are_draws_of_the_belief() -> None:
     np.testing.assert_array_equal(drawn, expected)
 
 
+def test_before_an_error_is_seen_worlds_are_curves_as_ever() -> None:
+    """Intervals allow for errors that do not thin out; if half of all worlds were like that, plans would be."""
+    pool, _ = sd.datasets.synthetic_pool(50_000, prevalence=0.01, separation=6.0, rng=2)
+    study = sd.create_study(pool, "f1", rng=0)
+    predicted = pool.system().prediction
+    study.run(lambda item: int(predicted[pool.row_of(item.id)]), budget=60)
+    state, far = study.problem().state, study.units.size.argmax()
+    worlds = 1.0 - np.array(list(study.belief.replicate(state, stream(1, "simulate"), 400)))[:, far, 0]
+    doubt = study.belief.rates(state, stream(1, "simulate"), 400)[:, far]
+    assert np.quantile(doubt, 0.9) > 10 * np.quantile(worlds, 0.9)
+
+
 def test_a_difference_is_not_spread_over_its_whole_range() -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.normal(size=1000) for _ in range(2))

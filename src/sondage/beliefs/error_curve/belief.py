@@ -13,7 +13,7 @@ import numpy as np
 
 from sondage.arithmetic import sums_by
 from sondage.beliefs.base import Seen, State
-from sondage.beliefs.error_curve.beyond_last_error import TAILS, Tail
+from sondage.beliefs.error_curve.beyond_last_error import TAILS, WORLDS, Tail
 from sondage.beliefs.error_curve.exact_draws import drawn_rates
 from sondage.beliefs.error_curve.fit import CurveFit, Curves, Family, Prior
 from sondage.beliefs.error_curve.ranks import Ranks, ranks_of
@@ -67,6 +67,7 @@ class ErrorCurve(ErrorBelief):
 
     alias: ClassVar[str] = "error-curve"
     assumptions: ClassVar[Mapping[str, str]] = ASSUMPTIONS
+    worlds: ClassVar[Tail] = WORLDS
     own: float | None = None
     start_at: tuple[float, float] = (0.0, 1.5)
     step_by: tuple[float, float] = (-0.1, 0.4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import betaincinv
@@ -14,8 +14,6 @@ from sondage.types import Floats, Ints
 
 _FEWEST = 0.5
 """Items that are expected anywhere, at least: with few positives a share of them would be none."""
-_UNTOLD = 0.5
-"""Chance that errors do not thin out on a curve that has shown none."""
 _MORE, _FOUND = 1.5, 0.3
 """How much more is allowed for where labels can correct it; items they would find at which half of it is."""
 
@@ -27,11 +25,13 @@ class Tail:
     From the outermost wrong prediction on, log-odds of an error ``fall`` by at least so much with every
     knot, that is with every doubling of the rank and faster in the outer half of a class. And some items of
     every class may lie anywhere, whatever their score: ``astray`` is the mean of an exponential prior of
-    their share, which the labels sharpen.
+    their share, which the labels sharpen. ``level`` is the share of the draws in which a curve that has
+    shown no error has one rate for all ranks.
     """
 
     fall: float = 0.0
     astray: float = 0.0
+    level: float = 0.0
 
     def anywhere(self, n: Floats, others: Floats, curve: Ints, items: float) -> Anywhere | None:
         """Items that may lie anywhere: ``others`` is (U,) the share of the pool that is of another class.
@@ -48,21 +48,22 @@ class Tail:
     def before_an_error(
         self, drawn: Floats, n: Floats, wrong: Floats, curve: Ints, uniform: Floats
     ) -> Floats:
-        """(B, U) rates drawn; in half of them one for all ranks of a curve on which no error was seen.
+        """(B, U) rates drawn; in the share ``level`` of them one for all ranks where no error was seen.
 
         Labels without an error are about as likely if errors do not thin out at all, and then say no more
         than those of a random sample. The first error tells: near the boundary it speaks for a curve that
         falls. ``uniform`` are (B, 3) random numbers.
         """
         labels, errors = (sums_by(one, curve) for one in (n, wrong))
-        untold = np.flatnonzero((labels > 0) & (errors == 0)) if not self.fall else ()
-        some = np.flatnonzero(uniform[:, 0] >= _UNTOLD)
-        for c in untold:
+        some = np.flatnonzero(uniform[:, 0] >= 1.0 - self.level)
+        for c in np.flatnonzero((labels > 0) & (errors == 0)):
             rate = betaincinv(EITHER, labels[c] + EITHER, uniform[some, 1 + c % 2])
             drawn[np.ix_(some, np.flatnonzero(curve == c))] = rate[:, None]
         return drawn
 
 
-HONEST = Tail(fall=0.0, astray=0.02)
+HONEST = Tail(fall=0.0, astray=0.02, level=0.5)
 TIGHT = Tail(fall=float(np.log(2.0)))
 TAILS = {"honest": HONEST, "tight": TIGHT}
+WORLDS = replace(HONEST, level=0.0)
+"""For plans: the curves themselves, without the doubt in them that an interval allows for."""
