@@ -471,11 +471,6 @@ def test_an_interrupt_gives_back_what_an_annotator_holds(folder, capsys):
     assert "held" not in said(capsys, "status").out
 
 
-def test_doctor_names_extras_that_there_are():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(commands()["doctor"]._PACKAGES.values()) - {""} <= set(project["optional-dependencies"])
-
-
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt, RuntimeError("Error calling __set_name__"), sd.errors.InvalidInput("no")]
 )
