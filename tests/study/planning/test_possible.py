@@ -90,7 +90,7 @@ def test_after_labels_worlds_are_draws_of_the_belief() -> None:
 
 
 def test_before_an_error_is_seen_worlds_are_curves_as_ever() -> None:
-    """Intervals allow for errors that do not thin out; if half of all worlds were so, plans would be."""
+    """Intervals allow for errors that do not thin out; if half of all worlds were so, plans would fail."""
     pool, _ = sd.datasets.synthetic_pool(50_000, prevalence=0.01, separation=6.0, rng=2)
     study = sd.create_study(pool, "f1", rng=0)
     predicted = pool.system().prediction
