@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import sondage
+from benchmarks import _pools
 from benchmarks._many_studies import MEASURES
 from benchmarks._results import Result, Row, markdown
 from benchmarks._sharpness import BUDGETS, GROUPS
@@ -73,16 +74,17 @@ def run(args: argparse.Namespace) -> Result:
 def _studied(
     part: str, args: argparse.Namespace, some: int, source: str | None = None, tail: str = "honest"
 ) -> Found:
-    """By a process of its own, which imports one version of the package."""
-    path = source or str(Path(sondage.__file__).parents[1])
+    """By a process of its own, which imports one version of the package, and the benchmarks beside it."""
+    path = Path(source or Path(sondage.__file__).parents[1]).resolve()
+    top = path.parent if (path.parent / "benchmarks" / "_sharpness.py").is_file() else ROOT
     numbers = [str(one) for one in (args.studies, some, args.pools, args.seed)]
     with tempfile.TemporaryDirectory() as passing:
         version = "before" if source else "now"
         folder = Path(args.keep or passing).resolve() / "-".join([version, part, *numbers, tail])
         folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "benchmarks._sharpness", str(folder), part, *numbers, tail]
-        paths = os.pathsep.join([str(Path(path).resolve()), str(ROOT)])
-        subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": paths})
+        found = {"PYTHONPATH": os.pathsep.join([str(path), str(top)]), "SONDAGE_DATA": str(_pools.folder())}
+        subprocess.run(command, check=True, cwd=top, env={**os.environ, **found})
         held = [np.load(file) for file in sorted(folder.glob("*.npz"))]
         return {(str(one["group"]), str(one["name"])): (one["found"], one["truth"]) for one in held}
 
