@@ -78,3 +78,14 @@ def two_normals(n: int = 4000, prevalence: float = 0.1, seed: int = 3) -> tuple[
     rng = np.random.default_rng(seed)
     y = (rng.uniform(size=n) < prevalence).astype(int)
     return Pool.from_arrays(score=2 * y + rng.normal(size=n)), y
+
+
+def assert_right_on_average(frame: Any, curved: float = 0.0) -> None:
+    """Over repeats no bias beyond chance, and errors as large as reported; ``curved`` is what g adds."""
+    assert frame["defined"].all()
+    error = (frame["value"] - frame["truth"]).to_numpy()
+    spread, reported = error.std(ddof=1), np.sqrt(np.square(frame["std_error"]).mean())
+    assert abs(error.mean()) < 3.5 * spread / np.sqrt(len(error)) + curved * spread
+    assert 0.7 < reported / spread < 1.5
+    inside = (frame["low"] <= frame["truth"]) & (frame["truth"] <= frame["high"])
+    assert inside.mean() > 0.86

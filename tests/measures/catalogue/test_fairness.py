@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
+from tests.measures.labelled import assert_right_on_average
 
 import sondage as sd
 from sondage.errors import InvalidInput
@@ -308,13 +309,7 @@ def test_estimates_and_their_standard_errors(design: str) -> None:
     frame = sd.simulate(
         pool, labels, name, design=design, budgets=[240], repeats=50, batch=240, rng=4, workers=1
     )
-    assert frame["defined"].all()
-    error = (frame["value"] - frame["truth"]).to_numpy()
-    spread, reported = error.std(ddof=1), np.sqrt(np.square(frame["std_error"]).mean())
-    assert abs(error.mean()) < 4 * spread / np.sqrt(len(error)) + 0.1 * spread
-    assert 0.7 < reported / spread < 1.5
-    inside = (frame["low"] <= frame["truth"]) & (frame["truth"] <= frame["high"])
-    assert inside.mean() > 0.84
+    assert_right_on_average(frame, curved=0.1)
 
 
 @pytest.mark.parametrize("design", ["uniform", "stratified"])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.measures.labelled import assert_right_on_average
 
 import sondage as sd
 from sondage.errors import InvalidInput
@@ -211,12 +212,7 @@ def test_estimates_and_their_standard_errors(design: str, what: str) -> None:
     frame = sd.simulate(
         pool, labels, what, design=design, budgets=[80], repeats=80, batch=80, rng=5, workers=1
     )
-    error = (frame["value"] - frame["truth"]).to_numpy()
-    spread, reported = error.std(ddof=1), np.sqrt(np.square(frame["std_error"]).mean())
-    assert abs(error.mean()) < 3.5 * spread / np.sqrt(len(error))
-    assert 0.7 < reported / spread < 1.5
-    inside = (frame["low"] <= frame["truth"]) & (frame["truth"] <= frame["high"])
-    assert inside.mean() > 0.86
+    assert_right_on_average(frame)
 
 
 def test_marks_near_the_truth_help_a_stratified_study() -> None:
