@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.journal.test_sqlite import DAMAGES as OF_A_FILE
 
 import sondage as sd
 from sondage.errors import Conflict, DamagedJournal, InvalidInput, JournalUnavailable, MissingExtra
@@ -61,15 +62,7 @@ class TestPostgresJournal(JournalSuite):
         return True
 
 
-DAMAGES: dict[Damage, str] = {
-    "removed": "DELETE FROM events WHERE study = 1 AND seq = 3",
-    "changed": "UPDATE events SET body = replace(body, '\"b\"', '\"c\"') WHERE study = 1 AND seq = 3",
-    "swapped": "UPDATE events SET seq = 7 - seq + 100 WHERE study = 1 AND seq IN (3, 4);"
-    "UPDATE events SET seq = seq - 100 WHERE seq > 100",
-    "cut": "DELETE FROM events WHERE study = 1 AND seq = 5",
-    "config": "UPDATE studies SET config = replace(config, '\"a\"', '\"c\"') WHERE number = 1",
-    "table": "UPDATE tables SET body = decode(repeat('00', 16), 'hex')",
-}
+DAMAGES = {**OF_A_FILE, "table": "UPDATE tables SET body = decode(repeat('00', 16), 'hex')"}
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.every_design import WITH_OPTIONS
 from tests.pool.pages import Cells
 
 import sondage as sd
-from sondage.designs import Design, ErrorCurveDesign, Poisson, PoissonOnline
+from sondage.designs import Design, ErrorCurveDesign
 from sondage.errors import InvalidInput
 from sondage.pool import Pool
 from sondage.report import error_curves, explain
@@ -23,13 +24,6 @@ from sondage.strata import EqualSize
 from sondage.study import Study
 
 HEADINGS = ["What the model probably gets wrong", "Where the next 25 labels go", "What the estimate rests on"]
-
-EVERY: dict[str, Any] = {
-    **{name: name for name in Design.catalogue() if name != "optimal"},
-    "fixed": Poisson(fixed_size=True),
-    "systematic": PoissonOnline(sampling="systematic"),
-    "pivotal": PoissonOnline(sampling="pivotal"),
-}
 
 
 @pytest.fixture(scope="module")
@@ -158,12 +152,12 @@ def test_chances_by_importance_are_told_band_by_band(source: Any) -> None:
     np.testing.assert_allclose(sum(band.relative * band.items for band in bands), 3000, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", sorted(EVERY))
+@pytest.mark.parametrize("name", sorted(WITH_OPTIONS))
 def test_every_design_asks_as_many_of_each_band_as_was_said(name: str) -> None:
     pool, labels = sd.datasets.synthetic_pool(n=600, prevalence=0.2, rng=5)
     said, asked = np.zeros(6), np.zeros(6)
     for seed in range(12):
-        made = sd.create_study(pool, "f1", design=EVERY[name], rng=seed)
+        made = sd.create_study(pool, "f1", design=WITH_OPTIONS[name], rng=seed)
         made.run(labels, budget=60)
         # Bands along the score, also where explain() has those of rank.
         found = _along_the_score(made, made.problem(), made.design.table(made.problem(), 30), 30)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -154,49 +152,6 @@ def test_two_handles_never_draw_the_same_item(
     assert first.remaining == second.remaining == 60 - len(asked)
     assert shown(first.estimate()) == shown(second.estimate())
     assert first.n_labels > 10
-
-
-def ask_many(path: str, count: int, gate: Any, out: Any) -> None:
-    """In a process of its own: open the study, wait for the other, and ask."""
-    try:
-        study = sd.load_study(f"sqlite:///{path}", pool=make_pool(200))
-        gate.wait(30)
-        mine = [item.id for _ in range(count) for item in study.ask(1)]
-        out.send(mine)
-    except BaseException:
-        out.send(traceback.format_exc())
-
-
-@pytest.mark.parametrize("design", ["sequential", "importance", "uniform"])
-def test_two_processes_that_ask_at_once_never_draw_the_same_item(design: str, tmp_path: Path) -> None:
-    path = tmp_path / "study.db"
-    pool = make_pool(200)
-    study = sd.create_study(pool, "f1", design=design, storage=f"sqlite:///{path}", rng=31)
-    study.journal.close()
-    context = multiprocessing.get_context("fork")
-    gate = context.Barrier(2)
-    ends, processes = [], []
-    for _ in range(2):
-        here, there = context.Pipe(duplex=False)
-        process = context.Process(target=ask_many, args=(str(path), 40, gate, there))
-        process.start()
-        there.close()
-        ends.append(here)
-        processes.append(process)
-    results = [end.recv() for end in ends]
-    for process in processes:
-        process.join(30)
-    assert all(isinstance(one, list) for one in results), results
-    assert [len(one) for one in results] == [40, 40]
-    assert len({*results[0], *results[1]}) == 80
-    after = sd.load_study(f"sqlite:///{path}", pool=pool)
-    rounds = rounds_of(after)
-    assert [one.number for one in rounds] == list(range(80))
-    assert {item.id for item in after.open_items()} == {*results[0], *results[1]}
-    # Draws follow from the order of events alone: one process would have drawn the same.
-    alone = sd.create_study(pool, "f1", design=design, rng=31)
-    assert [item.id for _ in range(80) for item in alone.ask(1)] == [item.id for item in after.open_items()]
-    after.journal.close()
 
 
 # ---- where the pool comes from -------------------------------------------------------------------

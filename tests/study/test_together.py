@@ -245,6 +245,28 @@ def test_a_study_may_be_taken_into_a_fork(tmp_path: Path, pool: Pool) -> None:
 
 
 @forks
+@pytest.mark.parametrize("design", ["sequential", "importance", "uniform"])
+def test_two_processes_that_ask_at_once_never_draw_the_same_item(design: str, tmp_path: Path) -> None:
+    storage, pool = f"sqlite:///{tmp_path / 'study.db'}", make_pool(200)
+    sd.create_study(pool, "f1", design=design, storage=storage, rng=31).journal.close()
+
+    def work() -> list[int]:
+        study = sd.load_study(storage, pool=make_pool(200))
+        return [item.id for _ in range(40) for item in study.ask(1)]
+
+    results = in_processes(work, work)
+    assert [len(one) for one in results] == [40, 40]
+    assert len({*results[0], *results[1]}) == 80
+    after = sd.load_study(storage, pool=pool)
+    assert [one.number for one in rounds_of(after)] == list(range(80))
+    assert {item.id for item in after.open_items()} == {*results[0], *results[1]}
+    # Draws follow from the order of events alone: one process would have drawn the same.
+    alone = sd.create_study(pool, "f1", design=design, rng=31)
+    assert [item.id for _ in range(80) for item in alone.ask(1)] == [item.id for item in after.open_items()]
+    after.journal.close()
+
+
+@forks
 @pytest.mark.parametrize("design", ["auto", "ais"])
 def test_processes_that_ask_and_tell_at_once_make_one_study(design: str, tmp_path: Path) -> None:
     path, pool, labels = tmp_path / "study.db", make_pool(200), make_labels(200)

@@ -7,18 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import rankdata
+from tests.every_design import WITH_OPTIONS
 
 import sondage as sd
-from sondage.designs import Design, Poisson, PoissonOnline
 from sondage.journal import Journal
 
 SEEDS = 30
-DESIGNS: dict[str, Any] = {
-    **{name: name for name in Design.catalogue() if name != "optimal"},
-    "fixed": Poisson(fixed_size=True),
-    "systematic": PoissonOnline(sampling="systematic"),
-    "pivotal": PoissonOnline(sampling="pivotal"),
-}
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +20,14 @@ def source() -> Any:
     return sd.datasets.synthetic_pool(n=600, prevalence=0.2, rng=0)
 
 
-@pytest.mark.parametrize("name", sorted(DESIGNS))
+@pytest.mark.parametrize("name", sorted(WITH_OPTIONS))
 def test_the_order_says_nothing_of_the_score(name: str, source: Any) -> None:
     """Over many studies the rank correlation is nought, in the first round and in a later one."""
     pool, labels = source
     score = np.asarray(pool.system().score)
     found: list[list[float]] = [[], []]
     for seed in range(SEEDS):
-        study = sd.create_study(pool, "f1", design=DESIGNS[name], rng=seed)
+        study = sd.create_study(pool, "f1", design=WITH_OPTIONS[name], rng=seed)
         for k in (0, 1):
             ids = [item.id for item in study.ask(40)]
             ranks = rankdata([score[pool.row_of(id)] for id in ids])
