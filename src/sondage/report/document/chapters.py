@@ -83,7 +83,7 @@ def document_of(study: Study) -> Document:
         mistakes(now),
         None if estimate is None else sensitivity(study, now, estimate),
         None if estimate is None else Chapter("How it was done", (estimate.describe(),), estimate.cite()),
-        _repeat(study, now),
+        _repeat(study),
     ]
     there = tuple(one for one in chapters if one is not None)
     return Document(f"Study {now.name}", question, answer, below, there)
@@ -384,7 +384,7 @@ def _reliability(now: Snapshot) -> Chapter | None:
     return Chapter("Do the scores mean what they say?", figures=(Figure(axes.svg(caption), caption),))
 
 
-def _repeat(study: Study, now: Snapshot) -> Chapter:
+def _repeat(study: Study) -> Chapter:
     config = study.journal.config(study.name)
     events = study.journal.events(study.name)
     answers = [event.record for event in events if isinstance(event.record, Answer)]
