@@ -53,6 +53,15 @@ def short(number: float) -> str:
     return f"{number:.5g}"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence lists them.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def some_names(names: Sequence[str], most: int = _NAMED) -> str:
     """The names, or the first of many.
 

@@ -31,7 +31,7 @@ from sondage.study import Study
 from sondage.study.estimates.result import Estimate
 from sondage.study.grouping.result import Groups
 from sondage.study.snapshot import Snapshot
-from sondage.wording import counted, some_names
+from sondage.wording import counted, listed, some_names
 
 _TOGETHER = (
     "The groups are estimated together, and small ones lean on the others. So the overall value can differ a "
@@ -59,7 +59,7 @@ def document_of(study: Study) -> Document:
     names = some_names(now.measure.names)
     systems = [spoken(one) for one in now.measure.systems(now.pool) or now.pool.systems]
     question = (
-        f"How good {'is' if len(systems) == 1 else 'are'} {_listed(systems)} on these "
+        f"How good {'is' if len(systems) == 1 else 'are'} {listed(systems)} on these "
         f"{counted(len(now.pool), 'item')}, measured by {names}?"
     )
     below = () if estimate is None else (rests_on(estimate) + ".", better(estimate) + ".")
@@ -102,7 +102,7 @@ def _of_groups(now: Snapshot) -> Groups | None:
 def _worst(now: Snapshot, found: Groups, systems: list[str]) -> tuple[str, str]:
     """Question and answer of a study of groups."""
     question = (
-        f"How good is {_listed(systems)} in every group of {found.by} on these "
+        f"How good is {listed(systems)} in every group of {found.by} on these "
         f"{counted(len(now.pool), 'item')}, measured by {found.measure}?"
     )
     return question, f"{found._page().lead[0]}."
@@ -110,7 +110,7 @@ def _worst(now: Snapshot, found: Groups, systems: list[str]) -> tuple[str, str]:
 
 def _best(now: Snapshot, systems: list[str]) -> tuple[str, str]:
     """Question and answer of a study that compares many systems."""
-    question = f"Which of {_listed(systems)} is best on these {counted(len(now.pool), 'item')}?"
+    question = f"Which of {listed(systems)} is best on these {counted(len(now.pool), 'item')}?"
     try:
         return question, f"{now.compare()._page().lead[0]}."
     except SondageError as error:
@@ -184,7 +184,7 @@ def _forest(found: Groups) -> Chapter | None:
     more = len(columns["value"]) - len(names)
     caption = (
         f"{found.measure} of every group of {found.by} (dots) with its {100 * found.confidence_level:g} % "
-        f"interval (bars), worst first: {_listed(names)}{f', and {more:,} more' if more else ''}. "
+        f"interval (bars), worst first: {listed(names)}{f', and {more:,} more' if more else ''}. "
         f"The broken line is the whole pool, {found.overall.value:.3f}."
     )
     return Chapter(f"Groups of {found.by}", figures=(Figure(axes.svg(caption), caption),))
@@ -232,7 +232,7 @@ def _others(now: Snapshot, estimate: Estimate | None) -> Chapter | None:
     whose = "" if len(now.pool.systems) == 1 else f" for {now.pool.system_name(system)}"
     text = [f"Estimated{whose} from the same labels, which were chosen for the measure above."]
     if unknown:
-        text.append(f"These labels do not decide {_listed(unknown)}.")
+        text.append(f"These labels do not decide {listed(unknown)}.")
     grid = Grid(("measure", "value", "low", "high"), tuple(rows))
     warnings = tuple(f"{', '.join(names)}: {one}" for one, names in notes.items())
     return Chapter("Other measures", tuple(text), grids=(grid,), warnings=warnings)
@@ -410,7 +410,7 @@ def _repeat(study: Study) -> Chapter:
         ends = [time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one)) for one in (min(times), max(times))]
         rows.append(("labels given", f"{ends[0]} to {ends[1]}"))
     if people:
-        rows.append(("annotators", _listed(sorted(people))))
+        rows.append(("annotators", listed(sorted(people))))
     redacted = sum(isinstance(event.record, Redaction) for event in events)
     if redacted:
         rows.append(("redacted", f"{counted(redacted, 'time')}: labels were taken out of the journal"))
@@ -434,15 +434,6 @@ def _config(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_config, value)) + "]"
     return str(value)
-
-
-def _listed(names: list[str]) -> str:
-    """Names as a sentence lists them: a, b and c.
-
-    >>> _listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _span(values: list[float]) -> tuple[float, float]:

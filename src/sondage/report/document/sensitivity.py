@@ -18,6 +18,7 @@ from sondage.streams import stream
 from sondage.study import Study
 from sondage.study.estimates.result import Estimate
 from sondage.study.snapshot import Snapshot
+from sondage.wording import listed
 
 _INTERVALS = ("posterior", "logit", "wald", "bootstrap", "calibrated", "sequence")
 _ESTIMATORS = {
@@ -54,7 +55,7 @@ def sensitivity(study: Study, now: Snapshot, estimate: Estimate) -> Chapter | No
         )
     if not grids:
         return None
-    of = _listed([estimate.names[k] for k in which])
+    of = listed([estimate.names[k] for k in which])
     text = (
         *(
             (
@@ -75,10 +76,6 @@ def sensitivity(study: Study, now: Snapshot, estimate: Estimate) -> Chapter | No
         ),
     )
     return Chapter("What would change the answer", text, grids=tuple(grids))
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _row(name: str, found: Estimate, k: int, many: bool) -> tuple[str, ...]:
