@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sondage.cli._types import number, whole_number
+from sondage.cli._types import number
 from sondage.errors import InvalidInput
 
 ROLES = ("id", "score", "probability", "prediction", "threshold", "weight", "cost")
@@ -71,12 +71,6 @@ def role_options(parser: argparse.ArgumentParser) -> None:
     add("--payload", nargs="*", metavar="COLUMN", help="what to show to whoever labels")
     add("--features", nargs="+", metavar="COLUMN", help="what a model of doubt may use")
     add("--opinions", nargs="+", metavar="COLUMN", help="scores of other models or judges")
-
-
-def budget_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--budget`` and ``--budget-cost``: how much may be spent."""
-    parser.add_argument("--budget", type=whole_number(1), metavar="N", help="labels, a cap that holds")
-    parser.add_argument("--budget-cost", type=number, metavar="X", help="a cap on cost in place of labels")
 
 
 def said_roles(args: argparse.Namespace) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import argparse
 
-from sondage.cli._options import budget_option, json_option, measure_options, role_options
+from sondage.cli._options import json_option, measure_options, role_options
 from sondage.cli._output import show
 from sondage.cli._pool import measure_of, objective_of, pool_of
-from sondage.cli._types import whole_number
+from sondage.cli._types import number, whole_number
 
 EXAMPLE = "sondage start pool.csv --measure f1 --budget 40 --study er.db"
 
@@ -22,7 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("file", metavar="POOL", help="CSV, JSONL, parquet or Excel file with an item per row")
     add("--study", metavar="PLACE", default="study.db", help="file or address to keep the study in")
     add("--name", metavar="NAME", help="its name there")
-    budget_option(parser)
+    add("--budget", type=whole_number(1), metavar="N", help="labels, a cap that holds")
+    add("--budget-cost", type=number, metavar="X", help="a cap on cost in place of labels")
     measure_options(parser)
     add("--oracle", choices=("deterministic", "stochastic"), default="deterministic", help="do answers vary?")
     add("--seed", type=whole_number(0), metavar="N", help="the same seed gives the same draws")
