@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betainc, betaln, gammaln, xlog1py, xlogy
 
 from sondage.beliefs.grouped.rates import Rates
-from sondage.types import Floats, Ints
+from sondage.types import Floats
 
 _EXACT = 4_000
 """Unseen items up to which every number of right predictions has a chance of its own."""
@@ -93,7 +93,7 @@ def below(one: Spread, other: Spread) -> float:
     return float(1.0 - one.chance @ other.below(one.value))
 
 
-def pairs_below(rates: Rates, groups: Ints | None = None) -> Floats:
+def pairs_below(rates: Rates) -> Floats:
     """(G, G) chance that the group of the row is lower than that of the column, ½ on the diagonal.
 
     >>> one = np.ones(2)
@@ -101,11 +101,10 @@ def pairs_below(rates: Rates, groups: Ints | None = None) -> Floats:
     >>> pairs_below(rates).round(3).tolist()
     [[0.5, 1.0], [0.0, 0.5]]
     """
-    some = np.arange(len(rates.size)) if groups is None else groups
-    spreads = [spread(rates, int(group)) for group in some]
-    out = np.full((len(some), len(some)), 0.5)
+    spreads = [spread(rates, group) for group in range(len(rates.size))]
+    out = np.full((len(spreads), len(spreads)), 0.5)
     for i, one in enumerate(spreads):
-        for j in range(i + 1, len(some)):
+        for j in range(i + 1, len(spreads)):
             out[i, j] = below(one, spreads[j])
             out[j, i] = 1.0 - out[i, j]
     return out
