@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -315,16 +315,15 @@ def stopping(name: str, runs: int, seed: int, prior: Prior = DEFAULT, rule: str 
         if np.isfinite(stopped).all():
             break
     return [
-        {
-            "pool": name,
-            "rule": f"worst group known by {level:g}",
-            "labels": float(np.nanmean(stopped[k])),
-            "posterior says": level,
-            "right": float((said[k] == worst).mean()),
-            "studies": runs,
-        }
+        _stopped(name, f"worst group known by {level:g}", stopped[k], level, said[k] == worst)
         for k, level in enumerate(SURE)
     ]
+
+
+def _stopped(name: str, rule: str, labels: Floats, says: float, right: Any) -> Row:
+    """At how many labels a rule stopped on the mean, and how often it was right."""
+    row: Row = {"pool": name, "rule": rule, "labels": float(np.nanmean(labels)), "posterior says": says}
+    return row | {"right": float(np.nanmean(right)), "studies": len(labels)}
 
 
 def _drawn(look: Look, draws: Stream, count: int = 200) -> Floats:
@@ -360,14 +359,7 @@ def stopping_by_width(name: str, runs: int, seed: int, widths: tuple[float, ...]
         if np.isfinite(stopped).all():
             break
     return [
-        {
-            "pool": name,
-            "rule": f"every interval at most {width:g} wide",
-            "labels": float(np.nanmean(stopped[k])),
-            "posterior says": LEVEL,
-            "right": float(np.nanmean(inside[k])),
-            "studies": runs,
-        }
+        _stopped(name, f"every interval at most {width:g} wide", stopped[k], LEVEL, inside[k])
         for k, width in enumerate(widths)
     ]
 
