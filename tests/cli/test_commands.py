@@ -562,6 +562,19 @@ def test_words_are_of_commands_and_not_of_functions(folder, capsys):
     assert "say with --pool where it is now" in said(capsys, "status", 1).err
 
 
+def test_an_error_keeps_its_example(folder, capsys):
+    refused = said(capsys, "start pool.csv --system a:score", 1).err
+    assert "such as a:score=a_score,threshold=0.5, not 'a:score'" in refused
+    said(capsys, "start pool.csv --design importance --groups shop")
+    assert "start a study with --design 'thompson'" in said(capsys, "groups", 1).err
+
+
+def test_the_column_with_the_worst_group_is_a_column_of_groups(folder, capsys):
+    text = said(capsys, "start pool.csv --worst shop prediction").out
+    assert "groups:      shop\n" in text
+    assert "shop" not in text.partition("payload:")[2].partition("\n")[0]
+
+
 def test_every_step_says_which_is_next(folder, capsys):
     assert "from a file to a result" in said_and_exited(capsys, "--help")
     said(capsys, "start pool.csv --study er.db --budget 4")

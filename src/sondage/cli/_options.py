@@ -75,6 +75,8 @@ def role_options(parser: argparse.ArgumentParser) -> None:
 
 def said_roles(args: argparse.Namespace) -> dict[str, Any]:
     """The columns that the user named, by role; no column of ids where row numbers are wanted."""
+    from sondage.pool.groupings import is_derived
+
     if args.row_numbers and args.id is not None:
         raise InvalidInput("give --id or --row-numbers, not both: items are told apart by one of them")
     roles: dict[str, Any] = {"id": None} if args.row_numbers else {}
@@ -82,6 +84,9 @@ def said_roles(args: argparse.Namespace) -> dict[str, Any]:
         value = getattr(args, role)
         if value is not None:
             roles[role] = value
+    for column in args.worst or ():
+        if column not in roles.get("groups", ()) and not is_derived(column):
+            roles["groups"] = [*roles.get("groups", ()), column]
     for role in ("probability", "prediction"):
         if len(roles.get(role, ())) == 1:
             (roles[role],) = roles[role]

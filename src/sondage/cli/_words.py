@@ -17,6 +17,7 @@ _CALLS = (
     (r"give it more with systems=\{.*\}", "start a study with --system a:... --system b:..."),
     (r"pass groups=\[\.\.\.\] when making it", "start a study with --groups"),
     (r"; sondage\.\w+\.\w+\.catalogue\(\) lists all (\d+)", r"; the documentation lists all \1"),
+    (r"use design=('[^']*')", r"start a study with --design \1"),
     (r" when making the pool, or pos_label='[^']*'", " when you start the study"),
     (r"labels=\[('[^']*'), ('[^']*')\]", r"--labels \1 \2"),
     (r": stop=\w+\([\d.]*\), ", ": "),
@@ -25,7 +26,7 @@ _CALLS = (
     (r"(study\.)?\b(estimate|groups|compare)\(\)", r"sondage \2"),
 )
 """What somebody who writes Python is told to call, and what does it on the command line."""
-_SAID = re.compile(r"(?<![\w.-])([a-z_]+)(?:=(True\b|\[\.\.\.\]|\{\.*\}|)|\['([^']*)'\])")
+_SAID = re.compile(r"(?<![\w.-])([a-z_]+)(?:=(True\b|\[\.\.\.\]|\{\.*\}|(?![^\s,;:.)]))|\['([^']*)'\])")
 
 
 def as_commands(text: str) -> str:
