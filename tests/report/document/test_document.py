@@ -194,6 +194,7 @@ def test_every_kind_of_study_has_a_report(world, tmp_path: Path) -> None:
     several.tell(several.ask(1)[0].id, None)
     compared = sd.create_study(classes, "accuracy", objective=sd.Compare("a", "b"), rng=1)
     compared.run(truth, budget=100)
+    compared.ask(5)
     census = sd.create_study(classes, "accuracy", design="uniform", rng=1)
     census.run(truth, budget=400)
     errors = sd.create_study(numbers, "mean_absolute_error", rng=1)
@@ -204,6 +205,7 @@ def test_every_kind_of_study_has_a_report(world, tmp_path: Path) -> None:
     assert "Every value" in said["several"]
     assert "still open" in said["several"]
     assert "Comparison of systems" in said["compared"]
+    assert not re.search(r"! \w", said["compared"])
     assert "a is better than b" in said["compared"]
     assert "exactly" in said["census"]
     assert "Examples of wrong predictions" not in said["errors"]

@@ -30,7 +30,7 @@ thead th{color:#555;font-weight:600;border-bottom:1px solid #999}
 .number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 li{margin:.25rem 0}
 @media (max-width:34rem){body{font-size:16px}.answer{font-size:1.25rem}table{font-size:.85rem}
- th,td{padding-right:.4rem}tbody th{min-width:5.2rem}thead th{overflow-wrap:normal}
+ th,td{padding-right:.4rem}tbody th{min-width:4rem;overflow-wrap:anywhere}thead th{overflow-wrap:normal}
  tbody td:last-child{min-width:2.5rem}
  .stacked thead{display:none}.stacked tr{display:block;padding:.5rem 0;border-bottom:1px solid #bbb}
  .stacked th,.stacked td{display:block;text-align:left;white-space:normal;border:0;padding:.05rem 0}

@@ -250,9 +250,11 @@ def _comparison(now: Snapshot) -> Chapter | None:
 
 def _of_page(title: str, page: Page) -> Chapter:
     """A result as it is printed."""
-    points = (*page.lead, *(line for one in page.sections for line in one.lines))
+    lines = (*page.lead, *(line for one in page.sections for line in one.lines))
+    points = tuple(line for line in lines if not line.startswith("! "))
+    warnings = tuple(line[2:] for line in lines if line.startswith("! "))
     grids = tuple(Grid(one.head, one.rows) for one in page.sections if one.rows)
-    return Chapter(title, points=points, grids=grids)
+    return Chapter(title, points=points, grids=grids, warnings=warnings)
 
 
 def _groups(now: Snapshot) -> Iterator[Chapter]:
@@ -399,7 +401,7 @@ def _repeat(study: Study) -> Chapter:
         ("seed", str(config["seed"])),
         ("budget", "none" if config["budget"] is None else str(config["budget"])),
         ("oracle, target", f"{config['oracle']}, {config['target']}"),
-        ("confidence level", f"{config['confidence_level']:g}"),
+        ("level", f"{config['confidence_level']:g}"),
         ("pool", f"{config['pool']['size']:,} items, fingerprint {config['pool']['fingerprint']}"),
         *(("file", Path(one).name) for one in (config["pool"].get("source") or {}).values()),
         ("columns", _config(config["pool"]["roles"])),
