@@ -307,7 +307,9 @@ def test_an_id_of_something_else_is_no_id_and_that_is_said(folder, capsys):
         encoding="utf-8",
     )
     text = said(capsys, "start orders.csv").out
-    assert "row numbers (no column tells all rows apart: 'customer_id' has the same value in many)" in text
+    assert max(map(len, text.splitlines())) <= 80
+    why = "row numbers (no column tells all rows apart: 'customer_id' has the same value in many)"
+    assert why in " ".join(text.split())
     assert "payload:     customer_id" in text
     Path("bids.csv").write_text(
         "bid,score,pred\n" + "".join(f"{max(k, 1)},0.{k + 10},{k % 2}\n" for k in range(40)), encoding="utf-8"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ from sondage.errors import InvalidInput
 
 if TYPE_CHECKING:
     from sondage.pool.pool import Pool
+
+
+_WIDTH = 80
 
 
 def pool_of(args: argparse.Namespace) -> tuple[Pool, dict[str, Any], str]:
@@ -59,7 +63,11 @@ def pool_of(args: argparse.Namespace) -> tuple[Pool, dict[str, Any], str]:
         )
     if guess.guessed:
         lines.append("  wrong? say it with --id, --score, --prediction, ... (see sondage start --help)")
-    return pool, guess.roles, "\n".join(lines)
+    return pool, guess.roles, "\n".join(map(_wrapped, lines))
+
+
+def _wrapped(line: str) -> str:
+    return textwrap.fill(line, _WIDTH, subsequent_indent=" " * 15, break_long_words=False)
 
 
 def _why_numbers(args: argparse.Namespace, no_id: str | None) -> str:
