@@ -230,6 +230,7 @@ def test_columns_are_guessed_and_shown_and_the_truth_is_left_out(folder, capsys)
     ("head", "row", "guess"),
     [
         ("id;Model Score;decision", "{k};0,{s};{is_high}", "score:       Model Score (guessed)"),
+        ("id , score,match ", "{k},0.{s},{is_high}", "prediction:  match"),
         ("id,decision,p_no,p_yes", "{k},{no_yes},0.{t},0.{s}", "probability: p_yes (guessed)"),
         ("id,decision,prob", "{k},{yes_no},0.{s}", "labels:      nein, ja (guessed): 'ja' is what"),
         ("id,decision,p_b,p_a,p_c", "{k},{abc},{abc_p}", "probability: p_a, p_b, p_c (guessed)"),
@@ -264,6 +265,8 @@ def test_what_cannot_be_guessed_is_refused_where_nobody_can_be_asked(folder, cap
     assert "say it with --prediction" in said(capsys, "start bare.csv", 1).err
     Path("logits.csv").write_text("key,logit\na,-3\nb,4\n")
     assert "say it with --threshold" in said(capsys, "start logits.csv", 1).err
+    Path("empty.csv").write_text("key,logit\n")
+    assert "the pool is empty" in said(capsys, "start empty.csv", 1).err
     assert not Path("study.db").exists()
 
 

@@ -45,6 +45,30 @@ def test_a_csv_with_decimal_commas_has_numbers(tmp_path):
     assert read_file(path)["pair"] == ["1,2"]
 
 
+@pytest.mark.parametrize("end", ["csv", "jsonl", "parquet", "xlsx"])
+@pytest.mark.parametrize("text", ["a\u2028b\x85c", "x" * 32_000, "two\nlines", 'a "quote', "1 2"])
+def test_every_text_comes_back(tmp_path, end, text):
+    write_file(tmp_path / f"rows.{end}", {"id": ["a", "b"], "text": [text, "y"]})
+    assert list(read_file(tmp_path / f"rows.{end}")["text"]) == [text, "y"]
+
+
+def test_a_csv_may_hold_very_long_texts_and_blanks_around_numbers(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text(f"id,text,n,x\n1,{'x' * 200_000}, 1, 0.5 \n2,y,2 , \n")
+    found = read_file(path)
+    assert len(found["text"][0]) == 200_000
+    assert (found["n"], found["x"]) == ([1, 2], [0.5, None])
+
+
+@pytest.mark.parametrize("written", [("True", "False"), ("TRUE", "FALSE"), ("true", "false")])
+def test_a_csv_has_predictions_that_are_true_or_false(tmp_path, written):
+    path = tmp_path / "pool.csv"
+    path.write_text(f"id,score,match\n1,0.9,{written[0]}\n2,0.1,{written[1]}\n")
+    pool = sd.Pool.from_file(path, id="id", score="score", prediction="match")
+    assert pool.labels.values == (0, 1)
+    assert pool.system().prediction.tolist() == [1, 0]
+
+
 @pytest.mark.parametrize("cell", ["1234567890123456789", "12345678901234567890", "+4930123456", "007"])
 def test_a_csv_keeps_digits_that_are_a_name(tmp_path, cell):
     (tmp_path / "sheet.csv").write_text(f"id,n\n{cell},1\n")
@@ -58,6 +82,7 @@ def test_a_csv_keeps_digits_that_are_a_name(tmp_path, cell):
         (b"a,a\n1,2\n", "two columns called 'a'"),
         (b"a,b\n1,2\n3\n", "line 3 has 1 cells where the header has 2"),
         ("a\né\n".encode("latin-1"), "not UTF-8"),
+        (b'a,b\n1,"open\n2,3\n', "is there a quote that is not closed"),
     ],
 )
 def test_a_csv_that_cannot_be_read_says_where(tmp_path, content, said):

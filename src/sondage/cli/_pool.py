@@ -22,6 +22,7 @@ def pool_of(args: argparse.Namespace) -> tuple[Pool, dict[str, Any], str]:
     """The pool, its roles, and a text that shows them."""
     from sondage.ingest.guess import guess_roles
     from sondage.pool.pool import Pool
+    from sondage.wording import counted
 
     said = said_roles(args)
     path = Path(args.file).absolute()
@@ -40,7 +41,7 @@ def pool_of(args: argparse.Namespace) -> tuple[Pool, dict[str, Any], str]:
             f"{error}. Or name another column with --id, or have rows told apart by their numbers with "
             "--row-numbers"
         ) from None
-    lines = [f"{len(pool):,} items in {args.file}"]
+    lines = [f"{counted(len(pool), 'item')} in {args.file}"]
     for role in ("id", "score", "probability", "prediction", "threshold", "systems", "labels"):
         if role in guess.roles:
             mark = " (guessed)" if role in guess.guessed else ""

@@ -19,6 +19,9 @@ _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})").fullmatch
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,17}|(?=\.\d))(\.\d*)?([eE][+-]?\d+)?").fullmatch
 """Numbers as programs write them; 007, +49 and what a float rounds are names, and stay so."""
 
+_LOGICAL = {"false": False, "true": True}
+"""What pandas and spreadsheets write for them, whatever the letters' case."""
+
 Columns = Mapping[str, Sequence[Any]]
 
 
@@ -95,8 +98,10 @@ def _cell(value: Any) -> Any:
 
 def _read_csv(path: Path, keep_empty: bool) -> dict[str, list[Any]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, delimiter=_separator(file.readline()))
+        # A quote that is not closed would swallow all rows below it.
+        rows = csv.reader(file, delimiter=_separator(file.readline()), strict=True)
         file.seek(0)
+        most = csv.field_size_limit(2**31 - 1)
         try:
             header = next(rows, [])
             cells, empty = [], 0
@@ -114,7 +119,11 @@ def _read_csv(path: Path, keep_empty: bool) -> dict[str, list[Any]]:
                     )
                 cells.append(row)
         except csv.Error as error:
-            raise InvalidInput(f"{str(path)!r}, line {rows.line_num}: {error}") from None
+            raise InvalidInput(
+                f"{str(path)!r}, line {rows.line_num}: {error}: is there a quote that is not closed?"
+            ) from None
+        finally:
+            csv.field_size_limit(most)
     _check_header(path, header)
     across = zip(*cells, strict=True) if cells else ([] for _ in header)
     return {name: list(column) for name, column in zip(header, across, strict=True)}
@@ -127,15 +136,21 @@ def _separator(head: str) -> str:
 
 def _typed(cells: list[str], decimal: str) -> Any:
     cells, written = [cell.replace(decimal, ".", 1) for cell in cells], cells
-    filled = [cell for cell in cells if cell]
+    filled = [cell.strip() for cell in cells if cell.strip()]
     number: Callable[[str], Any] | None = None
     if all(map(_WHOLE, filled)):
         number = int
     elif all(map(_NUMBER, filled)):
         number = float
+    elif all(cell.lower() in _LOGICAL for cell in filled):
+        number = _logical
     if not filled or number is None:
         return written
-    return [number(cell) if cell else None for cell in cells]
+    return [number(cell) if cell.strip() else None for cell in cells]
+
+
+def _logical(cell: str) -> bool:
+    return _LOGICAL[cell.strip().lower()]
 
 
 def _write_csv(path: Path, columns: Columns) -> None:
@@ -156,7 +171,8 @@ def _as_text(value: Any) -> Any:
 
 def _read_jsonl(path: Path, keep_empty: bool) -> dict[str, list[Any]]:
     rows: list[dict[str, Any]] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+    # Only a line feed ends a line: texts may hold what Unicode calls the end of one, too.
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
         if not line.strip():
             rows += [{}] * keep_empty
             continue

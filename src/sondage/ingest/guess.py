@@ -67,7 +67,8 @@ def guess_roles(path: str | Path, said: Mapping[str, Any]) -> Guess:
     def find(patterns: tuple[str, ...], fits: Any) -> str | None:
         for pattern in patterns:
             for name in names:
-                if name not in used and re.fullmatch(pattern, name, re.IGNORECASE) and fits(columns[name]):
+                named = name not in used and re.fullmatch(pattern, name.strip(), re.IGNORECASE)
+                if named and fits(columns[name]):
                     return name
         return None
 
@@ -125,7 +126,11 @@ def guess_roles(path: str | Path, said: Mapping[str, Any]) -> Guess:
             guessed.append("threshold")
         else:
             missing = "threshold"
-    left_out = [name for name in names if name not in used and re.fullmatch(_TRUTH, name, re.IGNORECASE)]
+    if missing is not None and not len(columns[names[0]]):
+        missing = None  # that it is empty is for the pool to say
+    left_out = [
+        name for name in names if name not in used and re.fullmatch(_TRUTH, name.strip(), re.IGNORECASE)
+    ]
     if "payload" not in roles:
         rest = [name for name in names if name not in used and name not in left_out]
         roles["payload"] = rest
