@@ -580,7 +580,7 @@ def test_the_column_with_the_worst_group_is_a_column_of_groups(folder, capsys):
     assert "shop" not in text.partition("payload:")[2].partition("\n")[0]
 
 
-def test_every_step_says_which_is_next(folder, capsys):
+def test_every_step_says_which_is_next(folder, capsys, monkeypatch):
     assert "from a file to a result" in said_and_exited(capsys, "--help")
     said(capsys, "start pool.csv --study er.db --budget 4")
     text = said(capsys, "start pool.csv --study er.db --name 'the second'").out
@@ -593,6 +593,8 @@ def test_every_step_says_which_is_next(folder, capsys):
     assert "next" not in said(capsys, f"tell batch.csv{again}").out
     answered("batch.csv")
     assert f"next: sondage estimate{again}\n" in said(capsys, f"tell batch.csv{again}").out
+    monkeypatch.setattr("sys.stdin", io.StringIO("0\n"))
+    assert said(capsys, f"label -n 1{again}").out.splitlines()[-1] == f"next: sondage estimate{again}"
     said(capsys, "ask -n 4 -o first.csv --study er.db --name study-1")
     answered("first.csv")
     said(capsys, "tell first.csv --study er.db --name study-1")

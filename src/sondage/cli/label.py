@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show, read, tell, until it is enough."""
-    from sondage.cli._place import taken_up
+    from sondage.cli._place import same_study, taken_up
 
     study = taken_up(args, payload=True)
     screen = Screen(study, to=sys.stderr if args.json else sys.stdout)
@@ -51,11 +51,9 @@ def run(args: argparse.Namespace) -> int:
     _release(study, args.annotator)
     result = {"study": study.name, "told": told, "n_labels": study.n_labels, "n_open": study.n_open}
     end = f"{why}\n" if why else ""
-    show(
-        args,
-        result,
-        f"\n{end}{told} told; {study.n_labels:,} labels in all, {study.n_open:,} items open",
-    )
+    text = f"\n{end}{told} told; {study.n_labels:,} labels in all, {study.n_open:,} items open"
+    text += f"\nnext: sondage estimate{same_study(args)}" if study.n_labels else ""
+    show(args, result, text)
     return 0
 
 
