@@ -95,7 +95,7 @@ class Estimate(Result):
         >>> import sondage as sd
         >>> pool, labels = sd.datasets.synthetic_pool(n=500, rng=0)
         >>> found = sd.create_study(pool, "f1", design="uniform", rng=1).run(labels, budget=50)
-        >>> found.describe().startswith("We estimated f1 of model on a pool of 500 items with Sondage")
+        >>> found.describe().startswith("We estimated f1 of the model on a pool of 500 items with Sondage")
         True
         """
         from sondage.report.methods import paragraph
