@@ -6,6 +6,7 @@ Every row is looked at, and what is wrong with it is kept beside it, so that all
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -292,8 +293,9 @@ def _same_text(mine: str, theirs: str) -> bool:
         exact, rounded = (float(one.rstrip("%").replace(",", ".")) for one in (mine, theirs))
         return abs(exact - rounded) <= _ROUNDING * abs(exact)
     if _PARTS.fullmatch(mine):  # day, month and year in another order, a month by its name
-        ours, others = ({int(one) % 100 for one in re.findall(r"\d+", text)} for text in (mine, theirs))
-        return bool(others) and others - {0} <= ours
+        ours, others = (Counter(int(one) % 100 for one in re.findall(r"\d+", one)) for one in (mine, theirs))
+        others[0] = 0
+        return others.total() > 0 and others <= ours
     return mine[:1] in "=+-@" and theirs[:1] == "#"  # taken for a formula
 
 
