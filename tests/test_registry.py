@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 import sondage as sd
+from sondage.beliefs import BetaGroups, CountBelief, MixtureBelief
+from sondage.beliefs.counts import DecayingCounts
+from sondage.beliefs.dirichlet_tree.belief import DirichletTree
 from sondage.designs.base import Design
 from sondage.errors import InvalidInput
 from sondage.intervals.base import Interval
@@ -133,9 +136,10 @@ def test_options_are_required_to_be_in_their_range_or_among_choices(
         share: float = 0.5
         form: str = "mean"
         batch: int = 1
+        strength: float = 2.0
 
         def __post_init__(self) -> None:
-            self.require(share="(0, 1]", form=("mean", "rms", "auto"), batch="at least 1")
+            self.require(share="(0, 1]", form=("mean", "rms", "auto"), batch="at least 1", strength="above 0")
 
     assert Some(share=1.0).share == 1
     for share in (0.0, 1.5, float("nan")):
@@ -148,3 +152,13 @@ def test_options_are_required_to_be_in_their_range_or_among_choices(
     for batch in (0, 1.5, True, "a"):
         with pytest.raises(InvalidInput, match=f"batch= must be a whole number of at least 1, not {batch!r}"):
             Some(batch=batch)  # type: ignore[arg-type]
+    for strength in (0, -1.0, float("inf"), float("nan"), True, "2"):
+        with pytest.raises(InvalidInput, match=f"strength= must be a number above 0, not {strength!r}"):
+            Some(strength=strength)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("part", [CountBelief, DecayingCounts, MixtureBelief, DirichletTree, BetaGroups])
+@pytest.mark.parametrize("strength", [0, float("inf"), None, True, "2"])
+def test_the_strength_of_a_belief_is_a_number_of_labels(part: Any, strength: Any) -> None:
+    with pytest.raises(InvalidInput, match="strength= must be a number above 0"):
+        part(strength=strength)

@@ -151,7 +151,7 @@ class Named(Registered):
     def require(self, **options: str | tuple[object, ...]) -> None:
         """Refuse options that are outside a range, like ``floor="(0, 1]"``, or none of some choices.
 
-        ``batch="at least 1"`` is for whole numbers.
+        ``batch="at least 1"`` is for whole numbers, ``strength="above 0"`` for any that are finite.
         """
         for name, wanted in options.items():
             value = getattr(self, name)
@@ -161,6 +161,9 @@ class Named(Registered):
             elif wanted.startswith("at least "):
                 said = f"a whole number of {wanted}, not {value!r}"
                 right = is_whole(value) and value >= int(wanted.removeprefix("at least "))
+            elif wanted == "above 0":
+                said = f"a number above 0, not {value!r}"
+                right = is_number(value) and 0 < value < float("inf")
             elif not is_number(value):
                 said, right = f"a number in {wanted}, not {value!r}", False
             else:

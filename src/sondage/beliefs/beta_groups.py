@@ -12,11 +12,10 @@ from scipy.special import betaincinv
 from sondage.beliefs.base import Seen, State
 from sondage.beliefs.error_rates import ErrorBelief, ErrorState, Places
 from sondage.beliefs.grouped.priors import from_scores, uninformative
-from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.streams import Stream
-from sondage.types import Floats, is_number
+from sondage.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +61,7 @@ class BetaGroups(ErrorBelief):
     from_scores: bool = True
 
     def __post_init__(self) -> None:
-        if not (is_number(self.strength) and 0 < self.strength < np.inf):
-            raise InvalidInput(f"strength= must be a number of labels above 0, not {self.strength!r}")
+        self.require(strength="above 0")
 
     def start(self, pool: Pool, units: Units) -> State:
         places = Places.without_order(pool, self.systems, self.cells(units))

@@ -12,7 +12,6 @@ from sondage.beliefs.base import Belief, Nodes, Seen, State, dirichlets, label_c
 from sondage.beliefs.of_cells import ByStratum, StratumState
 from sondage.beliefs.recalibration import Recalibration
 from sondage.beliefs.scores import ScoreBelief
-from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.rows import Rows
 from sondage.pool.units import Units
@@ -36,8 +35,7 @@ class CountBelief(Belief):
     pooled: bool = True
 
     def __post_init__(self) -> None:
-        if not self.strength > 0:
-            raise InvalidInput(f"strength= must be above 0, not {self.strength}")
+        self.require(strength="above 0")
 
     def bind(self, pool: Pool, systems: tuple[str, ...]) -> CountBelief:
         return replace(self, prior=self.prior.bind(pool, systems))
@@ -87,8 +85,7 @@ class DecayingCounts(ByStratum):
     prior: ScoreBelief = field(default_factory=lambda: ScoreBelief(margins="scaled"), kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.strength > 0:
-            raise InvalidInput(f"strength= must be above 0, not {self.strength}")
+        self.require(strength="above 0")
 
     def start(self, pool: Pool, units: Units) -> State:
         strata = self.strata_of(pool, units)

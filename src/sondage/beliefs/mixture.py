@@ -66,8 +66,7 @@ class MixtureBelief(Belief):
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "weights", tuple(float(one) for one in self.weights))
-        if not 0 < self.strength < np.inf:
-            raise InvalidInput(f"strength= must be above 0, not {self.strength}")
+        self.require(strength="above 0")
         if not all(0 < one < np.inf for one in self.weights):
             raise InvalidInput(f"weights= must be above 0, not {self.weights}: leave a part out instead")
         if self.parts:

@@ -285,8 +285,7 @@ class BennettCarvalho(Adaptive):
     pseudo: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.pseudo > 0:
-            raise InvalidInput(f"pseudo= must be above 0, not {self.pseudo}")
+        self.require(pseudo="above 0")
 
     def refuses(self, problem: Problem) -> str | None:
         if not problem.pool.labels.finite:

@@ -9,13 +9,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sondage.errors import InvalidInput
 from sondage.pool.division import compressed, crossed
 from sondage.pool.pool import Pool
 from sondage.strata.base import Strata
 from sondage.strata.boundaries import whole_runs
 from sondage.strata.by_score import EqualSize
-from sondage.types import Array, Floats, Ints, is_number
+from sondage.types import Array, Floats, Ints
 
 _CUT: WeakKeyDictionary[Pool, dict[tuple[Strata, tuple[str, ...]], Array]] = WeakKeyDictionary()
 """Strata of pools by rules that look at no seed: a simulation makes a thousand studies of one pool."""
@@ -42,13 +41,7 @@ class LogRank(Strata):
     least: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (is_number(self.least) and 0 <= self.least <= 1):
-            raise InvalidInput(f"least= must be a number in [0, 1], not {self.least!r}")
-        if not (is_number(self.growth) and 0 < self.growth < np.inf):
-            raise InvalidInput(f"growth= must be a number above 0, not {self.growth!r}")
-        if not (is_number(self.largest) and 0 < self.largest <= 1):
-            raise InvalidInput(f"largest= must be a number in (0, 1], not {self.largest!r}")
-        self.require(most="at least 1")
+        self.require(growth="above 0", largest="(0, 1]", most="at least 1", least="[0, 1]")
 
     def codes(self, pool: Pool, systems: tuple[str, ...], seed: int) -> Array:
         """Strata numbered by predicted class, then outwards from the boundary."""

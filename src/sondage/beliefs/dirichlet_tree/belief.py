@@ -53,10 +53,7 @@ class DirichletTree(ByStratum):
     least: float = 1e-6
 
     def __post_init__(self) -> None:
-        self.require(depth="at least 1")
-        for name in ("strength", "least"):
-            if not getattr(self, name) > 0:
-                raise InvalidInput(f"{name}= must be above 0, not {getattr(self, name)}")
+        self.require(depth="at least 1", strength="above 0", least="above 0")
         if self.smoothing < 0:
             raise InvalidInput(f"smoothing= must be 0 or above, not {self.smoothing}")
 

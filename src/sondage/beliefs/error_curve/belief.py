@@ -78,10 +78,7 @@ class ErrorCurve(ErrorBelief):
     def __post_init__(self) -> None:
         if self.own is not None and not (is_number(self.own) and 0 <= self.own < np.inf):
             raise InvalidInput(f"own= must be a number of labels, 0 or above, not {self.own!r}")
-        for name in ("level", "loose"):
-            given = getattr(self, name)
-            if not (is_number(given) and 0 < given < np.inf):
-                raise InvalidInput(f"{name}= must be a number above 0, not {given!r}")
+        self.require(level="above 0", loose="above 0")
         for name in ("start_at", "step_by", "bend"):
             given = getattr(self, name)
             try:

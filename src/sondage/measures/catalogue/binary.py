@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sondage.errors import InvalidInput
 from sondage.measures.base import Bound, Measure, PlainMean, RatioOfTwo
 from sondage.measures.catalogue.classes import CorrelationOfClasses
 from sondage.measures.catalogue.one_class import Average, ByClass, OneClass
@@ -78,8 +77,7 @@ class FBeta(ByClass):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (np.isfinite(self.beta) and self.beta > 0):
-            raise InvalidInput(f"beta= must be a number above 0, not {self.beta}")
+        self.require(beta="above 0")
 
     @property
     def names(self) -> tuple[str, ...]:
