@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.study.comparing.pools import accuracies, equals, labelled, scored, voters
 
 import sondage as sd
 from sondage.designs.disagreement import Disagreement
 from sondage.errors import InvalidInput, NotSupported
+from sondage.measures.combine.systems import Leads
 from sondage.objective import Compare
 
 FIVE = (0.7, 0.68, 0.55, 0.5, 0.4)
@@ -117,6 +119,39 @@ def test_some_systems_of_many_and_other_measures_from_the_same_labels() -> None:
     three = study.compare("s0", "s1", "s2")
     assert three.systems == ("s0", "s1", "s2")
     assert len(three.pairs) == 3
+
+
+@pytest.mark.parametrize("design", ["uniform", "stratified", "sequential", "importance", "poisson"])
+def test_many_are_compared_by_imported_labels_too(design: str) -> None:
+    pool, truth = voters(500, (0.8, 0.6, 0.4))
+    study = sd.create_study(pool, "accuracy", design=design, rng=1)
+    first = range(0, 500, 5)
+    study.import_labels(pd.DataFrame({"id": first, "label": [truth[k] for k in first], "chance": 0.2}))
+    study.run(truth, budget=80)
+    leads = study.estimate(Leads("accuracy", tuple(pool.systems)))
+    assert study.compare().lead == pytest.approx(leads.value, abs=1e-9)
+
+
+@pytest.mark.parametrize("design", ["disagreement", "sequential", "importance", "poisson"])
+def test_many_are_not_compared_by_unfinished_rounds_that_estimates_leave_out(design: str) -> None:
+    pool, truth = voters(500, (0.8, 0.6, 0.4))
+    study = sd.create_study(pool, "accuracy", design=design, rng=1)
+    study.run(truth, budget=80)
+    before = study.compare()
+    study.tell({item.id: truth[item.id] for item in list(study.ask(40))[:20]})
+    assert study.compare().lead == pytest.approx(before.lead, abs=1e-12)
+
+
+def test_a_pair_is_tested_by_the_labels_that_its_interval_rests_on() -> None:
+    pool, truth = voters(500, (0.8, 0.5))
+    study = sd.create_study(pool, "accuracy", design="uniform", rng=1)
+    first = range(0, 500, 2)
+    study.import_labels(pd.DataFrame({"id": first, "label": [truth[k] for k in first], "chance": 0.5}))
+    study.run(truth, budget=8)
+    result = study.compare()
+    assert result.difference.ci.low > 0
+    assert result.p_value < 0.05
+    assert result.winner == "s0"
 
 
 def test_words_frames_and_pages() -> None:

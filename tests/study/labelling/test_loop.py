@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 from tests.study.example import (
@@ -582,3 +583,20 @@ def test_the_joint_region_of_several_measures(pool: Pool, labels: dict[int, int]
     assert not joint.contains(np.asarray(each.value) - 0.5)
     assert study.region(confidence_level=0.5).volume < joint.volume
     assert study.region(sd.measures.Recall(average=None)).names == ("recall[0]", "recall[1]")
+
+
+@pytest.mark.parametrize("what", ["imported", "open", "population"])
+def test_the_region_is_made_of_what_the_estimate_is_made_of(what: str) -> None:
+    pool, labels = sd.datasets.synthetic_pool(n=400, prevalence=0.3, rng=1)
+    target = "population" if what == "population" else "pool"
+    study = sd.create_study(pool, ["precision", "recall"], design="importance", target=target, rng=1)
+    if what == "imported":
+        first = range(100)
+        study.import_labels(pd.DataFrame({"id": first, "label": [labels[k] for k in first], "chance": 0.25}))
+    study.run(labels, budget=400 if what == "population" else 60)
+    if what == "open":
+        study.tell({item.id: labels[item.id] for item in list(study.ask(60))[:30]})
+    each, joint = study.estimate(), study.region()
+    np.testing.assert_allclose(joint.centre, each.value, rtol=1e-12)
+    np.testing.assert_allclose(np.sqrt(np.diag(joint.covariance)), each.std_error, rtol=0.1)
+    assert (joint.limits[1] - joint.limits[0] > 0.8 * (each.ci.high - each.ci.low)).all()

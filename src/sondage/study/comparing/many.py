@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from sondage.estimators import estimate_totals
 from sondage.estimators.linear import for_population, linearise
 from sondage.estimators.paired import of_pairs
+from sondage.estimators.paired_draws import paired_draws
 from sondage.estimators.sample import REFUSED
 from sondage.intervals.base import Guarantee
 from sondage.intervals.betting import holm
@@ -24,6 +25,7 @@ from sondage.study.comparing.by_sequences import MOST_PAIRS, pair_by_pair, shown
 from sondage.study.comparing.result import Comparisons
 from sondage.study.comparing.two import FEWEST, can_differ, paired
 from sondage.study.estimates.blocks import together
+from sondage.study.estimates.questions import counted_case
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
 from sondage.study.snapshot import Snapshot
 from sondage.study.stopping.looking import TOO_SHORT
@@ -43,7 +45,7 @@ def compare_many(
     now: Snapshot, bound: Leads, asked: Compare, level: float, looked: bool, correction: Correction
 ) -> Comparisons:
     """Each two of many systems compared, with p-values and intervals that hold for all of them together."""
-    case, names = now.case(bound), bound.compared
+    case, names = now.case(bound) if looked else counted_case(now, bound), bound.compared
     pairs = tuple(combinations(range(len(names)), 2))  # weights steer the labels, not what they say
     k = len(names)
     contrasts, whole = _contrasts(pairs, k), together(case)
@@ -63,14 +65,15 @@ def compare_many(
         lead, none, p = np.full(k, np.nan), np.full(len(pairs), np.nan), np.ones(len(pairs))
         why = totals.why or shown.why
         return Comparisons(names, pairs, lead, none, none, none, none, p, names, guarantee, "", why, facts)
-    if now.parts.target == "population":
+    population = now.parts.target == "population"
+    if population:
         totals = for_population(totals, len(now.pool))
     linear = linearise(totals, whole.measure)
-    draws = paired(now, bound)
+    draws = None if population else paired_draws(case)
     value, parts = contrasts @ linear.value, linear.parts @ contrasts.T
     widening, told = np.abs(contrasts) @ linear.widening, np.full(len(pairs), np.inf)
     refused = (case.sample.status == REFUSED).any()
-    if draws is not None and not totals.exact and not refused:
+    if draws is not None and not totals.exact and not refused and not case.imported:
         value, parts, told = of_pairs(case, draws, contrasts)
         widening = 0.0 * value
     elif refused and len(pairs) <= MOST_PAIRS and not totals.exact:
@@ -184,7 +187,7 @@ def _each_alone(now: Snapshot, bound: Leads, pairs: Sequence[tuple[int, int]], v
     """(P,) differences as they are of two systems alone: what stands for a missing label depends on these."""
     out = value.copy()
     for k, (i, j) in enumerate(pairs):
-        case = together(now.case(_of_pair(now, bound, (i, j))))
+        case = together(counted_case(now, _of_pair(now, bound, (i, j))))
         totals = estimate_totals(case)
         out[k] = linearise(totals, case.measure).value[0] if totals.given else value[k]
     return out

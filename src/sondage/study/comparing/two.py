@@ -18,6 +18,7 @@ from sondage.study.comparing.by_sequences import Sides, no_sequence, sequence_of
 from sondage.study.comparing.result import Comparison
 from sondage.study.comparing.signs import exact_tails, middle_tails, signs_of
 from sondage.study.estimates.blocks import together
+from sondage.study.estimates.questions import counted_case
 from sondage.study.estimates.result import ConfidenceInterval, Estimate
 from sondage.study.snapshot import Snapshot
 
@@ -33,14 +34,14 @@ def compare_two(
     now: Snapshot, bound: Difference, margin: float, level: float, looked: bool, test: Test
 ) -> Comparison:
     """Two systems compared by their difference, with what holds at any time if it was ``looked`` before."""
-    case = now.case(bound)
+    case = now.case(bound) if looked else counted_case(now, bound)
     estimate = sequence_of(now, bound, level) if looked else shown_estimate(now, bound, level, "t")
     if estimate is None:
         raise NotSupported(no_sequence(bound.measure.names[0]))
     differ = can_differ(case)
     facts: dict[str, Any] = {
         "can_differ": differ,
-        "left": differ - _told(case),
+        "left": differ - _told(now.case(bound)),
         "n_pool": len(now.pool),
         "margin": margin,
         "sign": bound.sign,
@@ -81,6 +82,7 @@ def _tails_of_these_labels(
     totals = estimate_totals(whole)
     # By itself where the difference is the plain mean of these labels, too.
     plain = all(kind.one_by_one or kind.is_uniform(case.units) for kind in case.sample.kinds)
+    plain = plain and not case.imported
     signs = signs_of(case) if test == "sign" or (test == "auto" and plain) else None
     if test == "sign" and signs is None:
         raise NotSupported(

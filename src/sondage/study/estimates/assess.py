@@ -77,7 +77,7 @@ def assess(case: Case, question: Question) -> Estimate:
 
 def _assessed(case: Case, question: Question) -> Estimate:
     """The estimate of a case: each measure in a list for itself, unless the interval is for all together."""
-    case, notes = _usable(case, question)
+    case, notes = usable(case, question)
     if question.joint:
         return _of_measure(case, question, notes)
     parts = separately(case.measure, case.pool)
@@ -93,7 +93,7 @@ def _assessed(case: Case, question: Question) -> Estimate:
     return joined(pieces, case.measure.names, order)
 
 
-def _usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
+def usable(case: Case, question: Question) -> tuple[Case, tuple[str, ...]]:
     """The case with the draws that count, and what is assumed of the others.
 
     Usually all draws count. Where later chances build on whole rounds, or single items are drawn, only those

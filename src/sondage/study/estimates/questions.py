@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from sondage.errors import InvalidInput
-from sondage.estimators import Estimator, estimate_totals
+from sondage.estimators import Case, Estimator, estimate_totals
+from sondage.estimators.linear import for_population
 from sondage.intervals.base import NOT_BY_LOOKING, Alternative, Interval
 from sondage.intervals.joint_region import Region, region
 from sondage.measures import Measure, PerGroup, Where, for_system, parts_of, resolve
 from sondage.pool.groupings import of_system
-from sondage.study.estimates.assess import Question, assess, checked_level
+from sondage.study.estimates.assess import Question, assess, checked_level, usable
 from sondage.study.estimates.blocks import in_blocks, together
 from sondage.study.estimates.result import Estimate, Method
 from sondage.study.snapshot import Snapshot
@@ -92,10 +93,18 @@ def _documents(now: Snapshot) -> int:
 
 def region_of(now: Snapshot, wanted: Wanted, confidence_level: float | None) -> Region:
     """The joint region that ``Study.region`` gives, for a study at one moment."""
-    case = together(now.case(_bound(now, wanted)[0]))
+    case = together(counted_case(now, _bound(now, wanted)[0]))
     totals = estimate_totals(case)
+    if now.parts.target == "population" and totals.given:
+        totals = for_population(totals, len(case.pool))
     found = region(totals, case.measure, level_of(now, confidence_level))
     return found if totals.replicates is None else replace(found, guarantee="posterior")
+
+
+def counted_case(now: Snapshot, bound: Measure) -> Case:
+    """The case with the draws that an estimate of a measure counts, imported ones among them."""
+    question = Question(now.parts.confidence_level, now.n_labels, now.spent, now.parts.size)
+    return usable(replace(now.case(bound), imported=now.imported), question)[0]
 
 
 def level_of(now: Snapshot, confidence_level: float | None) -> float:
