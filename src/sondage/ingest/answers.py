@@ -163,7 +163,7 @@ def _read_row(
         cells = tuple(plain(row[key]) for key in keys)
         return AnswerRow(number, cells if pool.parts is not None else cells[0], fault=str(error))
     said = row["label"]
-    if isinstance(said, str) and " ".join(said.lower().replace("_", " ").split()) == CANNOT:
+    if " ".join(str(said).lower().replace("_", " ").split()) == CANNOT:  # the words, or CANNOT_TELL itself
         return AnswerRow(number, id, refused=True, annotator=who)
     try:
         return AnswerRow(number, id, read_label(said, pool.labels), annotator=who)

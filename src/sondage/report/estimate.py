@@ -99,8 +99,8 @@ def rests_on(estimate: Estimate) -> str:
     if estimate.method is not None and estimate.method.documents:
         queries = counted(estimate.n_labels, "query", "queries")
         used = f"{queries} judged ({counted(estimate.method.documents, 'document')})"
-    if estimate.method is not None and estimate.method.imported and LEFT_OUT not in estimate.assumptions:
-        used += f", and {estimate.method.imported:,} imported with their chances"
+    if imported := _imported(estimate):
+        used += f", and {imported:,} imported with their chances"
     if estimate.n_draws > estimate.n_labels + estimate.n_refused:
         used += f", from {counted(estimate.n_draws, 'draw')}"
     if estimate.n_open:
@@ -114,9 +114,16 @@ def rests_on(estimate: Estimate) -> str:
     return used
 
 
+def _imported(estimate: Estimate) -> int:
+    """Imported labels that the estimate counts."""
+    return 0 if estimate.method is None or LEFT_OUT in estimate.assumptions else estimate.method.imported
+
+
 def better(estimate: Estimate) -> str:
     """What would make the estimate better, and about how much of it."""
-    n, left = estimate.n_labels, estimate.n_pool - estimate.n_labels
+    n, imported = estimate.n_labels, _imported(estimate)
+    others = "every item" if imported else f"the other {counted(estimate.n_pool - n, 'item')}"
+    n += imported
     if estimate.n_open:
         return f"To improve it: answer the {counted(estimate.n_open, 'open item')} first"
     if not np.all(estimate.defined):
@@ -126,7 +133,7 @@ def better(estimate: Estimate) -> str:
     if np.all(np.asarray(estimate.ci.high) == np.asarray(estimate.ci.low)):
         return "Nothing can improve it: every label it depends on is known"
     if estimate.target == "pool" and 4 * n >= estimate.n_pool:
-        return f"To improve it: label more; with the other {counted(left, 'item')} labelled it is exact"
+        return f"To improve it: label more; with {others} labelled it is exact"
     unknown = bool(estimate.hardly_known.all())
     if unknown and not estimate.target_of_design and n >= _FEW:
         return "To improve it: make a study of this measure; more labels in this one may hardly help"

@@ -33,7 +33,7 @@ def assumptions(case: Case, interval: Interval, totals: Totals) -> tuple[str, ..
     said = [] if totals.exact else list(interval.assumes(totals))
     if totals.replicates is not None and interval.guarantee == "fixed-n":
         said.append("the expected error rates are right; interval='posterior' does not need that")
-    if (case.sample.status == REFUSED).any():
+    if any((one.status == REFUSED).any() for one in (case.sample, *case.imported)):
         value = "for the value alone, " if "increments" in interval.needs else ""
         said.append(f"{value}items that could not be labelled are like others of their stratum")
     if case.oracle == "deterministic":
@@ -56,6 +56,9 @@ def warnings(
 ) -> tuple[str, ...]:
     """What a reader has to know before trusting the number."""
     said = list(totals.notes)
+    lost = sum(int((one.status == REFUSED).sum()) for one in case.imported)
+    if lost:
+        said.append(f"{lost:,} of {sum(map(len, case.imported)):,} imported items could not be labelled")
     if question.n_open:
         are = "item is" if question.n_open == 1 else "items are"
         said.append(f"{question.n_open:,} asked {are} still open; easy items tend to be answered first")

@@ -295,3 +295,17 @@ def test_what_is_no_table_is_refused_by_its_type(source: object) -> None:
         InvalidInput, match=f"data frame, or a pathlib.Path of a file, not {type(source).__name__}"
     ):
         study.import_labels(source)
+
+
+def test_what_is_said_of_a_study_counts_its_imports() -> None:
+    pool, labels = sd.datasets.synthetic_pool(n=600, prevalence=0.3, rng=1)
+    study = sd.create_study(pool, "accuracy", design="uniform", rng=1)
+    rows = np.arange(90)
+    told = [sd.CANNOT_TELL if row % 3 == 0 else labels[row] for row in rows.tolist()]
+    study.import_labels(pd.DataFrame({"id": rows, "label": told, "chance": 0.15}))
+    found = study.estimate()
+    assert "about 180 more labels should halve" in str(found)
+    assert "30 of 90 imported items could not be labelled" in found.warnings
+    assert any("could not be labelled are like others" in one for one in found.assumptions)
+    study.run(labels, budget=30)
+    assert any("60 imported labels" in note and "fewer" in note for note in study.plan(width=0.1).notes)

@@ -375,6 +375,9 @@ def _notes(
             "a formula made this table, from what the scores say and with normal intervals: it leaves out "
             "that a design learns from labels, and that few labels need wider intervals"
         )
+    imported = sum(int(one.answered.sum()) for one in study.imported)
+    if imported:
+        said.append(f"this leaves the {imported:,} imported labels out: with them it takes fewer")
     known = len(study.seen.y)
     if known < min(PILOT, N):
         when = f"with {known} labels" if known else "before any label"
