@@ -131,6 +131,14 @@ def test_which_way_is_better_follows_from_what_a_measure_is_made_of(measure: Any
     assert resolve(measure).less_is_better is less
 
 
+@pytest.mark.parametrize("measure", [Difference("accuracy", "t", None), Ratio("accuracy", None, "t")])  # type: ignore[arg-type]
+def test_no_name_is_no_system_to_compare(measure: Measure) -> None:
+    said = [0, 1]
+    pool = Pool.from_arrays(systems={"s": {"prediction": said}, "t": {"prediction": said}})
+    with pytest.raises(InvalidInput, match="system None is not in the pool"):
+        measure.bind(pool)
+
+
 def test_names_and_ranges() -> None:
     stack = Stack((Precision(), MatthewsCorrcoef()))
     assert WorstGroup(Recall(), "region").names == ("recall: min over region",)

@@ -50,6 +50,8 @@ class OfSystems(Derived):
         """Bind all sides, if they can be compared."""
         names = self.compared
         for name in names:
+            if name is None:  # which elsewhere means the first system
+                raise InvalidInput(f"system {name!r} is not in the pool, which has {list(pool.systems)}")
             if names.count(name) > 1:
                 raise InvalidInput(f"a {self.alias} needs two systems, not {name!r} twice")
         measure = self.measure.bind(pool)
