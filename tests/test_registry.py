@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sondage as sd
@@ -16,6 +17,7 @@ from sondage.errors import InvalidInput
 from sondage.intervals.base import Interval
 from sondage.measures import Accuracy, Measure, RocAuc
 from sondage.registry import Named, Registered, from_config, letters
+from sondage.strata.by_score import Geometric
 
 MEANT: dict[str, tuple[str, dict[str, Any]]] = {
     "f1_score": ("f1", {}),
@@ -162,3 +164,21 @@ def test_options_are_required_to_be_in_their_range_or_among_choices(
 def test_the_strength_of_a_belief_is_a_number_of_labels(part: Any, strength: Any) -> None:
     with pytest.raises(InvalidInput, match="strength= must be a number above 0"):
         part(strength=strength)
+
+
+@pytest.mark.parametrize(
+    ("part", "option"),
+    [
+        (sd.measures.FBeta, "beta"),
+        (sd.measures.MeanPinballLoss, "alpha"),
+        (sd.measures.WinRate, "tie_value"),
+        (Interval.catalogue()["calibrated"], "stretch"),
+        (CountBelief, "strength"),
+        (DirichletTree, "smoothing"),
+        (Geometric, "origin"),
+    ],
+)
+@pytest.mark.parametrize("value", ["a", None, [1], np.nan])
+def test_an_option_that_is_no_number_is_refused_by_name(part: Any, option: str, value: object) -> None:
+    with pytest.raises(InvalidInput, match=f"{option}= must be"):
+        part(**{option: value})

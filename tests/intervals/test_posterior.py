@@ -300,7 +300,7 @@ def test_an_interval_to_look_at_reaches_thirty_percent_further() -> None:
         assert often.ci.low == pytest.approx(max(low, forced.low))
         assert often.ci.high == pytest.approx(min(high, forced.high))
         assert often.value == plain.value
-    with pytest.raises(InvalidInput, match="stretch= must be at least 1"):
+    with pytest.raises(InvalidInput, match="stretch= must be in"):
         Calibrated(stretch=0.9)
 
 

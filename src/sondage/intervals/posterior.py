@@ -138,8 +138,7 @@ class Calibrated(PosteriorInterval):
                 f"tail= of interval {self.alias!r} must be 'honest', not {self.tail!r}: how far it reaches "
                 "was found with that; interval='posterior' takes the other"
             )
-        if not 1 <= self.stretch < np.inf:
-            raise InvalidInput(f"stretch= must be at least 1, not {self.stretch}")
+        self.require(stretch="[1, inf)")
 
     def assumes(self, totals: Totals) -> tuple[str, ...]:
         return (

@@ -156,8 +156,7 @@ class Geometric(ScoreBands):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not np.isfinite(self.origin):
-            raise InvalidInput(f"origin= must be a finite number, not {self.origin}")
+        self.require(origin="(-inf, inf)")
 
     def cuts(self, score: Array) -> Floats:
         low, high = float(score.min()), float(score.max())

@@ -20,7 +20,6 @@ import numpy as np
 from sondage.beliefs.base import Seen, State, at_least, dirichlets
 from sondage.beliefs.dirichlet_tree.fit import TreeFit
 from sondage.beliefs.of_cells import ByStratum, StratumState
-from sondage.errors import InvalidInput
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
 from sondage.strata.hierarchy import Tree, complete_tree
@@ -53,9 +52,7 @@ class DirichletTree(ByStratum):
     least: float = 1e-6
 
     def __post_init__(self) -> None:
-        self.require(depth="at least 1", strength="above 0", least="above 0")
-        if self.smoothing < 0:
-            raise InvalidInput(f"smoothing= must be 0 or above, not {self.smoothing}")
+        self.require(depth="at least 1", strength="above 0", least="above 0", smoothing="[0, inf)")
 
     def start(self, pool: Pool, units: Units) -> State:
         strata = self.strata_of(pool, units)

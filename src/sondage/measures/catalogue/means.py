@@ -86,8 +86,7 @@ class WinRate(PlainMean):
     tie_value: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 <= self.tie_value <= 1:
-            raise InvalidInput(f"tie_value= must be a share of a win, in [0, 1], not {self.tie_value}")
+        self.require(tie_value="[0, 1]")
 
     def bind(self, pool: Pool) -> Any:
         bound = super().bind(pool)

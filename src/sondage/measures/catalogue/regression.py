@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sondage.errors import InvalidInput
 from sondage.measures.base import Averages, PlainMean
 from sondage.measures.losses.base import Losses, Parts
 from sondage.measures.maps.base import divide
@@ -141,8 +140,7 @@ class MeanPinballLoss(_MeanOfErrors):
     alpha: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 <= self.alpha <= 1:
-            raise InvalidInput(f"alpha= must be a quantile in [0, 1], not {self.alpha}")
+        self.require(alpha="[0, 1]")
 
     def of_error(self, error: Floats) -> Floats:
         return np.where(error < 0, -self.alpha * error, (1 - self.alpha) * error)
