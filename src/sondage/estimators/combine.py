@@ -79,9 +79,8 @@ def estimate_totals(case: Case, estimator: Estimator | None = None) -> Totals:
             mine = _of_import(case, one)
             each.append((estimator_for(one.rounds[0].kind).totals(mine), one.rounds[0].expected))
     single = len(each) == 1
-    found = (
-        each[0][0] if single else _together([part for part in each if part[0].why is None], case.measure.d)
-    )
+    defined = [part for part in each if part[0].why is None]
+    found = each[0][0] if single or not defined else _together(defined)  # or why there is nothing
     found = census_in_part(case, possible(case, found))
     return _with_draws(case, found) if single else found
 
@@ -101,10 +100,8 @@ def _with_draws(case: Case, totals: Totals) -> Totals:
     return replace(totals, increments=increments_of(case), paired=paired_draws(case))
 
 
-def _together(parts: list[tuple[Totals, float]], d: int) -> Totals:
+def _together(parts: list[tuple[Totals, float]]) -> Totals:
     """Unbiased totals of several kinds, with the shares of those that there are."""
-    if not parts:
-        return Totals.undefined(d, "no kind of round has enough labels")
     all_of_it = sum(share for _, share in parts)
     weighted = [(share / all_of_it, one) for one, share in parts]
     priors = [w * w * one.prior_cov for w, one in weighted if one.prior_cov is not None]

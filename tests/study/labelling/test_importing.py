@@ -309,3 +309,13 @@ def test_what_is_said_of_a_study_counts_its_imports() -> None:
     assert any("could not be labelled are like others" in one for one in found.assumptions)
     study.run(labels, budget=30)
     assert any("60 imported labels" in note and "fewer" in note for note in study.plan(width=0.1).notes)
+
+
+def test_where_nothing_counts_the_reason_is_that_of_the_own_sample() -> None:
+    pool = sd.Pool.from_arrays(prediction=[0, 1] * 50, groups={"g": ["a"] * 98 + ["b"] * 2})
+    study = sd.create_study(pool, "accuracy", design="importance", rng=1)
+    study.import_labels(pd.DataFrame({"id": [98, 99], "label": ["cannot tell"] * 2, "chance": [0.5, 0.5]}))
+    study.tell({item.id: 1 for item in study.ask(1)})
+    found = study.estimate("accuracy")
+    assert not found.defined
+    assert found.why == "fewer than two draws have a label"
