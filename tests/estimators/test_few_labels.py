@@ -13,7 +13,7 @@ from sondage.errors import NotSupported
 from sondage.estimators import estimate_totals
 from sondage.estimators.linear import FEW, linearise
 from sondage.intervals import Interval
-from sondage.measures import PerGroup, Where, WorstGroup
+from sondage.measures import Gap, PerGroup, Where, WorstGroup
 
 SIZE = 100
 TOPICS = ("sport", "money", "film")
@@ -177,7 +177,7 @@ def test_a_worst_group_that_is_known_has_an_error_while_others_may_be_worse(inte
     assert found.std_error > 0
 
 
-def test_one_number_of_a_group_leaves_the_least_of_all_groups_open() -> None:
+def test_one_number_of_a_group_leaves_the_worst_of_all_groups_open() -> None:
     groups = np.repeat(["a", "b"], [3, 57])
     truth = np.random.default_rng(1).normal(8.0, 1.0, 60)
     pool = sd.Pool.from_arrays(prediction=np.zeros(60), labels="real", groups={"g": groups})
@@ -189,3 +189,21 @@ def test_one_number_of_a_group_leaves_the_least_of_all_groups_open() -> None:
         seen.add(few)
         assert study.estimate().defined is (few > 1)
     assert seen >= {1, 2}
+
+
+@pytest.mark.parametrize("design", ["uniform", "sequential", "importance", "poisson", "stratified"])
+@pytest.mark.parametrize("worst", ["min", "max"])
+def test_a_group_without_a_label_leaves_the_worst_open_at_either_end(design: str, worst: Any) -> None:
+    """Its total is 0 so far, and its mean may be anything: it is not the best group for that."""
+    said, names = np.arange(400) % 2, np.repeat(["a", "b"], [3, 397])
+    pool = sd.Pool.from_arrays(prediction=said, groups={"g": names})
+    seen = set()
+    for seed in range(6):
+        study = sd.create_study(pool, "error_rate", design=design, rng=seed)
+        study.tell({item.id: int(1 - said[item.id] if item.id < 3 else 1) for item in study.ask(60)})
+        some = bool((study.sample.distinct().row < 3).any())
+        seen.add(some)
+        found = study.estimate(WorstGroup("error_rate", "g", worst=worst))
+        assert found.defined is some
+        assert some or (found.why and study.estimate(Gap("error_rate", "g")).defined is False)
+    assert False in seen

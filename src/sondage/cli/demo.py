@@ -1,4 +1,4 @@
-"""Evaluate a real model with a few hundred labels, beside a uniform sample just as large.
+"""Evaluate a real model with a few hundred labels, beside a random sample just as large.
 
 Two restaurant guides, 176,423 pairs of records, 112 of them the same restaurant: what is the F1 of
 a simple matcher? Needs pip install 'sondage[demo]'.
@@ -174,7 +174,7 @@ def as_text(outcome: Outcome) -> str:
 
 
 def uniform_need(outcome: Outcome) -> str:
-    """What a uniform sample would have needed for the first design's precision."""
+    """What a random sample would have needed for the first design's precision."""
     import numpy as np
 
     last = outcome.arms[_DESIGNS[0]].last

@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--system", metavar="NAME", help="of which system")
     add("--interval", metavar="NAME", help="another interval, such as wald or bootstrap")
     add("--rounds", choices=("all", "closed"), default="all", help="closed leaves out unfinished rounds")
-    add("--exclude", action="store_true", help="estimate for the items that can be told only")
+    add("--exclude", action="store_true", help="estimate for those items only that could be labelled")
     add("--confidence-level", type=number, metavar="P", help="another level than the study's")
     study_options(parser)
 

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         [
             f"{now.name} in {result['place']}: {', '.join(now.measure.names[:4])} by {now.design.alias}",
             f"{len(now.pool):,} items{f' in {origin}' if origin else ''}",
-            f"{now.n_labels:,} labels, {now.n_open:,} open, {now.n_refused:,} cannot be told; {left}",
+            f"{now.n_labels:,} labels, {now.n_open:,} open, {now.n_refused:,} could not be labelled; {left}",
             *([f"{now.n_imported:,} imported from elsewhere"] if now.n_imported else []),
             *([f"items are held by {', '.join(held)}"] if held else []),
             f"next: {following}{same_study(args)}",

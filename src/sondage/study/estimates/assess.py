@@ -163,7 +163,8 @@ def _of_block(case: Case, question: Question, notes: tuple[str, ...]) -> Estimat
     # A posterior has a value where there is no label, too: what the belief expects.
     lacking = too_little(case, linear) if given and totals.replicates is None else {}
     if lacking and isinstance(measure, OverGroups):
-        lacking[1] = lacking[1] | _unknown_levels(case, measure, totals)
+        in_levels = _lacking_levels(case, measure, totals)
+        lacking = {count: here | in_levels[count] for count, here in lacking.items()}
     if question.target == "population" and given:
         totals = for_population(totals, len(case.pool), drawn="replicates" in interval.needs)
         linear = linearise(totals, measure)
@@ -328,12 +329,15 @@ def _with_rivals(
     return replace(estimate, ci=ConfidenceInterval(_plain(ci[0]), _plain(ci[1])), std_error=_plain(error))
 
 
-def _unknown_levels(case: Case, measure: OverGroups, totals: Totals) -> Bools:
-    """(m,) coordinates of which some level has one label only, and labels may be anything."""
+def _lacking_levels(case: Case, measure: OverGroups, totals: Totals) -> dict[int, Bools]:
+    """(m,) coordinates of which some level has too few labels, by how many: it may be the worst of all."""
     each = measure.inner
     lacking = too_little(replace(case, measure=each), linearise(totals, each))
-    unknown = lacking[1].reshape(-1, measure.measure.m).any(axis=0)
-    return np.asarray(unknown & (measure.zero_division == "undefined"))
+    counts = measure.zero_division == "undefined"
+    return {
+        count: np.asarray(levels.reshape(-1, measure.measure.m).any(axis=0) & counts)
+        for count, levels in lacking.items()
+    }
 
 
 def _plain(values: Any) -> Any:
