@@ -9,7 +9,7 @@ _OTHERWISE = {"systems": "system", "rng": "seed", "storage": "study", "path": "o
 """Arguments whose option has another name."""
 _CALLS = (
     (
-        r": pass the original one, and bring further systems and groups by study\.add_system and add_group",
+        r": pass the original one, and bring further systems and groups with study\.add_system and add_group",
         ": put the file back as it was, or say with --pool where it is now",
     ),
     (r": load it with load_study, or take", ": go on with it, or take"),

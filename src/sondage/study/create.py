@@ -225,7 +225,7 @@ def _parts_again(
     if original is None:
         raise PoolMismatch(
             f"this is not the pool that study {name!r} was made with ({_difference(pool, config['pool'])}): "
-            "pass the original one, and bring further systems and groups by study.add_system and add_group"
+            "pass the original one, and bring further systems and groups with study.add_system and add_group"
         )
     wanted = _part_again(
         "measure",
