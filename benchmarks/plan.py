@@ -1,6 +1,7 @@
 """Plans: predicted width of the interval against the width that studies then have.
 
-Before any label, after a pilot, and for other designs; and the time that a plan takes.
+Before any label, after a pilot, and for other designs; after how many labels a stop rule for a width stops,
+against the plan for it; and the time that a plan takes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import numpy as np
 
 from benchmarks._pools import Labelled, available, known, load
 from benchmarks._results import Result, Row
-from sondage import create_study, plan
+from sondage import Width, create_study, plan
+from sondage.measures import pool_value, resolve
+from sondage.simulation.engine import encoded_labels
 from sondage.streams import stream
 
 POOLS = ("abt_buy", "dblp_acm", "tweets100k", "bank_marketing")
@@ -41,6 +44,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DESIGN",
         help="beside auto, with half the repeats",
     )
+    add("--width", type=float, default=0.1, help="of the stop rule")
+    add("--stops", type=int, default=20, help="studies by the stop rule on each pool; 0: none")
     add("--workers", type=int, default=None)
 
 
@@ -50,6 +55,7 @@ def run(args: argparse.Namespace) -> Result:
     after: list[Row] = []
     others: list[Row] = []
     times: list[Row] = []
+    stops: list[Row] = []
     for name in args.pools:
         pool, _ = one = load(name)
         begun = time.process_time()
@@ -61,6 +67,8 @@ def run(args: argparse.Namespace) -> Result:
         real = [widths for widths, _ in studies]
         before += compared(name, [predicted] * len(real), real)
         after += compared(name, [planned for _, planned in studies], real)
+        if args.stops:
+            stops.append({"pool": name, **stopped(one, args)})
         for design in args.designs:
             found = plan(pool, args.measure, budgets=args.budgets, design=design, draws=args.draws)
             guessed = {n: tuple(found.width[k, :, 0]) for k, n in enumerate(found.labels.tolist())}
@@ -69,6 +77,8 @@ def run(args: argparse.Namespace) -> Result:
             others += [{"pool": row["pool"], "design": design, "how": found.how, **row} for row in rows]
     result.tables[f"auto, {args.measure}: before any label"] = before
     result.tables[f"auto, {args.measure}: after {args.pilot} labels"] = after
+    if stops:
+        result.tables[f"auto, {args.measure}: labels until its interval is {args.width:g} wide"] = stops
     if others:
         result.tables[f"other designs, {args.measure}: before any label"] = others
     result.tables["time of a plan before any label"] = times
@@ -78,6 +88,41 @@ def run(args: argparse.Namespace) -> Result:
         "80 % are promised if the pool is one that the belief holds possible."
     )
     return result
+
+
+def stopped(one: Labelled, args: argparse.Namespace) -> Row:
+    """Labels planned for a stop rule, those at which studies stopped, and the intervals that held then."""
+    foreseen = plan(one[0], args.measure, stop=Width(args.width), draws=args.draws).needed_looking
+    work = partial(until, one, args.measure, args.width)
+    with ProcessPoolExecutor(args.workers or os.cpu_count() or 1) as executor:
+        each = list(executor.map(work, range(args.stops)))
+    n = np.array([labels for labels, _ in each])
+    return {
+        "optimistic": foreseen[0],
+        "expected": foreseen[1],
+        "pessimistic": foreseen[2],
+        "least": int(n.min()),
+        "median": float(np.median(n)),
+        "most": int(n.max()),
+        "inside": float(((n >= foreseen[0]) & (n <= foreseen[2])).mean()),
+        "coverage": float(np.mean([held for _, held in each])),
+    }
+
+
+def until(one: Labelled, measure: str, width: float, number: int) -> tuple[int, bool]:
+    """Labels of a study when its stop rule says that it is enough, and whether its interval holds then."""
+    pool, labels = one
+    mine = create_study(pool, measure, rng=seed_of(number))
+    ci = mine.run(labels, stop=Width(width)).ci
+    bound = resolve(measure).bind(pool)
+    truth = float(pool_value(bound, pool, encoded_labels(pool, labels)).item())
+    return mine.n_labels, bool(ci.low <= truth <= ci.high)
+
+
+def seed_of(number: int) -> np.random.Generator:
+    """The seed of a study, the same by every design."""
+    seed = int.from_bytes(stream(2026, "simulate", number).words(2).tobytes(), "little")
+    return np.random.default_rng(seed)
 
 
 def repeated(
@@ -96,8 +141,7 @@ def study(
     one: Labelled, measure: str, design: str, budgets: Sequence[int], pilot: int, draws: int, number: int
 ) -> tuple[Widths, Widths]:
     pool, labels = one
-    seed = int.from_bytes(stream(2026, "simulate", number).words(2).tobytes(), "little")
-    mine = create_study(pool, measure, design=design, rng=np.random.default_rng(seed))
+    mine = create_study(pool, measure, design=design, rng=seed_of(number))
     planned: Widths = {}
     if pilot:
         mine.run(labels, budget=pilot)

@@ -287,3 +287,33 @@ def test_bands_of_a_class_hold_at_least_a_share_of_it() -> None:
 def test_an_unknown_prior_is_told_by_the_name_of_the_option() -> None:
     with pytest.raises(InvalidInput, match=r"^prior= must be 'learned', 'scores' or 'even', not 'x'"):
         sd.designs.Thompson(prior="x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("measure", ["balanced_accuracy", "accuracy", "f1_macro", "log_loss"])
+def test_a_study_that_is_not_about_groups_leaves_no_predicted_class_without_a_label(measure: str) -> None:
+    """Where scores are sure of a class, nothing is expected of its labels; its size calls for them."""
+    rng = np.random.default_rng(5)
+    truth = rng.permutation(np.repeat(range(5), (40, 25, 15, 12, 8)))
+    said = np.where(rng.random(100) < 0.2, rng.integers(0, 5, 100), truth)
+    sure = np.where(said < 2, 1.0, 0.6)[:, None]
+    chances = np.where(np.eye(5, dtype=bool)[said], sure, (1 - sure) / 4)
+    pool = sd.Pool.from_arrays(probability=chances, labels=list(range(5)))
+    name = {"f1_macro": sd.measures.FBeta(average="macro")}.get(measure, measure)
+    for seed in range(10):
+        study = sd.create_study(pool, name, design="thompson", rng=seed)
+        found = study.run(dict(enumerate(truth.tolist())), budget=40, batch=20)
+        assert np.all(found.defined)
+        asked = np.bincount(said[np.array(study.labels()["id"])], minlength=5)
+        # Half of the labels by size: Webster's method gives none less than its quota rounded down.
+        assert (asked >= np.floor(20 * np.bincount(said, minlength=5) / 100)).all()
+
+
+def test_every_other_label_goes_by_size_whatever_the_rounds() -> None:
+    said = np.repeat(range(4), (50, 30, 15, 5))
+    pool = sd.Pool.from_arrays(prediction=said, labels=list(range(4)))
+    labels = dict(enumerate(said.tolist()))
+    for batch in (1, 7, 30):
+        study = sd.create_study(pool, "accuracy", design="thompson", rng=3)
+        study.run(labels, budget=30, batch=batch)
+        asked = np.bincount(said[np.array(study.labels()["id"])], minlength=4)
+        assert (asked >= [7, 4, 2, 1]).all(), (batch, asked)

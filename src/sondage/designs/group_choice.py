@@ -113,9 +113,21 @@ class Chooser:
         else:
             rule = {"greedy-variance": "greedy", "multiple-play": "thompson"}.get(self.rule, self.rule)
             chosen = np.atleast_1d(RULES[rule](reward, left, stream))
+        return self._expected(np.asarray(chosen))
+
+    def by_size(self, left: Floats, asked: Floats) -> Ints:
+        """The group with fewest labels for its size: in the long run all get their share (Webster 1832).
+
+        A measure of the whole pool has no value while a predicted class is without a label.
+        """
+        share = (left + asked) / (2.0 * asked + 1.0)
+        return self._expected(np.array([np.argmax(np.where(left > 0, share, -1.0))]))
+
+    def _expected(self, chosen: Ints) -> Ints:
+        """The groups chosen, counted as asked where the next choice allows for what is under way."""
         if not self._draws:
             np.add.at(self.waiting, chosen, 1.0)
-        return np.asarray(chosen)
+        return chosen
 
     def inside(self, room: Floats, stream: Stream) -> Floats:
         """(U,) items left in the units of a group, of which one is drawn.

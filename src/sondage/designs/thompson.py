@@ -16,7 +16,7 @@ from sondage.designs.influence.of_units import changing
 from sondage.errors import NotSupported
 from sondage.measures.base import Measure
 from sondage.measures.combine.per_group import by_words
-from sondage.objective import IdentifyGroups
+from sondage.objective import IdentifyGroups, OfGroups
 from sondage.pool.division import Division
 from sondage.pool.pool import Pool
 from sondage.pool.units import Units
@@ -50,8 +50,9 @@ class Thompson(Design):
     ``"multiple-play"`` takes as many leaders as groups are wanted, ``"bayes-ucb"`` and ``"epsilon-greedy"``
     go by the expected value, ``"greedy-variance"`` takes what a label is expected to tell most of, and
     ``"uniform-items"`` and ``"uniform-groups"`` are the baselines. ``"auto"`` is Thompson sampling to
-    identify groups (multiple-play for several), and greedy variance for everything else. ``prior`` and
-    ``strength`` are those of the belief ``learned-rates``.
+    identify groups (multiple-play for several), and greedy variance for everything else. Where neither
+    objective nor measure is about groups, every other label goes by size, so that no class stays without one
+    (not by the baselines). ``prior`` and ``strength`` are those of the belief ``learned-rates``.
 
     After a batch is asked its answers are not there yet: rules that draw draw again for every item, others
     count an item as if its answer had come as expected. Groups without items left are passed over.
@@ -122,7 +123,9 @@ class Thompson(Design):
             "thompson": "the group that looks worst in a draw from what is known comes next",
             "greedy-variance": "the group whose next label is expected to tell most comes next",
         }
-        return said.get(chosen, f"the next group is chosen by the rule {chosen!r}")
+        by_size = "; every other label goes to the class that has fewest for its size"
+        rule = said.get(chosen, f"the next group is chosen by the rule {chosen!r}")
+        return rule + by_size * _spreads(problem, chosen)
 
     def rule_for(self, problem: Problem) -> str:
         """The rule that ``auto`` stands for."""
@@ -138,12 +141,16 @@ class Thompson(Design):
         left, quota = np.bincount(arm, room).astype(np.float64), np.zeros(len(arm), dtype=np.int64)
         stream, chooser = problem.stream, Chooser(problem, arm, self.rule_for(problem))
         left = np.where(chooser.wanted, left, 0.0)
+        asked, spread = np.bincount(arm, problem.asked).astype(np.float64), _spreads(problem, chooser.rule)
         while n > 0 and left.any():
-            for group in chooser.next(left, stream)[:n].tolist():
+            by_size = spread and asked.sum() % 2 == 0
+            chosen = chooser.by_size(left, asked) if by_size else chooser.next(left, stream)
+            for group in chosen[:n].tolist():
                 unit = _evenly(chooser.inside(np.where(arm == group, room, 0.0), stream), stream)
                 quota[unit] += 1
                 room[unit] -= 1
                 left[group] -= 1
+                asked[group] += 1
                 n -= 1
         return Table(self.kind, quota=quota)
 
@@ -159,6 +166,12 @@ def _arms(problem: Problem) -> Ints:
     """(U,) the group of every unit."""
     _, by = grouping_of(problem.pool, problem.measure)
     return problem.pool.rows(problem.units.first).group(by).astype(np.int64)
+
+
+def _spreads(problem: Problem, rule: str) -> bool:
+    """Whether every other label goes by size: where nobody asks for groups, they are predicted classes."""
+    about = names_groups(problem.measure) or isinstance(problem.objective, OfGroups)
+    return not about and not rule.startswith("uniform")
 
 
 def _room(problem: Problem) -> Ints:

@@ -91,11 +91,12 @@ def unseen_draw(
             least = _ROUNDING * np.maximum(np.abs(pull), could).max(axis=0, initial=0.0)
             bears = sides[0].bears & first[piece, None]
             labels, square = labels + bears.sum(axis=0), square + (bears * np.square(pull)).sum(axis=0)
+            stands = count > 0  # labels of a stratum that is labelled to its end show nothing of what is left
             for total, side, pulled in zip(sums, sides, (pull < -least, pull > least), strict=True):
-                far = np.nan_to_num(side.most * count, nan=0.0, posinf=0.0)
+                pulled, far = pulled & stands, np.nan_to_num(side.most * count, nan=0.0, posinf=0.0)
                 went = np.square(pulled * (pull - middle) * count)
                 before, after = (one * np.square(count) for one in (side.before, side.after))
-                each = far, np.square(far), before, after, went, np.square(went), side.chance, pulled
+                each = far, np.square(far), before, after, went, np.square(went), side.chance * stands, pulled
                 total += [one.sum(axis=0) for one in each]
         if pool.labels.kind == "real":  # a belief may be in the wrong unit
             one = sums[:, 2] / np.where(labels < FEW, np.maximum(labels, 1.0), len(seen))
