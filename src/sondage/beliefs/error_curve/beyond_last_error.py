@@ -12,8 +12,9 @@ from sondage.beliefs.error_curve.exact_draws import Anywhere
 from sondage.beliefs.error_curve.uninformative import EITHER
 from sondage.types import Floats, Ints
 
-_FEWEST = 0.5
-"""Items that are expected anywhere, at least: with few positives a share of them would be none."""
+_FEWEST = 1.0
+"""Items that are expected anywhere, at least: with few positives a share of them would be none. With half an
+item, intervals of F1 and recall covered 65 and 76 % of the time on two of 60 pools, of about 20 positives."""
 _MORE, _FOUND = 1.5, 0.3
 """How much more is allowed for where labels can correct it; items they would find at which half of it is."""
 
