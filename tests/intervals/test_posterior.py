@@ -79,6 +79,13 @@ def test_few_labels_widen() -> None:
     assert widths[0] == pytest.approx(1.5 * widths[-1])
 
 
+def test_what_is_added_for_few_labels_fades_from_a_hundred_on() -> None:
+    n = np.arange(1, 3000)
+    more = np.array([few_labels(one) - 1.0 for one in n.tolist()])
+    np.testing.assert_allclose(more * n, np.minimum(10.0, 1000.0 / n))
+    assert (np.diff(more) < 0).all()
+
+
 @given(
     value=st.floats(0, 1),
     drawn=st.lists(st.floats(0, 1), min_size=1, max_size=50),

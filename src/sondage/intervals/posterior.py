@@ -15,7 +15,7 @@ from sondage.measures.base import Measure
 from sondage.streams import Stream
 from sondage.types import Floats
 
-_SMALL, _BEARS = 10.0, 6.0
+_SMALL, _ENOUGH, _BEARS = 10.0, 100.0, 6.0
 _BEYOND, _MOST = 5.0, 20_000
 BETWEEN_LOOKS = 50
 """Labels between two looks at ``Calibrated`` in the simulations that set how far it reaches."""
@@ -26,12 +26,15 @@ def few_labels(n: float, bears: float = np.inf) -> float:
 
     ``bears`` of them could move the measure: of precision, those of predicted positives. Without this, 84 to
     92 % of its intervals held after 100 labels, a dozen of them on predicted positives, on a real pool whose
-    errors hardly thin out with the rank.
+    errors hardly thin out with the rank. From 100 labels on the prior counts for less and less: on 60 random
+    pools intervals of F1 held in 99 % of the studies with 250 to 1,000 labels, in 94 % at least, with the
+    whole of it or with what is left of it then.
 
-    >>> few_labels(20), few_labels(500), few_labels(100, 12)
-    (1.5, 1.02, 1.5)
+    >>> few_labels(20), few_labels(100), few_labels(500), few_labels(100, 12)
+    (1.5, 1.1, 1.004, 1.5)
     """
-    return 1.0 + max(_SMALL / max(n, 1.0), _BEARS / max(bears, 1.0))
+    fades = min(_ENOUGH / max(n, 1.0), 1.0)
+    return 1.0 + max(fades * _SMALL / max(n, 1.0), _BEARS / max(bears, 1.0))
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class PosteriorInterval(Interval):
 
     The interval contains the quantiles, the quantiles shifted so that the estimate is in the middle of the
     draws, and so shifted that the estimate from cells with hardly any belief is; both arms are widened by
-    ``1 + 10 / n`` for n labels, or by ``1 + 6 / b`` if that is more and b of them could move the measure.
+    ``1 + 10 / n`` for n labels (``1 + 1000 / n^2`` from 100 labels on), or by ``1 + 6 / b`` if that is more
+    and b of them could move the measure.
     What the belief cannot know it is made to assume; error curves: with ``tail="honest"`` that the error rate
     does not rise again beyond the outermost error seen, but for a few percent of the items of each class that
     may lie anywhere; with ``"tight"`` that its odds at least halve with every doubling of the rank, and
