@@ -25,6 +25,7 @@ from sondage.streams import stream
 POOLS = ("abt_buy", "dblp_acm", "tweets100k", "bank_marketing")
 OTHERS = ("restaurants", "synthetic_rare", "synthetic_overconfident")
 DESIGNS = ("stratified", "uniform", "importance")
+_ROUNDING = 1e-12
 Widths = dict[int, tuple[float, ...]]
 
 
@@ -116,7 +117,7 @@ def until(one: Labelled, measure: str, width: float, number: int) -> tuple[int, 
     ci = mine.run(labels, stop=Width(width)).ci
     bound = resolve(measure).bind(pool)
     truth = float(pool_value(bound, pool, encoded_labels(pool, labels)).item())
-    return mine.n_labels, bool(ci.low <= truth <= ci.high)
+    return mine.n_labels, bool(ci.low - _ROUNDING <= truth <= ci.high + _ROUNDING)
 
 
 def seed_of(number: int) -> np.random.Generator:
