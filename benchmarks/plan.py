@@ -7,16 +7,15 @@ against the plan for it; and the time that a plan takes.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import numpy as np
 
 from benchmarks._pools import Labelled, available, known, load
 from benchmarks._results import Result, Row
+from benchmarks.variance import in_parallel
 from sondage import Width, create_study, plan
 from sondage.measures import pool_value, resolve
 from sondage.simulation.engine import encoded_labels
@@ -95,8 +94,7 @@ def stopped(one: Labelled, args: argparse.Namespace) -> Row:
     """Labels planned for a stop rule, those at which studies stopped, and the intervals that held then."""
     foreseen = plan(one[0], args.measure, stop=Width(args.width), draws=args.draws).needed_looking
     work = partial(until, one, args.measure, args.width)
-    with ProcessPoolExecutor(args.workers or os.cpu_count() or 1) as executor:
-        each = list(executor.map(work, range(args.stops)))
+    each = in_parallel(work, args.stops, args.workers)
     n = np.array([labels for labels, _ in each])
     return {
         "optimistic": foreseen[0],
@@ -131,11 +129,7 @@ def repeated(
 ) -> list[tuple[Widths, Widths]]:
     """Widths of studies, and as planned after the pilot."""
     work = partial(study, one, args.measure, design, tuple(args.budgets), pilot, args.draws)
-    workers = args.workers or os.cpu_count() or 1
-    if workers == 1:
-        return [work(k) for k in range(repeats)]
-    with ProcessPoolExecutor(workers) as executor:
-        return list(executor.map(work, range(repeats)))
+    return in_parallel(work, repeats, args.workers)
 
 
 def study(
