@@ -317,3 +317,6 @@ def test_every_other_label_goes_by_size_whatever_the_rounds() -> None:
         study.run(labels, budget=30, batch=batch)
         asked = np.bincount(said[np.array(study.labels()["id"])], minlength=4)
         assert (asked >= [7, 4, 2, 1]).all(), (batch, asked)
+    assert "every other label goes to the class" in study.design.rule_words(study.problem(), 10)
+    about = sd.create_study(pool, objective=sd.AssessGroups("prediction"), rng=3)
+    assert "every other label" not in about.design.rule_words(about.problem(), 10)
